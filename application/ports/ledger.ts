@@ -1,0 +1,83 @@
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Budget, Window } from '../../domain/budget/budget.ts';
+import type { Caller } from '../../domain/identity/caller.ts';
+import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
+import type { Picodollars } from '../../domain/money/money.ts';
+import type { RequestLog } from '../../domain/request-log/request-log.ts';
+import type { ErrorCode, GatewayError } from '../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+
+export interface AdmissionAsk {
+  readonly requestLogId: string;
+  readonly requestId: string;
+  readonly caller: Caller;
+  /** Hold `(request_id, scope)` for this request alone, until it ends (`duplicate_request_ids: reject`). */
+  readonly claim: boolean;
+}
+
+/** What is known of an owner before the provider is called. */
+export interface Admission {
+  /** The ledger has a row of this `(request_id, ownership_scope_key)`: both budget phases are bypassed. */
+  readonly alreadyAccounted: boolean;
+  /** False when another request holds the claim that was asked for. */
+  readonly claimed: boolean;
+  readonly budget: ActiveBudget | undefined;
+  readonly databaseTime: Date;
+}
+
+export interface ActiveBudget {
+  readonly terms: Budget;
+  readonly window: Window;
+  readonly spent: Picodollars;
+  /** A blocked cost has shut this window (`after_block: close_window`). */
+  readonly closed: boolean;
+}
+
+/** A ledger row to be: judged against the owner's hard limit when it is written. */
+export interface Charge {
+  readonly requestLogId: string;
+  readonly requestId: string;
+  readonly caller: Caller;
+  readonly modelKey: string;
+  readonly providerKey: string;
+  readonly upstreamModel: string;
+  readonly cost: UsageCost;
+}
+
+/** A summary row to be, and what it says instead when the charge beside it meets with another verdict. */
+export interface LoggedRequest {
+  readonly caller: Caller;
+  readonly log: RequestLog;
+  readonly ifBlocked?: {
+    readonly statusCode: number;
+    readonly errorCode: ErrorCode;
+    readonly metadata: JsonObject;
+  };
+  readonly ifDuplicate?: { readonly metadata: JsonObject };
+}
+
+/** What one ended request leaves behind: written in one transaction, or not at all. */
+export interface SettlementRecord {
+  readonly charge: Charge | undefined;
+  readonly logged: LoggedRequest | undefined;
+  /** The request log id whose claim ends. */
+  readonly release: string | undefined;
+}
+
+export type Verdict =
+  | { readonly kind: 'recorded' }
+  /** A row of the same `(request_id, ownership_scope_key)` exists: no-op. */
+  | { readonly kind: 'duplicate' }
+  /** The cost would have taken the counted spend over a hard budget: no row. */
+  | {
+      readonly kind: 'blocked';
+      readonly budget: Budget;
+      readonly window: Window;
+      readonly databaseTime: Date;
+    };
+
+/** Admission and settlement. Both are shared by concurrent requests; a left is always `store_unavailable`. */
+export interface Ledger {
+  readonly admit: (ask: AdmissionAsk) => Promise<Either<GatewayError, Admission>>;
+  readonly settle: (record: SettlementRecord) => Promise<Either<GatewayError, Verdict>>;
+}

@@ -1,0 +1,66 @@
+import type { Cadence } from '../../domain/budget/budget.ts';
+import type { ProviderKind } from '../../domain/routing/model.ts';
+import type { Json } from '../../domain/shared/json.ts';
+import type { OwnerRef } from './accounts.ts';
+
+/** What the configuration file says should be in the database. Routes and models in file order. */
+export interface Seed {
+  readonly providers: readonly SeedProvider[];
+  readonly models: readonly { readonly id: string; readonly routes: readonly SeedRoute[] }[];
+  readonly teams: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly budget: SeedBudget | undefined;
+  }[];
+  readonly serviceAccounts: readonly { readonly id: string; readonly name: string; readonly team: string }[];
+  readonly users: readonly SeedUser[];
+  readonly apiKeys: readonly SeedKey[];
+}
+
+/** `config` holds placeholders (`${NAME}`) and never a secret. */
+export interface SeedProvider {
+  readonly id: string;
+  readonly kind: ProviderKind;
+  readonly config: Json;
+}
+
+export interface SeedRoute {
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly priority: number;
+  readonly enabled: boolean;
+  readonly config: Json;
+}
+
+export interface SeedBudget {
+  readonly cadence: Cadence;
+  readonly amount10000: bigint;
+  readonly hardLimit: boolean;
+  readonly timezone: string;
+}
+
+export interface SeedUser {
+  readonly email: string;
+  readonly name: string;
+  readonly role: 'user' | 'platform_admin';
+  readonly requestLoggingEnabled: boolean;
+  readonly membership: { readonly team: string; readonly role: 'owner' | 'admin' | 'member' } | undefined;
+  readonly budget: SeedBudget | undefined;
+}
+
+export interface SeedKey {
+  readonly publicId: string;
+  readonly secretSha256: Uint8Array;
+  readonly name: string;
+  readonly owner: OwnerRef;
+  readonly allowedModels: readonly string[];
+}
+
+export interface SeedStore {
+  /**
+   * Makes the database match the seed, in one transaction under one lock. What is gone from the file: providers,
+   * models and routes are disabled, keys born from config revoked, budgets of listed owners deactivated; owners and
+   * everything made by admins stay. Returns the names of keys that stay revoked because an admin revoked them.
+   */
+  readonly reconcile: (seed: Seed) => Promise<{ readonly keptRevoked: readonly string[] }>;
+}

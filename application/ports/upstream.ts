@@ -1,0 +1,47 @@
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Route } from '../../domain/routing/model.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import type { StreamEvent } from '../../domain/shared/stream-event.ts';
+import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
+
+/** One call to one upstream; `body` is the finished JSON text. */
+export interface UpstreamCall {
+  readonly route: Route;
+  readonly family: 'chat_completions';
+  readonly stream: boolean;
+  readonly body: string;
+  /** W3C trace context of the caller, lower-case names; nothing else of the caller's headers goes upstream. */
+  readonly traceContext: Readonly<Record<string, string>>;
+}
+
+/** A whole answer; `text` is what goes to the caller, `value` is for reading. */
+export interface WholeAnswer {
+  readonly value: JsonObject;
+  readonly text: string | Uint8Array;
+}
+
+export type UpstreamReply =
+  | { readonly kind: 'whole'; readonly status: number; readonly answer: WholeAnswer }
+  | {
+      readonly kind: 'stream';
+      readonly status: number;
+      /** The next events, at least one. The last one of a stream is `done` or `failed`; then read no more. */
+      readonly read: () => Promise<readonly StreamEvent<JsonObject>[]>;
+      /** From now on the stream may last this long at most; then it is taken as ended. */
+      readonly endWithin: (milliseconds: number) => void;
+    };
+
+export interface UpstreamExecution {
+  /** Resolves when a stream's head or a whole answer is there; never rejects for what an upstream does. */
+  readonly reply: Promise<Either<UpstreamFault, UpstreamReply>>;
+  /** The upstream answered 2xx: it may bill, whatever comes next. */
+  readonly accepted: () => boolean;
+  /** Aborts the call; what is being waited for ends as a transport fault. */
+  readonly cancel: () => void;
+  /** Aborts the call unless it ends by itself within so many milliseconds. */
+  readonly cancelWithin: (milliseconds: number) => void;
+}
+
+export interface Upstream {
+  readonly begin: (call: UpstreamCall) => UpstreamExecution;
+}

@@ -1,0 +1,101 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { admit, budgetExceeded } from '../domain/budget/hard-limit.ts';
+import { nothingObserved } from '../domain/chat/observe-chat.ts';
+import { mayUseModel } from '../domain/identity/caller.ts';
+import { resolveRoute, type ResolvedRoute } from '../domain/routing/resolve-route.ts';
+import type { GatewayError } from '../domain/shared/gateway-error.ts';
+import { callUpstream, drainSlots } from './call-upstream.ts';
+import type { Ask, Family, ModelAnswer, ModelRequest, ServePolicy, ServePorts } from './model-request.ts';
+import type { CatalogueSnapshot } from './ports/catalogue.ts';
+import type { Admission } from './ports/ledger.ts';
+import { type Facts, settleRequest } from './settle-request.ts';
+
+/**
+ * The life of a model request: read → resolve → admit → prepare → execute → settle. Nothing is sent upstream
+ * before the owner was admitted, and nothing complete reaches the caller before the settlement is committed.
+ */
+export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) {
+  const settle = settleRequest(ports, policy);
+  const call = callUpstream(
+    ports,
+    policy,
+    settle,
+    drainSlots(() => policy().maxDrains),
+  );
+
+  return async function serve<A extends Ask>(family: Family<A>, request: ModelRequest): Promise<ModelAnswer> {
+    let facts: Facts = { family: family.name, request };
+    const refuse = async (error: GatewayError): Promise<ModelAnswer> => {
+      await settle(facts, {
+        failure: error,
+        attempt: undefined,
+        observation: nothingObserved,
+        charged: false,
+      });
+      return { kind: 'refused', error };
+    };
+
+    const ask = readAsk(family, request);
+    if (E.isLeft(ask)) return refuse(ask.left);
+    facts = { ...facts, ask: ask.right };
+
+    const resolved = resolve(ports.catalogue.snapshot(), request, ask.right);
+    if (E.isLeft(resolved)) return refuse(resolved.left);
+    facts = { ...facts, resolved: resolved.right };
+
+    const body = family.prepare(ask.right, resolved.right.route);
+    if (E.isLeft(body)) return refuse(body.left);
+
+    const admission = await ports.ledger.admit({
+      requestLogId: request.requestLogId,
+      requestId: request.requestId,
+      caller: request.caller,
+      claim: policy().duplicateRequestIds === 'reject' && request.callerChoseRequestId,
+    });
+    if (E.isLeft(admission)) return refuse(admission.left);
+    facts = { ...facts, admission: admission.right };
+
+    const rejection = admissionRejection(admission.right, policy());
+    if (rejection !== undefined) return refuse(rejection);
+
+    return call(family, facts, resolved.right, body.right);
+  };
+}
+
+function readAsk<A extends Ask>(family: Family<A>, request: ModelRequest): Either<GatewayError, A> {
+  if (E.isLeft(request.tags)) return request.tags;
+  return E.isLeft(request.body) ? request.body : family.read(request.body.right);
+}
+
+function resolve(
+  snapshot: CatalogueSnapshot,
+  { caller }: ModelRequest,
+  ask: Ask,
+): Either<GatewayError, ResolvedRoute> {
+  const model = snapshot.models.get(ask.model);
+  if (model === undefined)
+    return E.left({ code: 'model_not_found', message: 'There is no model of this name.', param: 'model' });
+  if (!mayUseModel(caller, model.id))
+    return E.left({
+      code: 'model_not_granted',
+      message: `This API key may not use the model \`${model.id}\`.`,
+      param: 'model',
+    });
+  return resolveRoute(model, ask.needs, snapshot.provider);
+}
+
+/** Duplicates bypass both budget phases where they are allowed, and are turned away where they are not. */
+function admissionRejection(admission: Admission, policy: ServePolicy): GatewayError | undefined {
+  if (policy.duplicateRequestIds === 'reject' && (admission.alreadyAccounted || !admission.claimed))
+    return {
+      code: 'duplicate_request_id',
+      message: 'A request with this `x-request-id` was accounted already, or is in flight.',
+      param: 'x-request-id',
+    };
+  const { budget } = admission;
+  if (admission.alreadyAccounted || budget === undefined) return undefined;
+  return E.isLeft(admit(budget.terms, budget.spent, budget.closed))
+    ? budgetExceeded(budget.terms, budget.window, admission.databaseTime)
+    : undefined;
+}

@@ -1,0 +1,204 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { budgetExceeded } from '../domain/budget/hard-limit.ts';
+import type { Observation } from '../domain/chat/observe-chat.ts';
+import { type UsageCost, usageCost } from '../domain/ledger/usage-cost-event.ts';
+import { type Picodollars, toUsd } from '../domain/money/money.ts';
+import { agentHarness, boundedUserAgent } from '../domain/request-log/agent-harness.ts';
+import { type CallerTags, noTags } from '../domain/request-log/caller-tags.ts';
+import { isLogged } from '../domain/request-log/capture-policy.ts';
+import { type Attempt, logMetadata, type RequestLog } from '../domain/request-log/request-log.ts';
+import type { ResolvedRoute } from '../domain/routing/resolve-route.ts';
+import {
+  type ErrorCode,
+  errorStatus,
+  type GatewayError,
+  type Outcome,
+  outcomeOf,
+  statusOf,
+} from '../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../domain/shared/json.ts';
+import { maxModelKeyChars } from '../domain/shared/limits.ts';
+import type { Ask, Family, ModelRequest, ServePolicy, ServePorts } from './model-request.ts';
+import type { Admission, Charge, LoggedRequest, Verdict } from './ports/ledger.ts';
+
+/** What is known of a request so far; it grows along the story. */
+export interface Facts {
+  readonly family: Family<Ask>['name'];
+  readonly request: ModelRequest;
+  readonly ask?: Ask;
+  readonly resolved?: ResolvedRoute;
+  readonly admission?: Admission;
+}
+
+/** How it ended. */
+export interface End {
+  /** Undefined: it went well. */
+  readonly failure: GatewayError | 'client_closed' | undefined;
+  readonly attempt: Attempt | undefined;
+  readonly observation: Observation;
+  /**
+   * Which outcome writes a ledger row: `success` does; `client_closed` after an upstream 2xx does;
+   * `upstream_error`, and `budget_error` before or after the provider, do not (CONTRACT §5).
+   */
+  readonly charged: boolean;
+}
+
+/** A caller that left is logged with status 499. */
+const clientClosedStatus = 499;
+
+/**
+ * Writes what a request leaves behind, in one transaction, and emits its one outcome. Right: it is committed.
+ * Left: what the caller must be told instead of a complete answer.
+ */
+export const settleRequest =
+  (ports: ServePorts, policyNow: () => ServePolicy) =>
+  async (facts: Facts, end: End): Promise<E.Either<GatewayError, void>> => {
+    const policy = policyNow();
+    const cost = costOf(ports, facts, end.observation);
+    const charge = end.charged ? chargeOf(facts, cost) : undefined;
+    const logged = isLogged(policy.payloads.captureMode, facts.request.caller)
+      ? loggedRequest(ports, policy, facts, end, cost)
+      : undefined;
+    const release = facts.admission?.claimed === true && policy.duplicateRequestIds === 'reject';
+    const nothing = charge === undefined && logged === undefined && !release;
+    const settled = nothing
+      ? E.right<GatewayError, Verdict>({ kind: 'recorded' })
+      : await ports.ledger.settle({
+          charge,
+          logged,
+          release: release ? facts.request.requestLogId : undefined,
+        });
+    const failure = failureAfter(end, settled);
+    emit(ports, facts, end, cost, failure, settled);
+    return failure === undefined || failure === 'client_closed' ? E.right(undefined) : E.left(failure);
+  };
+
+/** A refusal that could not be logged is still that refusal; a complete answer that was not recorded is none. */
+function failureAfter(end: End, settled: E.Either<GatewayError, Verdict>): End['failure'] {
+  if (end.failure !== undefined) return end.failure;
+  if (E.isLeft(settled)) return settled.left;
+  const verdict = settled.right;
+  return verdict.kind === 'blocked'
+    ? budgetExceeded(verdict.budget, verdict.window, verdict.databaseTime)
+    : undefined;
+}
+
+function costOf(ports: ServePorts, facts: Facts, observation: Observation): UsageCost | undefined {
+  if (facts.resolved === undefined) return undefined;
+  const { provider, route } = facts.resolved;
+  const { prices } = ports.catalogue.snapshot();
+  const price = prices.priceOf(provider.pricingProviderId, route.upstreamModel, ports.clock.now());
+  return usageCost(observation.usage, price);
+}
+
+function chargeOf({ request, ask, resolved }: Facts, cost: UsageCost | undefined): Charge | undefined {
+  if (ask === undefined || resolved === undefined || cost === undefined) return undefined;
+  return {
+    requestLogId: request.requestLogId,
+    requestId: request.requestId,
+    caller: request.caller,
+    modelKey: ask.model,
+    providerKey: resolved.provider.id,
+    upstreamModel: resolved.route.upstreamModel,
+    cost,
+  };
+}
+
+function loggedRequest(
+  ports: ServePorts,
+  policy: ServePolicy,
+  facts: Facts,
+  end: End,
+  cost: UsageCost | undefined,
+): LoggedRequest {
+  const metadata = (accounting: JsonObject | undefined): JsonObject =>
+    logMetadata(facts.family, facts.ask?.stream ?? false, policy.payloads, accounting);
+  const money = cost?.pricingStatus === 'priced' ? cost.cost : undefined;
+  const log = summary(ports, facts, end, metadata(end.charged ? undefined : seenCost(end, money)));
+  return {
+    caller: facts.request.caller,
+    log,
+    ...(end.charged && money !== undefined
+      ? {
+          ifBlocked: {
+            statusCode: statusOf.budget_exceeded,
+            errorCode: 'budget_exceeded' as const,
+            metadata: metadata({ blocked_cost_usd: toUsd(money) }),
+          },
+        }
+      : {}),
+    ...(end.charged ? { ifDuplicate: { metadata: metadata({ duplicate: true }) } } : {}),
+  };
+}
+
+/** Usage seen in a request that writes no ledger row, and its cost, stay on the log row. */
+const seenCost = (end: End, money: Picodollars | undefined): JsonObject | undefined =>
+  end.observation.usage === undefined || money === undefined
+    ? undefined
+    : { unbilled_cost_usd: toUsd(money) };
+
+function summary(ports: ServePorts, facts: Facts, end: End, metadata: JsonObject): RequestLog {
+  const { request, ask, resolved } = facts;
+  return {
+    requestLogId: request.requestLogId,
+    requestId: request.requestId,
+    modelKey: ask?.model.slice(0, maxModelKeyChars),
+    resolvedModelKey: resolved === undefined ? undefined : ask?.model,
+    providerKey: resolved?.provider.id,
+    statusCode: statusCode(end.failure),
+    errorCode: errorCode(end.failure),
+    latencyMs: Math.max(0, ports.clock.now() - request.receivedAt),
+    usage: end.observation.usage,
+    exposedToolCount: ask?.exposedToolCount,
+    invokedToolCount: ask === undefined ? undefined : end.observation.invokedToolCount,
+    tags: tagsOf(request),
+    userAgent: boundedUserAgent(request.userAgent),
+    harness: agentHarness(request.userAgent),
+    metadata,
+    attempts: end.attempt === undefined ? [] : [end.attempt],
+  };
+}
+
+const tagsOf = ({ tags }: ModelRequest): CallerTags => (E.isRight(tags) ? tags.right : noTags);
+
+const statusCode = (failure: End['failure']): number => {
+  if (failure === undefined) return 200;
+  return failure === 'client_closed' ? clientClosedStatus : errorStatus(failure);
+};
+
+const errorCode = (failure: End['failure']): ErrorCode | 'client_closed' | undefined =>
+  failure === 'client_closed' ? failure : failure?.code;
+
+const outcome = (failure: End['failure']): Outcome => {
+  if (failure === undefined) return 'success';
+  return failure === 'client_closed' ? failure : outcomeOf[failure.code];
+};
+
+function emit(
+  ports: ServePorts,
+  facts: Facts,
+  end: End,
+  cost: UsageCost | undefined,
+  failure: End['failure'],
+  settled: E.Either<GatewayError, Verdict>,
+): void {
+  const { request, ask, resolved } = facts;
+  const verdict = E.isRight(settled) ? settled.right.kind : 'lost';
+  ports.observer.finished({
+    requestId: request.requestId,
+    family: facts.family,
+    stream: ask?.stream ?? false,
+    outcome: outcome(failure),
+    statusCode: statusCode(failure),
+    errorCode: errorCode(failure),
+    latencyMs: Math.max(0, ports.clock.now() - request.receivedAt),
+    caller: request.caller,
+    modelKey: resolved === undefined ? undefined : ask?.model,
+    providerKey: resolved?.provider.id,
+    upstreamModel: resolved?.route.upstreamModel,
+    cost: end.charged && verdict === 'recorded' ? cost : undefined,
+    settled: verdict,
+    usageUnusable: end.observation.usageUnusable,
+    tags: tagsOf(request),
+  });
+}

@@ -1,0 +1,181 @@
+import 'reflect-metadata';
+import { Container, type ServiceIdentifier } from 'inversify';
+import type Koa from 'koa';
+import type { DatabasePool } from 'slonik';
+import { listModels } from './application/list-models.ts';
+import type { Keys } from './application/ports/accounts.ts';
+import type { Clock } from './application/ports/clock.ts';
+import type { Ledger } from './application/ports/ledger.ts';
+import type { LedgerAudit } from './application/ports/ledger-audit.ts';
+import type { RequestObserver } from './application/ports/request-observer.ts';
+import type { SeedStore } from './application/ports/seed.ts';
+import type { Upstream } from './application/ports/upstream.ts';
+import { serveModelRequest } from './application/serve-model-request.ts';
+import { systemClock } from './infrastructure/clock.ts';
+import type { LiveConfig } from './infrastructure/config/live-config.ts';
+import { databaseFaultLog, type Log, nameOf, requestLog } from './infrastructure/logging.ts';
+import { accountsStore, type CachedAccounts } from './infrastructure/postgres/accounts-store.ts';
+import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
+import { databaseFault } from './infrastructure/postgres/database-fault.ts';
+import { keysStore } from './infrastructure/postgres/keys-store.ts';
+import { ledgerAuditStore } from './infrastructure/postgres/ledger-audit-store.ts';
+import { ledgerStore } from './infrastructure/postgres/ledger-store.ts';
+import { seedStore } from './infrastructure/postgres/seed-store.ts';
+import { StateFollower } from './infrastructure/postgres/state-follower.ts';
+import { executor } from './infrastructure/providers/executor.ts';
+import { LiveCatalogue } from './infrastructure/providers/live-catalogue.ts';
+import { gatewayApp } from './interfaces/http/app.ts';
+import { authenticate } from './interfaces/http/authenticate.ts';
+import { type LoadGate, loadGate } from './interfaces/http/load-gate.ts';
+
+/** A request lasts as long as its upstream may; a claim outlives it by this much. */
+const claimMarginSecs = 120;
+
+const token = <T>(name: string) => Symbol(name) as ServiceIdentifier<T>;
+
+/** What a process must have before the container is built: started, migrated, read. */
+export interface Foundations {
+  readonly config: LiveConfig;
+  readonly pool: DatabasePool;
+  readonly log: Log;
+  /** Why this process must not get requests at the moment. */
+  readonly notReady: () => Promise<string | undefined>;
+  readonly draining: () => boolean;
+}
+
+export const tokens = {
+  foundations: token<Foundations>('Foundations'),
+  clock: token<Clock>('Clock'),
+  gate: token<LoadGate>('LoadGate'),
+  accounts: token<CachedAccounts>('Accounts'),
+  catalogue: token<LiveCatalogue>('Catalogue'),
+  follower: token<StateFollower>('StateFollower'),
+  ledger: token<Ledger>('Ledger'),
+  upstream: token<Upstream>('Upstream'),
+  observer: token<RequestObserver>('RequestObserver'),
+  seed: token<SeedStore>('SeedStore'),
+  keys: token<Keys>('Keys'),
+  ledgerAudit: token<LedgerAudit>('LedgerAudit'),
+  app: token<Koa>('App'),
+};
+
+/** The only file that knows inversify: which value stands behind each port. Everything is a singleton. */
+export function buildContainer(foundations: Foundations): Container {
+  const container = new Container({ defaultScope: 'Singleton' });
+  container.bind(tokens.foundations).toConstantValue(foundations);
+  container.bind(tokens.clock).toResolvedValue(systemClock, []);
+  container
+    .bind(tokens.gate)
+    .toResolvedValue(
+      ({ config }: Foundations) => loadGate(config.loaded().config.server),
+      [tokens.foundations],
+    );
+  bindStores(container);
+  bindService(container);
+  return container;
+}
+
+function bindStores(container: Container): void {
+  container
+    .bind(tokens.seed)
+    .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
+  container
+    .bind(tokens.keys)
+    .toResolvedValue(({ pool }: Foundations) => keysStore(pool), [tokens.foundations]);
+  container
+    .bind(tokens.ledgerAudit)
+    .toResolvedValue(({ pool }: Foundations) => ledgerAuditStore(pool), [tokens.foundations]);
+  container.bind(tokens.ledger).toResolvedValue(
+    ({ pool, config, log }: Foundations) =>
+      ledgerStore(pool, {
+        closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
+        claimSeconds: () => claimSeconds(config),
+        onFault: databaseFaultLog(log),
+      }),
+    [tokens.foundations],
+  );
+  container
+    .bind(tokens.catalogue)
+    .toResolvedValue(
+      ({ config, log }: Foundations) =>
+        new LiveCatalogue(config.prices(), (message) => log.warn({}, message)),
+      [tokens.foundations],
+    );
+  // The cache asks the follower whether it may be used, and the follower drops it: a knot of two, tied here.
+  container.bind(tokens.accounts).toResolvedValue(
+    ({ pool, log }: Foundations) =>
+      accountsStore(
+        pool,
+        () => container.get(tokens.follower).isFresh(),
+        (error) => databaseFaultLog(log)(databaseFault(error), error),
+      ),
+    [tokens.foundations],
+  );
+  container.bind(tokens.follower).toResolvedValue(
+    ({ pool, config, log }: Foundations, accounts: CachedAccounts, catalogue: LiveCatalogue) =>
+      new StateFollower(pool, {
+        onChange: async () => {
+          catalogue.take(await readCatalogue(pool), config.resolver(), config.prices());
+          accounts.forget();
+        },
+        onFault: (error) => log.error({ error: nameOf(error) }, 'the database state could not be followed'),
+      }),
+    [tokens.foundations, tokens.accounts, tokens.catalogue],
+  );
+}
+
+const claimSeconds = (config: LiveConfig): number => {
+  const totals = config.loaded().config.providers.map(({ timeouts }) => timeouts.totalMs);
+  return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
+};
+
+function bindService(container: Container): void {
+  container
+    .bind(tokens.observer)
+    .toResolvedValue(({ log }: Foundations) => requestLog(log), [tokens.foundations]);
+  container
+    .bind(tokens.upstream)
+    .toResolvedValue(
+      (catalogue: LiveCatalogue) => executor((id) => catalogue.lineOf(id)),
+      [tokens.catalogue],
+    );
+  container.bind(tokens.app).toResolvedValue(
+    (
+      { config, log, notReady, draining }: Foundations,
+      accounts: CachedAccounts,
+      catalogue: LiveCatalogue,
+      ledger: Ledger,
+      upstream: Upstream,
+      observer: RequestObserver,
+      clock: Clock,
+      gate: LoadGate,
+    ) =>
+      gatewayApp({
+        authenticate: authenticate(accounts),
+        serve: serveModelRequest({ catalogue, ledger, upstream, observer, clock }, config.policy),
+        listModels: listModels(catalogue),
+        observer,
+        gate,
+        clock,
+        bodyMaxBytes: config.loaded().config.server.bodyMaxBytes,
+        notReady,
+        draining,
+        onDefect: (error, requestId) =>
+          log.error({ request_id: requestId, error: nameOf(error), stack: stackOf(error) }, 'defect'),
+      }),
+    [
+      tokens.foundations,
+      tokens.accounts,
+      tokens.catalogue,
+      tokens.ledger,
+      tokens.upstream,
+      tokens.observer,
+      tokens.clock,
+      tokens.gate,
+    ],
+  );
+}
+
+/** Where a defect happened, without its message: messages may quote what a caller sent. */
+const stackOf = (error: unknown): string | undefined =>
+  error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined;

@@ -1,0 +1,19 @@
+import path from 'node:path';
+import type { DatabaseConfig } from './infrastructure/config/server-config.ts';
+import { startEmbeddedPostgres } from './infrastructure/embedded-postgres/start.ts';
+
+/** The database of a configuration: reachable, and stopped again if this process started it. */
+export interface Database {
+  readonly url: string;
+  /** The folder of the numbered migrations. */
+  readonly migrations: string;
+  readonly stop: () => Promise<void>;
+}
+
+const migrations = path.join(import.meta.dirname, 'migrations');
+
+export async function openDatabase(config: DatabaseConfig, log: (line: string) => void): Promise<Database> {
+  if (config.kind === 'external') return { url: config.url, migrations, stop: async () => undefined };
+  const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  return { url: embedded.url, migrations, stop: () => embedded.stop() };
+}

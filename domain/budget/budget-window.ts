@@ -1,0 +1,26 @@
+import type { Cadence, Window } from './budget.ts';
+
+/**
+ * The UTC window that holds `at`; half-open, so an instant is in exactly one. Daily from 00:00:00, weekly from
+ * Monday 00:00:00, monthly from the first day 00:00:00.
+ */
+export const budgetWindow = (cadence: Cadence, at: Date): Window =>
+  windowOf[cadence](at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate(), (at.getUTCDay() + 6) % 7);
+
+type WindowRule = (year: number, month: number, day: number, daysSinceMonday: number) => Window;
+
+const windowOf: Readonly<Record<Cadence, WindowRule>> = {
+  daily: (year, month, day) => ({ from: utc(year, month, day), until: utc(year, month, day + 1) }),
+  weekly: (year, month, day, since) => ({
+    from: utc(year, month, day - since),
+    until: utc(year, month, day - since + 7),
+  }),
+  monthly: (year, month) => ({ from: utc(year, month, 1), until: utc(year, month + 1, 1) }),
+};
+
+/** `Date.UTC` maps the years 0 to 99 to 1900 and later; setting the year does not. */
+function utc(year: number, month: number, day: number): Date {
+  const date = new Date(Date.UTC(2000, 0, 1));
+  date.setUTCFullYear(year, month, day);
+  return date;
+}

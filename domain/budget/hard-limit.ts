@@ -1,0 +1,41 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { toUsd, type Picodollars } from '../money/money.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { maxRetryAfterSecs } from '../shared/limits.ts';
+import type { Budget, Window } from './budget.ts';
+
+/**
+ * Before the provider is called: an owner whose counted spend in the active window is at or above the amount
+ * of a hard budget is turned away. `closed` is a window that a blocked cost has shut (`close_window`).
+ */
+export const admit = (
+  budget: Budget | undefined,
+  spent: Picodollars,
+  closed: boolean,
+): Either<'full', void> =>
+  budget?.hardLimit === true && (closed || spent >= budget.amount) ? E.left('full') : E.right(undefined);
+
+/**
+ * After the provider answered: a cost that would take the counted spend over the amount is not written.
+ * `gateway_settle` in the database is this rule again, under the scope's lock; a contract test holds the two
+ * together.
+ */
+export const charge = (
+  budget: Budget | undefined,
+  spent: Picodollars,
+  cost: Picodollars,
+): Either<'over', Picodollars> => {
+  const after = spent + cost;
+  return budget?.hardLimit === true && after > budget.amount ? E.left('over') : E.right(after);
+};
+
+/** The error of both cases: when to come back is when the window ends, at most a day ahead. */
+export const budgetExceeded = (budget: Budget, window: Window, now: Date): GatewayError => ({
+  code: 'budget_exceeded',
+  message: `The ${budget.cadence} budget of ${toUsd(budget.amount)} USD is used up until ${window.until.toISOString()}.`,
+  retryAfterSecs: Math.min(
+    maxRetryAfterSecs,
+    Math.max(1, Math.ceil((window.until.getTime() - now.getTime()) / 1000)),
+  ),
+});

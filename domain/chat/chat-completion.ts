@@ -1,0 +1,53 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { isObject, type Json, type JsonObject, objectsOf, parseExact } from '../shared/json.ts';
+import { type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
+import { hasThinkingContent, isAbsent, withoutThinkingContent } from './reasoning-fields.ts';
+
+/** A whole chat completion: what it says, and the text to send when a rule changed it. */
+export interface ChatCompletion {
+  readonly value: JsonObject;
+  /** Absent when no rule touched the answer: then the upstream's bytes go out as they came. */
+  readonly rewritten: string | undefined;
+}
+
+/**
+ * Reads an upstream's unary answer. An error body under status 200 is an error, and so is anything that is no
+ * chat completion.
+ */
+export function readChatCompletion(
+  text: string,
+  namespace: string,
+  sanitise: (message: string) => string,
+): Either<UpstreamFault, ChatCompletion> {
+  const parsed = E.tryCatch(
+    () => JSON.parse(text) as Json,
+    () => undefined,
+  );
+  if (E.isLeft(parsed) || !isObject(parsed.right))
+    return E.left({
+      kind: 'protocol',
+      message: 'The upstream answered with something that is not a JSON object.',
+    });
+  const value = parsed.right;
+  const choices = value['choices'];
+  if (!isAbsent(value['error']) || !Array.isArray(choices)) {
+    const words = upstreamMessage(value);
+    return E.left({
+      kind: 'protocol',
+      message: words === undefined ? 'The upstream answered without `choices`.' : sanitise(words),
+    });
+  }
+  const native = objectsOf(choices).some(({ message }) => isObject(message) && hasThinkingContent(message));
+  if (!native) return E.right({ value, rewritten: undefined });
+  const rebuilt = withCleanMessages(parseExact(text) as JsonObject, namespace);
+  return E.right({ value: rebuilt, rewritten: JSON.stringify(rebuilt) });
+}
+
+const withCleanMessages = (completion: JsonObject, namespace: string): JsonObject => ({
+  ...completion,
+  choices: objectsOf(completion['choices']).map((choice) => {
+    const { message } = choice;
+    return isObject(message) ? { ...choice, message: withoutThinkingContent(message, namespace) } : choice;
+  }),
+});

@@ -1,0 +1,97 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Capability } from '../routing/capabilities.ts';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { isArray, isObject, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+import type { JsonDocument, Watched } from '../shared/json-document.ts';
+
+/** A reading view over the caller's untouched chat-completions body. */
+export interface ChatRequest {
+  readonly document: JsonDocument;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly needs: readonly Capability[];
+  /** Shallow count of request tools; 0 when there are none. */
+  readonly exposedToolCount: number;
+}
+
+const part: Watched = { image_url: {}, input_audio: {}, file: {} };
+const call: Watched = { function: {} };
+
+/** The levels of a chat body that the gateway reads or edits. */
+export const chatWatched: Watched = {
+  messages: { '*': { content: { '*': part }, tool_calls: { '*': call }, function_call: {} } },
+  tools: { '*': { function: {} } },
+  functions: { '*': {} },
+  tool_choice: { function: {} },
+  response_format: { json_schema: {} },
+  stream_options: {},
+  reasoning: {},
+};
+
+/** Checks what the gateway reasons about; everything else in the body is the upstream's business. */
+export function readChatRequest(document: JsonDocument): Either<GatewayError, ChatRequest> {
+  const body = document.value;
+  const { model, messages, stream } = body;
+  if (!isString(model) || model === '')
+    return E.left(invalidRequest('`model` must be a non-empty string.', 'model'));
+  if (!isArray(messages) || messages.length === 0)
+    return E.left(invalidRequest('`messages` must be a non-empty array.', 'messages'));
+  const fault = messageFault(messages) ?? fieldFault(body);
+  if (fault !== undefined) return E.left(fault);
+  const tools = objectsOf(body['tools']).length + objectsOf(body['functions']).length;
+  return E.right({
+    document,
+    model,
+    stream: stream === true,
+    needs: needsOf(body, stream === true, tools > 0),
+    exposedToolCount: tools,
+  });
+}
+
+function messageFault(messages: readonly Json[]): GatewayError | undefined {
+  const index = messages.findIndex((message) => !isObject(message) || !isString(message['role']));
+  if (index < 0) return undefined;
+  return invalidRequest(
+    `\`messages[${index}]\` must be an object with a string \`role\`.`,
+    `messages[${index}]`,
+  );
+}
+
+type Shape = readonly [name: string, is: (value: Json) => boolean];
+const boolean: Shape = ['a boolean', (value) => typeof value === 'boolean'];
+const arrayOfObjects: Shape = ['an array of objects', (value) => isArray(value) && value.every(isObject)];
+const object: Shape = ['an object', isObject];
+
+/** Fields that the gateway reads; null counts as absent. */
+const shapes: Readonly<Record<string, Shape>> = {
+  stream: boolean,
+  tools: arrayOfObjects,
+  functions: arrayOfObjects,
+  stream_options: object,
+  response_format: object,
+};
+
+function fieldFault(body: JsonObject): GatewayError | undefined {
+  for (const [field, [name, is]] of Object.entries(shapes)) {
+    const value = body[field];
+    if (value !== undefined && value !== null && !is(value))
+      return invalidRequest(`\`${field}\` must be ${name}.`, field);
+  }
+  return undefined;
+}
+
+function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Capability[] {
+  const format = body['response_format'];
+  const needs: Capability[] = ['chat_completions'];
+  if (stream) needs.push('stream');
+  if (tools) needs.push('tools');
+  if (objectsOf(body['messages']).some(hasImage)) needs.push('vision');
+  if (isObject(format) && format['type'] === 'json_schema') needs.push('json_schema');
+  return needs;
+}
+
+const imageParts: ReadonlySet<Json | undefined> = new Set(['image_url', 'input_image', 'image']);
+
+const hasImage = (message: JsonObject): boolean =>
+  objectsOf(message['content']).some((each) => imageParts.has(each['type']));

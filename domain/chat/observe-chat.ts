@@ -1,0 +1,80 @@
+import { generationUsage, type TokenUsage } from '../ledger/usage.ts';
+import { isArray, isObject, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+import { maxCountedToolCalls } from '../shared/limits.ts';
+import { isAbsent } from './reasoning-fields.ts';
+
+/** What accounting and logging need of an answer, whole or streamed. */
+export interface Observation {
+  readonly usage: TokenUsage | undefined;
+  /** The provider reported usage, but no counts that can be used. */
+  readonly usageUnusable: boolean;
+  /** Tool-call artifacts in the normalised provider output. */
+  readonly invokedToolCount: number;
+}
+
+export const nothingObserved: Observation = { usage: undefined, usageUnusable: false, invokedToolCount: 0 };
+
+/** Usage of a chunk or completion: top-level first, then where one upstream keeps it alone, `x_groq.usage`. */
+function reportedUsage(answer: JsonObject): Json | undefined {
+  if (!isAbsent(answer['usage'])) return answer['usage'];
+  const groq = answer['x_groq'];
+  return isObject(groq) ? groq['usage'] : undefined;
+}
+
+export function observeCompletion(completion: JsonObject): Observation {
+  const reported = reportedUsage(completion);
+  const usage = generationUsage(reported);
+  let invokedToolCount = 0;
+  for (const { message } of objectsOf(completion['choices']))
+    if (isObject(message)) invokedToolCount += callsOf(message).length;
+  return { usage, usageUnusable: !isAbsent(reported) && usage === undefined, invokedToolCount };
+}
+
+/** The calls of a message or delta, the legacy single one too. */
+const callsOf = (message: JsonObject): readonly JsonObject[] => [
+  ...objectsOf(message['tool_calls']),
+  ...(isObject(message['function_call']) ? [message['function_call']] : []),
+];
+
+/** Watches a chat stream beside the pipeline: chunks are only read. Usage repeated in a stream: the last one counts. */
+export class ChatObserver {
+  private usage: Json | undefined;
+  private readonly calls = new Set<string>();
+
+  see(chunk: JsonObject): void {
+    const reported = reportedUsage(chunk);
+    if (!isAbsent(reported)) this.usage = reported;
+    const choices = chunk['choices'];
+    if (!isArray(choices)) return;
+    for (const choice of choices) if (isObject(choice)) this.seeDelta(choice);
+  }
+
+  private seeDelta(choice: JsonObject): void {
+    const delta = choice['delta'];
+    if (!isObject(delta)) return;
+    const of = typeof choice['index'] === 'number' ? choice['index'] : 0;
+    if (isObject(delta['function_call'])) this.count(`${of}:function_call`);
+    if (isArray(delta['tool_calls']))
+      for (const call of objectsOf(delta['tool_calls'])) this.count(`${of}:${this.callName(call)}`);
+  }
+
+  /** Pieces of one call share its index; a call without an index comes whole, and its id or name tells it. */
+  private callName(call: JsonObject): string {
+    if (typeof call['index'] === 'number') return String(call['index']);
+    if (isString(call['id'])) return `id:${call['id'].slice(0, 128)}`;
+    return `#${this.calls.size}`;
+  }
+
+  private count(call: string): void {
+    if (this.calls.size < maxCountedToolCalls) this.calls.add(call);
+  }
+
+  observed(): Observation {
+    const usage = generationUsage(this.usage);
+    return {
+      usage,
+      usageUnusable: this.usage !== undefined && usage === undefined,
+      invokedToolCount: this.calls.size,
+    };
+  }
+}

@@ -1,0 +1,50 @@
+import { isArray, isObject, isString, type Json, type JsonObject, without } from '../shared/json.ts';
+
+/**
+ * Native reasoning is never placed in `content`: parts of type `thinking` move to
+ * `provider_metadata.<provider>.reasoning`, and what is left of the content becomes plain text.
+ * The same message comes back when there is nothing to move.
+ */
+export function withoutThinkingContent(message: JsonObject, namespace: string): JsonObject {
+  const content = message['content'];
+  if (!isArray(content) || !content.some(isThinking)) return message;
+  const metadata = isObject(message['provider_metadata']) ? message['provider_metadata'] : {};
+  const own = isObject(metadata[namespace]) ? metadata[namespace] : {};
+  return {
+    ...message,
+    content: plainText(content.filter((part) => !isThinking(part))),
+    provider_metadata: {
+      ...metadata,
+      [namespace]: { ...own, reasoning: content.filter(isThinking) },
+    },
+  };
+}
+
+export const hasThinkingContent = (message: JsonObject): boolean => {
+  const content = message['content'];
+  return isArray(content) && content.some(isThinking);
+};
+
+const isThinking = (part: Json): boolean =>
+  isObject(part) && (part['type'] === 'thinking' || part['type'] === 'redacted_thinking');
+
+/** Text parts as one string; other parts cannot be text and stay an array. */
+function plainText(parts: readonly Json[]): Json {
+  const texts = parts.map((part) => (isObject(part) && part['type'] === 'text' ? part['text'] : undefined));
+  return texts.every(isString) ? texts.join('') : parts;
+}
+
+const nonCanonical = ['reasoning_content', 'reasoning_text'] as const;
+
+/** The field that stands for `delta.reasoning` when no canonical field exists; null counts as absent. */
+export const movableReasoning = (delta: JsonObject): (typeof nonCanonical)[number] | undefined =>
+  isAbsent(delta['reasoning']) ? nonCanonical.find((field) => isString(delta[field])) : undefined;
+
+/** `delta.reasoning_content` and `delta.reasoning_text` map to `delta.reasoning`: moved, not copied. */
+export function withCanonicalReasoning(delta: JsonObject): JsonObject {
+  const field = movableReasoning(delta);
+  return field === undefined ? delta : { ...without(delta, field), reasoning: delta[field] };
+}
+
+export const isAbsent = (value: Json | undefined): value is undefined | null =>
+  value === undefined || value === null;

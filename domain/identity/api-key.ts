@@ -1,0 +1,24 @@
+/** An API key as callers present it: `gwk_<public id>.<secret>`. */
+export interface PresentedKey {
+  readonly publicId: string;
+  readonly secret: string;
+}
+
+/** Whole keys from a configuration may be shaped by people; generated ones have 32 hex and 64 hex. */
+const keyShape = /^gwk_([A-Za-z0-9]{8,64})\.([\x21-\x7e]{32,512})$/;
+
+export function parseKey(text: string): PresentedKey | undefined {
+  const [, publicId, secret] = keyShape.exec(text) ?? [];
+  return publicId === undefined || secret === undefined ? undefined : { publicId, secret };
+}
+
+export const formatKey = (key: PresentedKey): string => `gwk_${key.publicId}.${key.secret}`;
+
+const bearer = /^bearer[ \t]+(\S+)[ \t]*$/i;
+
+/**
+ * The key of a request, from `Authorization: Bearer …` or `x-api-key: …`. With both present a Bearer
+ * `Authorization` wins; other schemes are ignored when `x-api-key` is there (CONTRACT §3).
+ */
+export const presentedCredential = (authorization: string | undefined, xApiKey: string | undefined) =>
+  bearer.exec(authorization ?? '')?.[1] ?? (xApiKey === '' ? undefined : xApiKey);

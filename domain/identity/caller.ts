@@ -1,0 +1,30 @@
+/** Who pays: budgets and spend belong to a user or a team. */
+export type Owner =
+  | { readonly kind: 'user'; readonly userId: string }
+  | { readonly kind: 'team'; readonly teamId: string };
+
+/** Whose key it is. A service account's spend belongs to its team. */
+export type KeyOwner =
+  | { readonly kind: 'user'; readonly userId: string; readonly requestLoggingEnabled: boolean }
+  | { readonly kind: 'team'; readonly teamId: string }
+  | { readonly kind: 'service_account'; readonly serviceAccountId: string; readonly teamId: string };
+
+/** An authenticated caller of the public API. */
+export interface Caller {
+  readonly apiKeyId: string;
+  readonly keyOwner: KeyOwner;
+  /** Empty means every model. */
+  readonly allowedModels: readonly string[];
+}
+
+export const ownerOf = (caller: Caller): Owner =>
+  caller.keyOwner.kind === 'user'
+    ? { kind: 'user', userId: caller.keyOwner.userId }
+    : { kind: 'team', teamId: caller.keyOwner.teamId };
+
+/** Ownership scope key shapes: user `user:<user_id>`; team `team:<team_id>:actor:none`. */
+export const ownershipScopeKey = (owner: Owner): string =>
+  owner.kind === 'user' ? `user:${owner.userId}` : `team:${owner.teamId}:actor:none`;
+
+export const mayUseModel = (caller: Caller, modelId: string): boolean =>
+  caller.allowedModels.length === 0 || caller.allowedModels.includes(modelId);

@@ -1,0 +1,40 @@
+import type { Picodollars } from '../money/money.ts';
+import type { Price } from '../money/price-catalogue.ts';
+import { priceUsage } from '../money/price-usage.ts';
+import type { TokenUsage } from './usage.ts';
+
+/** Ledger pricing status: the four states of the specification. */
+export type PricingStatus = 'priced' | 'legacy_estimated' | 'unpriced' | 'usage_missing';
+
+/** Only these count toward spend and budget windows; the others are visible in reports. */
+export const countsTowardSpend = {
+  priced: true,
+  legacy_estimated: true,
+  unpriced: false,
+  usage_missing: false,
+} as const satisfies Record<PricingStatus, boolean>;
+
+/** What one accounted request used and cost. */
+export type UsageCost =
+  | {
+      readonly pricingStatus: 'priced';
+      readonly usage: TokenUsage;
+      readonly price: Price;
+      readonly cost: Picodollars;
+    }
+  | {
+      readonly pricingStatus: 'unpriced';
+      readonly usage: TokenUsage;
+      readonly unpricedReason: string;
+    }
+  | { readonly pricingStatus: 'usage_missing' };
+
+/**
+ * Provider usage that can be normalised and an exact catalogue price: `priced`. Usage missing:
+ * `usage_missing`. Exact catalogue match missing: `unpriced`.
+ */
+export function usageCost(usage: TokenUsage | undefined, price: Price | undefined): UsageCost {
+  if (usage === undefined) return { pricingStatus: 'usage_missing' };
+  if (price === undefined) return { pricingStatus: 'unpriced', usage, unpricedReason: 'no_catalogue_price' };
+  return { pricingStatus: 'priced', usage, price, cost: priceUsage(usage, price) };
+}

@@ -1,0 +1,28 @@
+import { isObject, type Json } from '../shared/json.ts';
+import { maxTokenCount } from '../shared/limits.ts';
+
+/** Tokens as the provider reports them. Nothing is estimated: what is not reported is missing. */
+export interface TokenUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly totalTokens: number;
+}
+
+/** A token count is an integer in 0 … 2^53 − 1; anything else is missing usage. */
+export const tokenCount = (value: Json | undefined): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxTokenCount
+    ? value
+    : undefined;
+
+/**
+ * Chat, messages and responses need prompt and completion (or `input_tokens` and `output_tokens`); an absent
+ * total is their sum. A total that is there and is no token count makes the usage missing.
+ */
+export function generationUsage(usage: Json | undefined): TokenUsage | undefined {
+  if (!isObject(usage)) return undefined;
+  const promptTokens = tokenCount(usage['prompt_tokens'] ?? usage['input_tokens']);
+  const completionTokens = tokenCount(usage['completion_tokens'] ?? usage['output_tokens']);
+  if (promptTokens === undefined || completionTokens === undefined) return undefined;
+  const totalTokens = tokenCount(usage['total_tokens'] ?? promptTokens + completionTokens);
+  return totalTokens === undefined ? undefined : { promptTokens, completionTokens, totalTokens };
+}

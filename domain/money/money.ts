@@ -1,0 +1,38 @@
+/** Money is a whole number of picodollars (1e-12 USD), in `bigint`: exact, with no rounding anywhere. */
+export type Picodollars = bigint;
+
+const picodollarsPerUsd = 1_000_000_000_000n;
+/** Budget amounts are scaled by 10000, so one unit is 1e-4 USD. */
+const picodollarsPerAmountUnit = 100_000_000n;
+
+/** The largest `amount_10000`: 2^53 − 1, so that JSON numbers carry it exactly. */
+export const maxAmount10000 = 9_007_199_254_740_991n;
+
+export const fromAmount10000 = (amount: bigint): Picodollars => amount * picodollarsPerAmountUnit;
+
+const decimal = /^(\d{1,12})(?:\.(\d{1,6}))?$/;
+
+/**
+ * Decimal text, USD per million tokens with at most 6 fraction digits, as picodollars per token: a price of
+ * 1 USD per million is 1 000 000 picodollars a token, so six decimals leave a whole number.
+ */
+export function pricePerToken(usdPerMillion: string): Picodollars | undefined {
+  const [, whole, fraction = ''] = decimal.exec(usdPerMillion) ?? [];
+  return whole === undefined ? undefined : BigInt(whole + fraction.padEnd(6, '0'));
+}
+
+/** Exact decimal text in USD, without trailing zeros: `0.00000015`. */
+export function toUsd(amount: Picodollars): string {
+  const sign = amount < 0n ? '-' : '';
+  const size = amount < 0n ? -amount : amount;
+  const fraction = (size % picodollarsPerUsd).toString().padStart(12, '0').replace(/0+$/, '');
+  return `${sign}${size / picodollarsPerUsd}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+/** The one rounding rule, for display only: units of 1e-4 USD, rounded half up. */
+export const toUsd10000 = (amount: Picodollars): bigint => {
+  const doubled = 2n * amount + picodollarsPerAmountUnit;
+  const divisor = 2n * picodollarsPerAmountUnit;
+  const floored = doubled / divisor;
+  return doubled < 0n && doubled % divisor !== 0n ? floored - 1n : floored;
+};

@@ -1,0 +1,17 @@
+import type { TokenUsage } from '../ledger/usage.ts';
+import type { Picodollars } from './money.ts';
+import type { Price } from './price-catalogue.ts';
+
+/**
+ * Billed output is `max(completion_tokens, total_tokens − prompt_tokens)`: some upstreams keep reasoning only
+ * in the total (CONTRACT §5).
+ */
+export const billedOutputTokens = (usage: TokenUsage): bigint => {
+  const completion = BigInt(usage.completionTokens);
+  const beyondPrompt = BigInt(usage.totalTokens) - BigInt(usage.promptTokens);
+  return beyondPrompt > completion ? beyondPrompt : completion;
+};
+
+/** `cost = prompt_tokens × input + billed output × output`, exact in integers. */
+export const priceUsage = (usage: TokenUsage, price: Pick<Price, 'input' | 'output'>): Picodollars =>
+  BigInt(usage.promptTokens) * price.input + billedOutputTokens(usage) * price.output;

@@ -1,0 +1,21 @@
+import type { Caller } from '../identity/caller.ts';
+
+export type CaptureMode = 'disabled' | 'summary_only' | 'redacted_payloads';
+
+/** The current payload policy, stored in each row's `metadata_json.payload_policy`. */
+export interface PayloadPolicy {
+  readonly captureMode: CaptureMode;
+  readonly requestMaxBytes: number;
+  readonly responseMaxBytes: number;
+  readonly streamMaxEvents: number;
+}
+
+/** The current policy version value. */
+export const payloadPolicyVersion = 'builtin:v2';
+
+/**
+ * `disabled` writes no log rows for any family or caller; otherwise service accounts and team keys always log,
+ * users as their `request_logging_enabled` says (CONTRACT §7).
+ */
+export const isLogged = (mode: CaptureMode, caller: Caller): boolean =>
+  mode !== 'disabled' && (caller.keyOwner.kind !== 'user' || caller.keyOwner.requestLoggingEnabled);

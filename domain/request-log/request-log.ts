@@ -1,0 +1,63 @@
+import type { TokenUsage } from '../ledger/usage.ts';
+import type { ApiFamily } from '../routing/model.ts';
+import type { ErrorCode } from '../shared/gateway-error.ts';
+import type { JsonObject } from '../shared/json.ts';
+import type { AgentHarness } from './agent-harness.ts';
+import type { CallerTags } from './caller-tags.ts';
+import { type PayloadPolicy, payloadPolicyVersion } from './capture-policy.ts';
+
+/** Hot summary row, one per logged request. Counts are null where the dimension is unavailable. */
+export interface RequestLog {
+  readonly requestLogId: string;
+  readonly requestId: string;
+  readonly modelKey: string | undefined;
+  readonly resolvedModelKey: string | undefined;
+  readonly providerKey: string | undefined;
+  readonly statusCode: number;
+  readonly errorCode: ErrorCode | 'client_closed' | undefined;
+  readonly latencyMs: number;
+  readonly usage: TokenUsage | undefined;
+  readonly exposedToolCount: number | undefined;
+  readonly invokedToolCount: number | undefined;
+  readonly tags: CallerTags;
+  readonly userAgent: string | undefined;
+  readonly harness: AgentHarness;
+  readonly metadata: JsonObject;
+  readonly attempts: readonly Attempt[];
+}
+
+export type AttemptStatus = 'success' | 'provider_error' | 'stream_start_error' | 'stream_error';
+
+/** One upstream provider execution. Retries are disabled, so a request has none or one. */
+export interface Attempt {
+  readonly attemptNumber: number;
+  readonly providerKey: string;
+  readonly upstreamModel: string;
+  readonly status: AttemptStatus;
+  readonly statusCode: number | undefined;
+  readonly errorCode: string | undefined;
+  readonly errorDetail: string | undefined;
+  readonly stream: boolean;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly completedAt: number;
+}
+
+/** `metadata_json` shape: `operation`, `stream`, `payload_policy`, and `accounting` where there is any to tell. */
+export const logMetadata = (
+  operation: ApiFamily,
+  stream: boolean,
+  policy: PayloadPolicy,
+  accounting: JsonObject | undefined,
+): JsonObject => ({
+  operation,
+  stream,
+  payload_policy: {
+    capture_mode: policy.captureMode,
+    request_max_bytes: policy.requestMaxBytes,
+    response_max_bytes: policy.responseMaxBytes,
+    stream_max_events: policy.streamMaxEvents,
+    version: payloadPolicyVersion,
+  },
+  ...(accounting === undefined ? {} : { accounting }),
+});

@@ -1,0 +1,37 @@
+/** What a request may need of a route. The first three are API families, the others features. */
+export const capabilities = [
+  'chat_completions',
+  'responses',
+  'embeddings',
+  'stream',
+  'tools',
+  'vision',
+  'json_schema',
+] as const;
+
+export type Capability = (typeof capabilities)[number];
+export type Capabilities = Readonly<Record<Capability, boolean>>;
+
+/** Defaults are permissive: routes of partial providers must set unsupported families to false. */
+export const permissive: Capabilities = {
+  chat_completions: true,
+  responses: true,
+  embeddings: true,
+  stream: true,
+  tools: true,
+  vision: true,
+  json_schema: true,
+};
+
+/** Effective capability is the intersection of route `capabilities` and what the provider supports. */
+export function effectiveCapabilities(route: Capabilities, provider: Capabilities): Capabilities {
+  const effective: Record<Capability, boolean> = { ...permissive };
+  for (const each of capabilities) effective[each] = route[each] && provider[each];
+  return effective;
+}
+
+/** The first need that is not met, in the order in which the request names its needs. */
+export const missingCapability = (
+  needs: readonly Capability[],
+  effective: Capabilities,
+): Capability | undefined => needs.find((need) => !effective[need]);

@@ -1,0 +1,48 @@
+import type { JsonObject } from '../shared/json.ts';
+import type { Capabilities } from './capabilities.ts';
+
+export const providerKinds = ['compat', 'cloud_run_compat', 'cloud_a_platform', 'cloud_b_platform'] as const;
+
+export type ProviderKind = (typeof providerKinds)[number];
+
+/** The public API families; also the values of `metadata_json.operation`. */
+export type ApiFamily = 'chat_completions' | 'messages' | 'responses' | 'embeddings';
+
+/** One way to serve a model: a provider, the model's name there, and what the pair can do. */
+export interface Route {
+  readonly routeId: string;
+  /** Key of a configured provider. */
+  readonly provider: string;
+  /** Model identity accepted by the upstream. */
+  readonly upstreamModel: string;
+  /** Enabled routes are tried in ascending priority, ties in file order. */
+  readonly priority: number;
+  readonly enabled: boolean;
+  readonly capabilities: Capabilities;
+  /** Persisted as `model_routes.compatibility_json`; belongs to the route, not the provider. */
+  readonly compatibility: Compatibility;
+  readonly extraHeaders: Readonly<Record<string, string>>;
+  /** Final raw override merged into the upstream body. */
+  readonly extraBody: JsonObject;
+}
+
+/** The blocks as they are configured; each provider kind reads its own. */
+export interface Compatibility {
+  readonly compat?: JsonObject;
+  readonly router?: JsonObject;
+  readonly cloud_b?: JsonObject;
+}
+
+export interface Model {
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly routes: readonly Route[];
+}
+
+/** What routing needs to know of a provider; `supports` is what its implementation can do on this route. */
+export interface RoutingProvider {
+  readonly id: string;
+  readonly kind: ProviderKind;
+  readonly pricingProviderId: string;
+  readonly supports: (route: Route) => Capabilities;
+}

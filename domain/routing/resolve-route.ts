@@ -1,0 +1,59 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { type Capability, effectiveCapabilities, missingCapability } from './capabilities.ts';
+import type { Model, Route, RoutingProvider } from './model.ts';
+
+export interface ResolvedRoute {
+  readonly route: Route;
+  readonly provider: RoutingProvider;
+}
+
+/**
+ * Enabled routes in ascending `priority`, ties in file order; the first whose effective capabilities suffice
+ * is the one that executes; never a second. A model with usable routes of which none suffices is a capability
+ * mismatch that names what the first route lacks; one without any usable route is `no_routes_available`.
+ */
+export function resolveRoute(
+  model: Model,
+  needs: readonly Capability[],
+  providerOf: (id: string) => RoutingProvider | undefined,
+): Either<GatewayError, ResolvedRoute> {
+  let missing: Capability | undefined;
+  for (const route of routesInOrder(model)) {
+    const provider = providerOf(route.provider);
+    if (provider === undefined) continue;
+    const lacks = missingCapability(
+      needs,
+      effectiveCapabilities(route.capabilities, provider.supports(route)),
+    );
+    if (lacks === undefined) return E.right({ route, provider });
+    missing ??= lacks;
+  }
+  return E.left(missing === undefined ? noRoutes(model) : mismatch(model, missing));
+}
+
+const routesInOrder = (model: Model): readonly Route[] =>
+  model.routes.filter((route) => route.enabled).sort((a, b) => a.priority - b.priority);
+
+const noRoutes = (model: Model): GatewayError => ({
+  code: 'no_routes_available',
+  message: `No route of the model \`${model.id}\` is available.`,
+});
+
+const mismatch = (model: Model, missing: Capability): GatewayError =>
+  invalidRequest(
+    `The model \`${model.id}\` has no route with the capability \`${missing}\`, which this request needs.`,
+    paramOf[missing],
+  );
+
+/** The request field that asks for a capability. */
+const paramOf = {
+  chat_completions: 'model',
+  responses: 'model',
+  embeddings: 'model',
+  stream: 'stream',
+  tools: 'tools',
+  vision: 'messages',
+  json_schema: 'response_format',
+} as const satisfies Record<Capability, string>;

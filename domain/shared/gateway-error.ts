@@ -1,0 +1,106 @@
+/** The closed list of error codes (CONTRACT §4). */
+export type ErrorCode =
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'model_not_granted'
+  | 'not_found'
+  | 'model_not_found'
+  | 'method_not_allowed'
+  | 'duplicate_request_id'
+  | 'request_too_large'
+  | 'invalid_request'
+  | 'budget_exceeded'
+  | 'no_routes_available'
+  | 'overloaded'
+  | 'store_unavailable'
+  | 'upstream_error'
+  | 'internal_error';
+
+/** How a request ended. Exactly one label is emitted per request. */
+export type Outcome =
+  | 'success'
+  | 'client_closed'
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'not_found'
+  | 'invalid_request'
+  | 'budget_error'
+  | 'no_routes_available'
+  | 'overloaded'
+  | 'upstream_error'
+  | 'internal_error';
+
+/**
+ * An expected failure, as a value. `message` is fit for callers and logs: no secret, no raw upstream body.
+ * `param` names the field or header at fault.
+ */
+export interface GatewayError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly param?: string;
+  /** Seconds, for `Retry-After`. */
+  readonly retryAfterSecs?: number;
+  /** For `upstream_error`: the status that the caller gets, and the upstream's headers that pass. */
+  readonly upstream?: UpstreamRefusal;
+}
+
+export interface UpstreamRefusal {
+  /** The HTTP status for the caller (CONTRACT §4, "Upstream statuses"). */
+  readonly status: number;
+  /** What the upstream itself answered; absent when it did not answer. */
+  readonly upstreamStatus?: number;
+  /** `retry-after` and rate-limit headers, names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export const outcomeOf = {
+  missing_api_key: 'unauthenticated',
+  invalid_api_key: 'unauthenticated',
+  model_not_granted: 'forbidden',
+  not_found: 'not_found',
+  model_not_found: 'not_found',
+  method_not_allowed: 'invalid_request',
+  duplicate_request_id: 'invalid_request',
+  request_too_large: 'invalid_request',
+  invalid_request: 'invalid_request',
+  budget_exceeded: 'budget_error',
+  no_routes_available: 'no_routes_available',
+  overloaded: 'overloaded',
+  store_unavailable: 'overloaded',
+  upstream_error: 'upstream_error',
+  internal_error: 'internal_error',
+} as const satisfies Record<ErrorCode, Outcome>;
+
+/** The HTTP status of each code; `upstream_error` carries its own in `upstream.status`. */
+export const statusOf = {
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  model_not_granted: 403,
+  not_found: 404,
+  model_not_found: 404,
+  method_not_allowed: 405,
+  duplicate_request_id: 409,
+  request_too_large: 413,
+  invalid_request: 400,
+  budget_exceeded: 429,
+  no_routes_available: 503,
+  overloaded: 503,
+  store_unavailable: 503,
+  upstream_error: 502,
+  internal_error: 500,
+} as const satisfies Record<ErrorCode, number>;
+
+export const errorStatus = (error: GatewayError): number => error.upstream?.status ?? statusOf[error.code];
+
+export const invalidRequest = (message: string, param?: string): GatewayError => ({
+  code: 'invalid_request',
+  message,
+  ...(param === undefined ? {} : { param }),
+});
+
+/** The database cannot be asked: nothing is sent upstream, and the caller may try again. */
+export const storeUnavailable = (): GatewayError => ({
+  code: 'store_unavailable',
+  message: 'The gateway cannot reach its database; the request was not completed.',
+  retryAfterSecs: 5,
+});

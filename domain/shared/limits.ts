@@ -1,0 +1,44 @@
+/**
+ * Every numeric bound of the service that is not configuration, each with its reason.
+ * A bound that an operator may move is in the configuration instead (`server.body_max_bytes` and its like).
+ */
+
+/** Levels of nesting in a request body. Real tool schemas stay below 30; walks over a body stay cheap. */
+export const maxJsonDepth = 256;
+
+/** Bytes of one event of an upstream stream: partial images in an event are a few MiB at most. */
+export const maxStreamEventBytes = 16 * 1024 * 1024;
+
+/** Bytes of an upstream answer that is not a stream: a full embeddings or image answer stays below it. */
+export const maxUpstreamBodyBytes = 64 * 1024 * 1024;
+
+/** Bytes of an upstream's error body that are read: enough for any message that a person wrote. */
+export const maxUpstreamErrorBytes = 64 * 1024;
+
+/** Characters of an upstream's own message that are kept in an error, a log row or a log line. */
+export const maxErrorMessageChars = 1024;
+
+/** How long the gateway waits for `[DONE]` or the end after a chat `finish_reason` (CONTRACT §4). */
+export const afterTerminalMs = 10_000;
+
+/** Tool calls told apart in one stream; beyond it they are no longer counted one by one. */
+export const maxCountedToolCalls = 4096;
+
+/** Characters of a raw `User-Agent` that the request log keeps: real ones stay below 200. */
+export const maxUserAgentChars = 512;
+
+/** Characters of a requested model name that the request log keeps when no such model exists. */
+export const maxModelKeyChars = 256;
+
+/** Bespoke caller tags of one request (CONTRACT §3). */
+export const maxBespokeTags = 5;
+/** Characters of a caller tag's key (CONTRACT §3). */
+export const maxTagKeyChars = 32;
+/** Characters of a caller tag's value (CONTRACT §3). */
+export const maxTagValueChars = 64;
+
+/** `Retry-After` of a `budget_exceeded` answer is at most a day (CONTRACT §4). */
+export const maxRetryAfterSecs = 86_400;
+
+/** A token count is an integer in 0 … 2^53 − 1 (CONTRACT §5). */
+export const maxTokenCount = Number.MAX_SAFE_INTEGER;

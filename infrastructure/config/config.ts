@@ -1,0 +1,109 @@
+import {
+  type AccountingConfig,
+  accountingCodec,
+  type PricingConfig,
+  pricingCodec,
+  type RequestLoggingConfig,
+  requestLoggingCodec,
+  toAccounting,
+  toPricing,
+  toRequestLogging,
+} from './accounting-config.ts';
+import { type ModelConfig, modelCodec, toModel } from './model-config.ts';
+import { list, object, optional, withDefault } from './object-codecs.ts';
+import {
+  type ApiKeyConfig,
+  apiKeyCodec,
+  type ServiceAccountConfig,
+  serviceAccountCodec,
+  type TeamConfig,
+  teamCodec,
+  toApiKey,
+  toServiceAccount,
+  toTeam,
+  toUser,
+  type UserConfig,
+  userCodec,
+} from './owner-config.ts';
+import { type ProviderConfig, providerCodec, toProvider } from './provider-config.ts';
+import type { TypeOf } from './scalar-codecs.ts';
+import {
+  type BudgetAlertsConfig,
+  budgetAlertsCodec,
+  type DatabaseConfig,
+  databaseCodec,
+  type MailConfig,
+  mailCodec,
+  type ServerConfig,
+  serverCodec,
+  toBudgetAlerts,
+  toDatabase,
+  toMail,
+  toServer,
+} from './server-config.ts';
+
+/**
+ * The whole file: its keys, defaults, units and bounds. Validation, the JSON Schema and the search for secrets all
+ * read this one value. Lists are bounded well above what people write by hand, and below what would slow a start.
+ */
+export const gatewayCodec = object({
+  server: withDefault(serverCodec, {}, 'The listener, its bounds and the telemetry export.'),
+  database: withDefault(databaseCodec, {}, 'Where the tables are.'),
+  mail: optional(mailCodec, 'How budget alerts are mailed; without it they are only shown.'),
+  budget_alerts: withDefault(budgetAlertsCodec, {}, 'How often budget alerts are looked for.'),
+  request_logging: withDefault(requestLoggingCodec, {}, 'What is kept of requests, and for how long.'),
+  accounting: withDefault(accountingCodec, {}, 'How the ledger treats duplicates, blocks and lost callers.'),
+  pricing: withDefault(pricingCodec, {}, 'Prices beside the bundled catalogue.'),
+  providers: withDefault(list(providerCodec, 1000), [], 'Upstream services.'),
+  models: withDefault(list(modelCodec, 10_000), [], 'What callers may ask for, and who serves it.'),
+  teams: withDefault(list(teamCodec, 10_000), [], 'Owners of keys and budgets.'),
+  service_accounts: withDefault(
+    list(serviceAccountCodec, 10_000),
+    [],
+    'Callers that are no people; their team pays.',
+  ),
+  users: withDefault(
+    list(userCodec, 100_000),
+    [],
+    'People: owners of keys and budgets, and platform admins.',
+  ),
+  api_keys: withDefault(list(apiKeyCodec, 100_000), [], 'Keys of callers that come with the file.'),
+});
+
+/** The decoded file, still in its own words. */
+export type GatewayWire = TypeOf<typeof gatewayCodec>;
+
+/** The configuration in the words of the code: camelCase, units in names, defaults filled in. */
+export interface GatewayConfig {
+  readonly server: ServerConfig;
+  readonly database: DatabaseConfig;
+  /** Without it alerts are never mailed (`mail_not_configured`). */
+  readonly mail: MailConfig | undefined;
+  readonly budgetAlerts: BudgetAlertsConfig;
+  readonly requestLogging: RequestLoggingConfig;
+  readonly accounting: AccountingConfig;
+  readonly pricing: PricingConfig;
+  readonly providers: readonly ProviderConfig[];
+  readonly models: readonly ModelConfig[];
+  readonly teams: readonly TeamConfig[];
+  readonly serviceAccounts: readonly ServiceAccountConfig[];
+  readonly users: readonly UserConfig[];
+  readonly apiKeys: readonly ApiKeyConfig[];
+}
+
+/** From the words of the file to those of the code; `dataDir` is where an embedded database lives. */
+export const toConfig = (wire: GatewayWire, dataDir: string): GatewayConfig => ({
+  server: toServer(wire.server),
+  database: toDatabase(wire.database, dataDir),
+  mail: wire.mail === undefined ? undefined : toMail(wire.mail),
+  budgetAlerts: toBudgetAlerts(wire.budget_alerts),
+  requestLogging: toRequestLogging(wire.request_logging),
+  accounting: toAccounting(wire.accounting),
+  pricing: toPricing(wire.pricing),
+  providers: wire.providers.map(toProvider),
+  models: wire.models.map(toModel),
+  teams: wire.teams.map(toTeam),
+  serviceAccounts: wire.service_accounts.map(toServiceAccount),
+  users: wire.users.map(toUser),
+  apiKeys: wire.api_keys.map(toApiKey),
+});

@@ -1,0 +1,158 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { parseKey } from '../../domain/identity/api-key.ts';
+import { isArray, isObject, isString, type Json, type JsonObject } from '../../domain/shared/json.ts';
+import { routeCodec } from './model-config.ts';
+import { nearest } from './nearest.ts';
+import { foldEmail, parseOwner } from './owner-config.ts';
+import { type Finding, finding, type Path } from './problem.ts';
+import { providerCodec } from './provider-config.ts';
+import { routeRules } from './route-rules.ts';
+
+/**
+ * A rule between sections of the file. It reads the file before it is decoded, so that a fault in one section
+ * does not hide those of the others; what is malformed is the codec's business and is passed over.
+ */
+type Check = (file: JsonObject) => readonly Finding[];
+
+interface Placed<T> {
+  readonly path: Path;
+  readonly value: T;
+}
+
+const itemsOf = ({ path, value }: Placed<Json | undefined>): readonly Placed<Json>[] =>
+  isArray(value) ? value.map((item, index) => ({ path: [...path, index], value: item })) : [];
+
+const memberOf = ({ path, value }: Placed<Json>, key: string): Placed<Json | undefined> => ({
+  path: [...path, key],
+  value: isObject(value) ? value[key] : undefined,
+});
+
+const isText = (placed: Placed<Json | undefined>): placed is Placed<string> => isString(placed.value);
+
+/** The text under `key` in each item of a section. */
+const textsOf = (items: readonly Placed<Json>[], key: string): readonly Placed<string>[] =>
+  items.map((item) => memberOf(item, key)).filter(isText);
+
+const sectionOf = (file: JsonObject, section: string): readonly Placed<Json>[] =>
+  itemsOf({ path: [section], value: file[section] });
+
+const namesOf = (file: JsonObject, section: string, key: string): ReadonlySet<string> =>
+  new Set(textsOf(sectionOf(file, section), key).map(({ value }) => value));
+
+const folded = ({ path, value }: Placed<string>): Placed<string> => ({ path, value: foldEmail(value) });
+
+/** Every value once; the later ones are to blame. */
+function once(what: string, entries: readonly Placed<string>[]): readonly Finding[] {
+  const seen = new Set<string>();
+  return entries.flatMap(({ path, value }) => {
+    const repeated = seen.has(value);
+    seen.add(value);
+    return repeated ? [finding(path, `${what} is there already, further up`)] : [];
+  });
+}
+
+const idsAreUnique: Check = (file) => {
+  const texts = (section: string, key: string) => textsOf(sectionOf(file, section), key);
+  const publicIds = texts('api_keys', 'value').map(({ path, value }) => ({
+    path,
+    value: parseKey(value)?.publicId,
+  }));
+  return [
+    ...once('this provider id', texts('providers', 'id')),
+    ...once('this model id', texts('models', 'id')),
+    ...once('this team id', texts('teams', 'id')),
+    ...once('this service account id', texts('service_accounts', 'id')),
+    ...once('this address', texts('users', 'email').map(folded)),
+    ...once('this key name', texts('api_keys', 'name')),
+    ...once('the public id of this key', publicIds.filter(isText)),
+  ];
+};
+
+const pricesAreUnique: Check = (file) => {
+  const overrides = itemsOf(memberOf({ path: ['pricing'], value: file['pricing'] ?? null }, 'overrides'));
+  const pairs = overrides.map((item) => [memberOf(item, 'provider'), memberOf(item, 'model')] as const);
+  return once(
+    'a price of this pair',
+    pairs.flatMap(([provider, model]) =>
+      isText(provider) && isText(model)
+        ? [{ path: model.path, value: JSON.stringify([provider.value, model.value]) }]
+        : [],
+    ),
+  );
+};
+
+/** Names looked through for a suggestion; more would make a wrong file slow, not clearer. */
+const maxCandidates = 1000;
+
+const mustExist = (
+  what: string,
+  { path, value }: Placed<string>,
+  known: ReadonlySet<string>,
+): readonly Finding[] => {
+  if (known.has(value)) return [];
+  // A third of its letters: further away it is another name, not a slip.
+  const close = nearest(value, [...known].slice(0, maxCandidates), Math.max(2, value.length / 3));
+  const hint = close === undefined ? '' : `, did you mean \`${close}\`?`;
+  return [finding(path, `unknown ${what} \`${value}\`${hint}`)];
+};
+
+const teamsExist: Check = (file) => {
+  const known = namesOf(file, 'teams', 'id');
+  return ['service_accounts', 'users'].flatMap((section) =>
+    textsOf(sectionOf(file, section), 'team').flatMap((team) => mustExist('team', team, known)),
+  );
+};
+
+const keyOwnersExist: Check = (file) => {
+  const known = {
+    user: new Set(textsOf(sectionOf(file, 'users'), 'email').map(({ value }) => foldEmail(value))),
+    team: namesOf(file, 'teams', 'id'),
+    service_account: namesOf(file, 'service_accounts', 'id'),
+  };
+  return textsOf(sectionOf(file, 'api_keys'), 'owner').flatMap(({ path, value }) => {
+    const owner = parseOwner(value);
+    if (owner === undefined) return [];
+    const name = owner.kind === 'user' ? owner.email : owner.id;
+    return mustExist(owner.kind.replace('_', ' '), { path, value: name }, known[owner.kind]);
+  });
+};
+
+const allowedModelsExist: Check = (file) => {
+  const known = namesOf(file, 'models', 'id');
+  return sectionOf(file, 'api_keys')
+    .flatMap((key) => itemsOf(memberOf(key, 'allowed_models')))
+    .filter(isText)
+    .flatMap((model) => mustExist('model', model, known));
+};
+
+const routesFitTheirProviders: Check = (file) => {
+  const known = namesOf(file, 'providers', 'id');
+  const decoded = sectionOf(file, 'providers').map(({ value }) => providerCodec.decode(value));
+  const providers = new Map(
+    decoded.flatMap((read) => (E.isRight(read) ? [[read.right.id, read.right] as const] : [])),
+  );
+  return sectionOf(file, 'models')
+    .flatMap((model) => itemsOf(memberOf(model, 'routes')))
+    .flatMap((item) => {
+      const name = memberOf(item, 'provider');
+      if (!isText(name)) return [];
+      const route = routeCodec.decode(item.value);
+      const provider = providers.get(name.value);
+      return provider !== undefined && E.isRight(route)
+        ? routeRules.flatMap((rule) => rule(route.right, provider, item.path))
+        : mustExist('provider', name, known);
+    });
+};
+
+const checks: readonly Check[] = [
+  idsAreUnique,
+  pricesAreUnique,
+  teamsExist,
+  keyOwnersExist,
+  allowedModelsExist,
+  routesFitTheirProviders,
+];
+
+/** What is wrong between sections, each of which may be right in itself. */
+export const crossCheck = (file: Json): readonly Finding[] =>
+  isObject(file) ? checks.flatMap((check) => check(file)) : [];

@@ -1,0 +1,131 @@
+import { isIP } from 'node:net';
+import { type Codec, text } from './scalar-codecs.ts';
+import type { SecretRule } from './shape.ts';
+
+/** Everything but placeholders and a scheme word is the secret itself. */
+export const wholeSecret: SecretRule = (residue) =>
+  residue.replace(/^(bearer|basic|token)\s+/i, '').trim() !== '';
+
+const idPattern = (more: number) => new RegExp(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,${more}}$`);
+const idWords = 'letters, digits and . _ : / @ -, beginning with a letter or digit';
+
+/** Id of a provider, team or service account. 128 characters: a readable name, and a short index key. */
+export const id: Codec<string> = text({
+  what: `an id (${idWords})`,
+  maxLength: 128,
+  pattern: idPattern(127),
+});
+
+/** Id of a model as callers send it; 256 characters leave room for `vendor/family/version` names. */
+export const modelId: Codec<string> = text({
+  what: `a model id (${idWords})`,
+  maxLength: 256,
+  pattern: idPattern(255),
+});
+
+/** A model's name at its provider. 2048 characters: the longest resource names (ARNs) that platforms hand out. */
+export const upstreamModel: Codec<string> = text({
+  what: "the model's name at the provider (printable ASCII without blanks)",
+  maxLength: 2048,
+  pattern: /^[\x21-\x7e]+$/,
+});
+
+const withoutControls = (value: string): string | undefined =>
+  /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined;
+
+/** A name for people. */
+export const displayName: Codec<string> = text({
+  what: 'a name without control characters',
+  maxLength: 128,
+  refuse: withoutControls,
+});
+
+/** 254 characters is the longest address that mail can carry (RFC 5321). */
+export const email: Codec<string> = text({
+  what: 'an e-mail address',
+  maxLength: 254,
+  pattern: /^[^\s@<>",;]+@[^\s@<>",;]+$/,
+});
+
+/** URLs longer than 2048 characters break somewhere on the way. */
+const maxUrlChars = 2048;
+
+const urlFault = (value: string): string | undefined => {
+  const url = URL.parse(value);
+  if (url === null) return 'must be an http or https URL';
+  if (url.username !== '' || url.password !== '')
+    return 'must not hold a user name or password: put credentials under `auth`';
+  return url.search === '' && url.hash === '' ? undefined : 'must end with the path: no query, no fragment';
+};
+
+/** A base URL to which paths are appended. */
+export const httpUrl: Codec<string> = text({
+  what: 'an http or https URL',
+  maxLength: maxUrlChars,
+  pattern: /^https?:\/\/[^\s/?#][^\s]*$/,
+  refuse: urlFault,
+});
+
+/** A host, or a URL with its scheme: real hosts need no scheme, private endpoints and tests may. */
+export const hostOrUrl: Codec<string> = text({
+  what: 'a host name, or an http or https URL',
+  maxLength: maxUrlChars,
+  pattern: /^(https?:\/\/)?[A-Za-z0-9.[\]:-]+(\/[^\s?#]*)?$/,
+  refuse: (value) => urlFault(/^https?:\/\//.test(value) ? value : `https://${value}`),
+});
+
+/** `host:port`; an IPv6 host in brackets. Port 0 takes any free port. */
+export const bindAddress: Codec<string> = text({
+  what: 'host:port, such as 127.0.0.1:8080 or [::1]:8080',
+  maxLength: 262,
+  pattern: /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):\d{1,5}$/,
+  refuse: (value) =>
+    Number(value.slice(value.lastIndexOf(':') + 1)) > 65_535 ? 'must have a port from 0 to 65535' : undefined,
+});
+
+/** An address or a CIDR block of the proxies whose `Forwarded` headers are believed. */
+export const addressBlock: Codec<string> = text({
+  what: 'an IP address or a CIDR block',
+  maxLength: 49,
+  refuse: (value) => {
+    const [address = '', bits, ...more] = value.split('/');
+    const family = isIP(address);
+    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+    return family !== 0 && fits && more.length === 0 ? undefined : 'must be an IP address or a CIDR block';
+  },
+});
+
+/** A path on this machine. */
+export const filePath: Codec<string> = text({
+  what: 'a file path',
+  maxLength: 4096,
+  refuse: withoutControls,
+});
+
+/** A credential that goes into a header after its scheme word: printable, so that no header can be split. */
+export const bearerToken: Codec<string> = text({
+  what: 'a token (printable ASCII without blanks or line ends)',
+  maxLength: 8192,
+  pattern: /^[\x21-\x7e]+$/,
+  secret: wholeSecret,
+});
+
+/** A known IANA time zone; the platform's own data decide. */
+export const timeZone: Codec<string> = text({
+  what: 'an IANA time zone, such as UTC or Europe/Paris',
+  maxLength: 64,
+  pattern: /^[A-Za-z][A-Za-z0-9_+/-]*$/,
+  refuse: (value) => (isTimeZone(value) ? undefined : 'must be a known IANA time zone'),
+});
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    // The only question Intl answers about a zone's name is this exception.
+    return false;
+  }
+}
+
+/** A URL as paths are appended to it: without slashes at its end. */
+export const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');

@@ -1,0 +1,166 @@
+import { type Capability, capabilities } from '../../domain/routing/capabilities.ts';
+import type { ProviderKind } from '../../domain/routing/model.ts';
+import { isObject } from '../../domain/shared/json.ts';
+import type { GatewayConfig } from './config.ts';
+import { type LoadedConfig, toProblem } from './load.ts';
+import type { RouteConfig } from './model-config.ts';
+import type { KeyOwnerConfig } from './owner-config.ts';
+import { type ConfigProblem, type Finding, finding, type Path, sorted } from './problem.ts';
+import type { ProviderConfig } from './provider-config.ts';
+
+/** What a lint needs to know beyond the file. */
+export interface LintKnowledge {
+  readonly hasPrice: (pricingProviderId: string, upstreamModel: string) => boolean;
+  readonly canServe: (kind: ProviderKind, upstreamModel: string, capability: Capability) => boolean;
+}
+
+interface PlacedRoute {
+  readonly modelId: string;
+  readonly route: RouteConfig;
+  readonly provider: ProviderConfig;
+  readonly path: Path;
+  /** Capabilities that the file itself says are there. */
+  readonly claimed: readonly Capability[];
+}
+
+/**
+ * What is valid and probably not meant. Lints are warnings: a gateway with all of them starts.
+ */
+export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): readonly ConfigProblem[] {
+  const routes = placedRoutes(loaded);
+  const findings = [
+    ...routes.flatMap((each) => unpriced(each, loaded.config, knowledge)),
+    ...routes.flatMap((each) => overclaimed(each, knowledge)),
+    ...routes.flatMap((each) => withoutStreamUsage(each, loaded.config)),
+    ...hardBudgetNotes(loaded.config),
+    ...loaded.inlineSecrets.map((path) =>
+      finding(path, 'is a secret written into the file: write ${NAME} instead'),
+    ),
+  ];
+  return sorted(findings.map((each) => toProblem(each, loaded.locate)));
+}
+
+function placedRoutes({ config, persistable }: LoadedConfig): readonly PlacedRoute[] {
+  const providers = new Map(config.providers.map((provider) => [provider.id, provider]));
+  return config.models.flatMap(({ id, routes }, model) =>
+    routes.flatMap((route, index) => {
+      const provider = providers.get(route.provider);
+      const written = persistable.models[model]?.routes[index];
+      const said = isObject(written) && isObject(written['capabilities']) ? written['capabilities'] : {};
+      const claimed = capabilities.filter((name) => route.capabilities[name] && Object.hasOwn(said, name));
+      const path = ['models', model, 'routes', index];
+      return provider === undefined ? [] : [{ modelId: id, route, provider, path, claimed }];
+    }),
+  );
+}
+
+function unpriced(
+  { route, provider, path }: PlacedRoute,
+  { pricing }: GatewayConfig,
+  { hasPrice }: LintKnowledge,
+): readonly Finding[] {
+  const { pricingProviderId } = provider;
+  const { upstreamModel } = route;
+  const overridden = pricing.overrides.some(
+    (price) => price.pricingProviderId === pricingProviderId && price.upstreamModel === upstreamModel,
+  );
+  return !route.enabled || overridden || hasPrice(pricingProviderId, upstreamModel)
+    ? []
+    : [
+        finding(
+          [...path, 'upstream_model'],
+          `has no price for the exact pair (${pricingProviderId}, ${upstreamModel}): unpriced, never counts toward budgets`,
+        ),
+      ];
+}
+
+const overclaimed = (
+  { route, provider, path, claimed }: PlacedRoute,
+  { canServe }: LintKnowledge,
+): readonly Finding[] =>
+  claimed
+    .filter((capability) => !canServe(provider.kind, route.upstreamModel, capability))
+    .map((capability) =>
+      finding(
+        [...path, 'capabilities', capability],
+        `is true, but ${provider.kind} cannot serve it for this model: such requests are refused`,
+      ),
+    );
+
+/** A chat stream of a compat upstream brings usage only when it is asked to. */
+function withoutStreamUsage(
+  { modelId, route, provider, path }: PlacedRoute,
+  config: GatewayConfig,
+): readonly Finding[] {
+  const chatStyle = provider.kind === 'compat' || provider.kind === 'cloud_run_compat';
+  const streams = route.enabled && route.capabilities.chat_completions && route.capabilities.stream;
+  const asks = route.compatibility.compat?.['supports_stream_usage'] === true;
+  const owners = chatStyle && streams && !asks ? hardOwnersOf(config, modelId) : [];
+  return owners.length === 0
+    ? []
+    : [
+        finding(
+          path,
+          `streams bring no usage (supports_stream_usage is not true), so they never count, and hard budgets reach it: ${listed(owners)}`,
+        ),
+      ];
+}
+
+/** Names in one message; a warning is read by people. */
+const maxNames = 3;
+
+const listed = (names: readonly string[]): string =>
+  names.length <= maxNames
+    ? names.join(', ')
+    : `${names.slice(0, maxNames).join(', ')} and ${names.length - maxNames} more`;
+
+/** Owners with a hard budget who can reach the model by a key of the file, or by a key that is yet to be made. */
+function hardOwnersOf(config: GatewayConfig, modelId: string): readonly string[] {
+  const paying = config.apiKeys.map((key) => ({
+    owner: payerOf(key.owner, config),
+    models: key.allowedModels,
+  }));
+  return hardOwners(config).filter((owner) => {
+    const keys = paying.filter((each) => each.owner === owner);
+    return keys.length === 0 || keys.some(({ models }) => models.length === 0 || models.includes(modelId));
+  });
+}
+
+const hardOwners = (config: GatewayConfig): readonly string[] => [
+  ...config.users.filter(({ budget }) => budget?.hardLimit).map(({ email }) => `user:${email}`),
+  ...config.teams.filter(({ budget }) => budget?.hardLimit).map(({ id }) => `team:${id}`),
+];
+
+/** A service account's spend belongs to its team. */
+function payerOf(owner: KeyOwnerConfig, config: GatewayConfig): string {
+  if (owner.kind === 'user') return `user:${owner.email}`;
+  if (owner.kind === 'team') return `team:${owner.id}`;
+  const account = config.serviceAccounts.find(({ id }) => id === owner.id);
+  return `team:${account?.team ?? ''}`;
+}
+
+/** Specified behaviour through which money can pass a hard budget; each has a stricter setting. */
+function hardBudgetNotes(config: GatewayConfig): readonly Finding[] {
+  const owners = hardOwners(config);
+  if (owners.length === 0) return [];
+  const under = `under the hard budgets of ${listed(owners)}`;
+  const { duplicateRequestIds, afterBlock } = config.accounting;
+  return [
+    ...(duplicateRequestIds === 'allow'
+      ? [
+          finding(
+            ['accounting', 'duplicate_request_ids'],
+            `is allow: a caller that repeats its x-request-id is served without a ledger row ${under}; reject answers 409`,
+          ),
+        ]
+      : []),
+    ...(afterBlock === 'as_specified'
+      ? [
+          finding(
+            ['accounting', 'after_block'],
+            `is as_specified: an owner just below the amount can repeat calls whose cost is blocked ${under}; close_window stops that`,
+          ),
+        ]
+      : []),
+  ];
+}

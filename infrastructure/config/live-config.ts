@@ -1,0 +1,70 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { ServePolicy } from '../../application/model-request.ts';
+import type { CatalogueEntry, PriceCatalogue } from '../../domain/money/price-catalogue.ts';
+import { priceCatalogue } from '../../domain/money/price-catalogue.ts';
+import type { Resolver } from '../providers/live-catalogue.ts';
+import type { GatewayConfig } from './config.ts';
+import type { Variables } from './interpolation.ts';
+import { type LoadedConfig, loadConfig } from './load.ts';
+import type { ConfigProblem } from './problem.ts';
+import { resolver } from './resolver.ts';
+
+/** The file as it was last found good, and everything that is read off it anew after a reload. */
+export interface LiveConfig {
+  readonly loaded: () => LoadedConfig;
+  readonly policy: () => ServePolicy;
+  readonly prices: () => PriceCatalogue;
+  readonly resolver: () => Resolver;
+  /** Reads the file again; a bad one changes nothing. */
+  readonly reload: () => Promise<Either<readonly ConfigProblem[], LoadedConfig>>;
+}
+
+interface Derived {
+  readonly loaded: LoadedConfig;
+  readonly policy: ServePolicy;
+  readonly prices: PriceCatalogue;
+  readonly resolver: Resolver;
+}
+
+export function liveConfig(
+  path: string,
+  variables: Variables,
+  first: LoadedConfig,
+  bundled: readonly CatalogueEntry[],
+): LiveConfig {
+  const derive = (loaded: LoadedConfig): Derived => ({
+    loaded,
+    policy: servePolicy(loaded.config),
+    prices: priceCatalogue(bundled, overrideEntries(loaded.config)),
+    resolver: resolver(loaded, variables),
+  });
+  let current = derive(first);
+  return {
+    loaded: () => current.loaded,
+    policy: () => current.policy,
+    prices: () => current.prices,
+    resolver: () => current.resolver,
+    reload: async () => {
+      const again = await loadConfig(path, variables);
+      if (E.isRight(again)) current = derive(again.right);
+      return again;
+    },
+  };
+}
+
+const servePolicy = ({ requestLogging, accounting }: GatewayConfig): ServePolicy => ({
+  payloads: requestLogging.payloads,
+  duplicateRequestIds: accounting.duplicateRequestIds,
+  drainOnDisconnect: accounting.drainOnDisconnect,
+  drainTimeoutMs: accounting.drainTimeoutSecs * 1000,
+  maxDrains: accounting.maxDrains,
+});
+
+/** An override holds from the beginning of time until the file says otherwise. */
+const overrideEntries = ({ pricing }: GatewayConfig): readonly CatalogueEntry[] =>
+  pricing.overrides.map((override) => ({
+    ...override,
+    effectiveFrom: '1970-01-01T00:00:00Z',
+    source: 'config pricing.overrides',
+  }));

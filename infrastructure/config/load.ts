@@ -1,0 +1,192 @@
+import { isUtf8 } from 'node:buffer';
+import { readFile, stat } from 'node:fs/promises';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { isObject, type Json, type JsonObject } from '../../domain/shared/json.ts';
+import { type GatewayConfig, gatewayCodec, toConfig } from './config.ts';
+import { crossCheck } from './cross-checks.ts';
+import { interpolate, type Variables } from './interpolation.ts';
+import { type Persistable, toPersistable } from './persistable.ts';
+import {
+  type ConfigProblem,
+  type Finding,
+  findingsOf,
+  type Path,
+  placeless,
+  renderPath,
+  sorted,
+} from './problem.ts';
+import type { Codec } from './scalar-codecs.ts';
+import { maskSecrets } from './secrets.ts';
+import { databaseCodec, serverCodec } from './server-config.ts';
+import type { Shape } from './shape.ts';
+import { type Locate, readYaml } from './yaml-source.ts';
+
+/** What the environment says; each overrides the file. A variable that is empty counts as not set. */
+export interface Environment {
+  /** `GATEWAY_CONFIG`: path of the file. */
+  readonly configPath: string | undefined;
+  /** `DATABASE_URL`. */
+  readonly databaseUrl: string | undefined;
+  /** `GATEWAY_DATA_DIR`: directory of the embedded database. */
+  readonly dataDir: string;
+  /** `GATEWAY_BIND`: `host:port`. */
+  readonly bind: string | undefined;
+  /** `GATEWAY_ADMIN_EMAIL`. */
+  readonly adminEmail: string | undefined;
+  /** `GATEWAY_ADMIN_PASSWORD`. */
+  readonly adminPassword: string | undefined;
+}
+
+/** The variables of this process: the one place that reads them. */
+export const processVariables = (): Variables => process.env;
+
+export const environment = (variables: Variables): Environment => {
+  const read = (name: string) => (variables[name] === '' ? undefined : variables[name]);
+  return {
+    configPath: read('GATEWAY_CONFIG'),
+    databaseUrl: read('DATABASE_URL'),
+    dataDir: read('GATEWAY_DATA_DIR') ?? '.gateway',
+    bind: read('GATEWAY_BIND'),
+    adminEmail: read('GATEWAY_ADMIN_EMAIL'),
+    adminPassword: read('GATEWAY_ADMIN_PASSWORD'),
+  };
+};
+
+/** A file that has been read and found good. */
+export interface LoadedConfig {
+  readonly config: GatewayConfig;
+  readonly persistable: Persistable;
+  /** Secrets that are written into the file as they are, instead of as `${NAME}`. */
+  readonly inlineSecrets: readonly Path[];
+  /** Where things stand in the file. */
+  readonly locate: Locate;
+}
+
+/** 4 MiB: thousands of models and keys; a larger file is not a configuration. */
+const maxFileBytes = 4 * 1024 * 1024;
+
+/** Reads, validates and resolves a file. On the left is everything that is wrong with it, in the file's order. */
+export async function loadConfig(
+  path: string,
+  variables: Variables,
+): Promise<Either<readonly ConfigProblem[], LoadedConfig>> {
+  const text = await readText(path);
+  return E.isLeft(text) ? E.left([placeless('', text.left)]) : parseConfig(text.right, variables);
+}
+
+async function readText(path: string): Promise<Either<string, string>> {
+  try {
+    if ((await stat(path)).size > maxFileBytes) return E.left(`${path} is larger than 4 MiB`);
+    const bytes = await readFile(path);
+    if (bytes.length > maxFileBytes) return E.left(`${path} is larger than 4 MiB`);
+    return isUtf8(bytes) ? E.right(new TextDecoder().decode(bytes)) : E.left(`${path} is not UTF-8 text`);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === undefined) throw error;
+    return E.left(`${path} cannot be read (${code})`);
+  }
+}
+
+const textKeys = numberTextKeys(gatewayCodec.shape);
+
+/** The same for a text that is already here. */
+export function parseConfig(
+  text: string,
+  variables: Variables,
+): Either<readonly ConfigProblem[], LoadedConfig> {
+  const source = readYaml(text, textKeys);
+  if (E.isLeft(source)) return source;
+  const { value: raw, locate } = source.right;
+  const env = environment(variables);
+  const { value: resolved, findings: unset } = interpolate(raw, variables);
+  const decoded = gatewayCodec.decode(overridden(resolved, env));
+  const wrong = [...(E.isLeft(decoded) ? findingsOf(decoded.left) : []), ...crossCheck(resolved)];
+  const unfilled = new Set(unset.map(({ path }) => renderPath(path)));
+  const told = [...unset, ...wrong.filter(({ path }) => !unfilled.has(renderPath(path)))];
+  const problems = [...overrideProblems(env), ...told.map((each) => toProblem(each, locate))];
+  if (E.isLeft(decoded) || problems.length > 0) return E.left(sorted(problems));
+  const config = toConfig(decoded.right, env.dataDir);
+  const masked = maskSecrets(gatewayCodec.shape, raw, resolved);
+  return E.right({
+    config,
+    persistable: toPersistable(masked.value, config),
+    inlineSecrets: masked.inline,
+    locate,
+  });
+}
+
+/** A finding with its path as text and its line. */
+export const toProblem = ({ path, of, message }: Finding, locate: Locate): ConfigProblem => ({
+  path: renderPath(path),
+  ...locate(path, of),
+  message,
+});
+
+/** Keys under which a number is read as the text that it is in the file. */
+function numberTextKeys(shape: Shape): ReadonlySet<string> {
+  const keys = new Set<string>();
+  const visit = (each: Shape): void => {
+    if (each.kind === 'list') visit(each.of);
+    if (each.kind !== 'object') return;
+    for (const [key, field] of Object.entries(each.fields)) {
+      if (field.shape.kind === 'text' && field.shape.orNumber) keys.add(key);
+      visit(field.shape);
+    }
+  };
+  visit(shape);
+  return keys;
+}
+
+interface Override {
+  readonly variable: string;
+  readonly section: 'server' | 'database';
+  readonly key: string;
+  readonly codec: Codec<unknown>;
+  readonly valueIn: (env: Environment) => string | undefined;
+}
+
+const overrides: readonly Override[] = [
+  {
+    variable: 'GATEWAY_BIND',
+    section: 'server',
+    key: 'bind',
+    codec: serverCodec,
+    valueIn: ({ bind }) => bind,
+  },
+  {
+    variable: 'DATABASE_URL',
+    section: 'database',
+    key: 'url',
+    codec: databaseCodec,
+    valueIn: ({ databaseUrl }) => databaseUrl,
+  },
+];
+
+const faultsIn = (env: Environment, { key, codec, valueIn }: Override): readonly Finding[] => {
+  const value = valueIn(env);
+  const read = value === undefined ? E.right(undefined) : codec.decode({ [key]: value });
+  return E.isLeft(read) ? findingsOf(read.left) : [];
+};
+
+const overrideProblems = (env: Environment): readonly ConfigProblem[] =>
+  overrides.flatMap((override) =>
+    faultsIn(env, override).map(({ message }) => placeless(override.variable, message)),
+  );
+
+/** The file with what the environment says in its place, where that is valid. */
+const overridden = (file: Json, env: Environment): Json =>
+  overrides.reduce<Json>((changed, override) => {
+    const value = override.valueIn(env);
+    return value === undefined || faultsIn(env, override).length > 0
+      ? changed
+      : withMember(changed, override.section, override.key, value);
+  }, file);
+
+function withMember(file: Json, section: string, key: string, value: string): Json {
+  if (!isObject(file)) return file;
+  const present = file[section] ?? {};
+  if (!isObject(present)) return file;
+  const changed: JsonObject = { ...present, [key]: value };
+  return { ...file, [section]: changed };
+}

@@ -1,0 +1,175 @@
+import type { Cadence } from '../../domain/budget/budget.ts';
+import { parseKey, type PresentedKey } from '../../domain/identity/api-key.ts';
+import { displayName, email, id, modelId, timeZone } from './formats.ts';
+import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
+import { boolean, choice, integer, text, type TypeOf } from './scalar-codecs.ts';
+
+const budgetCodec = object({
+  cadence: required(choice(['daily', 'weekly', 'monthly']), 'Length of a window; windows are in UTC.'),
+  amount_10000: required(
+    integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+    'Amount in 1/10000 USD: 10000 is one dollar. 0 with a hard limit blocks everything.',
+  ),
+  hard_limit: withDefault(
+    boolean,
+    true,
+    'true refuses what would go over the amount; false only raises alerts.',
+  ),
+  timezone: withDefault(timeZone, 'UTC', 'Stored with the budget; windows are in UTC all the same.'),
+});
+
+const budget = optional(budgetCodec, 'Spending limit of this owner.');
+
+export const teamCodec = object({
+  id: required(id, 'Id of the team.'),
+  name: optional(displayName, 'Name for people; the id unless set.'),
+  budget,
+});
+
+export const serviceAccountCodec = object({
+  id: required(id, 'Id of the service account.'),
+  name: optional(displayName, 'Name for people; the id unless set.'),
+  team: required(id, 'Team that pays.'),
+});
+
+export const userCodec = refined(
+  object({
+    email: required(email, 'Address; tells users apart, whatever its case.'),
+    name: optional(displayName, 'Name for people; the address unless set.'),
+    role: withDefault(choice(['user', 'platform_admin']), 'user', 'platform_admin may use the admin API.'),
+    request_logging_enabled: withDefault(boolean, true, 'false keeps this user out of the request logs.'),
+    team: optional(id, 'Team that the user is a member of.'),
+    team_role: optional(
+      choice(['owner', 'admin', 'member']),
+      'Role in the team, member unless set; owners and admins get its budget alerts.',
+    ),
+    budget,
+  }),
+  ({ team, team_role }) =>
+    team === undefined && team_role !== undefined ? [{ at: ['team_role'], message: 'needs a `team`' }] : [],
+);
+
+const ownerPattern = /^(user|team|service_account):(.+)$/;
+
+/** The public id is no secret; all that follows its dot is. */
+const keySecret = (residue: string): boolean => residue.replace(/^gwk_[A-Za-z0-9]*\.?/, '') !== '';
+
+export const apiKeyCodec = object({
+  name: required(displayName, 'Name of the key; tells the keys of the file apart.'),
+  owner: required(
+    text({
+      what: 'user:EMAIL, team:ID or service_account:ID',
+      maxLength: 300,
+      pattern: ownerPattern,
+    }),
+    'Whose key it is: user:EMAIL, team:ID or service_account:ID.',
+  ),
+  value: required(
+    text({
+      what: 'gwk_<public id>.<secret>: a public id of 8 to 64 letters and digits, a secret of at least 32 characters',
+      maxLength: 600,
+      refuse: (value) =>
+        parseKey(value) === undefined
+          ? 'must be gwk_<public id>.<secret> with a public id of 8 to 64 letters and digits and a secret of at least 32 characters'
+          : undefined,
+      secret: keySecret,
+    }),
+    'The whole key, gwk_<public id>.<secret>, as ${NAME}.',
+  ),
+  allowed_models: withDefault(list(modelId, 10_000), [], 'Models that the key may use; empty means all.'),
+});
+
+/** A budget as configured; the amount is in 1/10000 USD. */
+export interface BudgetConfig {
+  readonly cadence: Cadence;
+  readonly amount10000: bigint;
+  readonly hardLimit: boolean;
+  /** IANA name. */
+  readonly timezone: string;
+}
+
+export interface TeamConfig {
+  readonly id: string;
+  readonly name: string;
+  readonly budget: BudgetConfig | undefined;
+}
+
+export interface ServiceAccountConfig {
+  readonly id: string;
+  readonly name: string;
+  readonly team: string;
+}
+
+export interface UserConfig {
+  /** In lower case. */
+  readonly email: string;
+  readonly name: string;
+  readonly role: 'user' | 'platform_admin';
+  readonly requestLoggingEnabled: boolean;
+  readonly membership: { readonly team: string; readonly role: 'owner' | 'admin' | 'member' } | undefined;
+  readonly budget: BudgetConfig | undefined;
+}
+
+export type KeyOwnerConfig =
+  | { readonly kind: 'user'; readonly email: string }
+  | { readonly kind: 'team'; readonly id: string }
+  | { readonly kind: 'service_account'; readonly id: string };
+
+export interface ApiKeyConfig {
+  readonly name: string;
+  readonly owner: KeyOwnerConfig;
+  readonly key: PresentedKey;
+  /** Empty means every model. */
+  readonly allowedModels: readonly string[];
+}
+
+const toBudget = (wire: TypeOf<typeof budgetCodec> | undefined): BudgetConfig | undefined =>
+  wire === undefined
+    ? undefined
+    : {
+        cadence: wire.cadence,
+        amount10000: BigInt(wire.amount_10000),
+        hardLimit: wire.hard_limit,
+        timezone: wire.timezone,
+      };
+
+export const toTeam = (wire: TypeOf<typeof teamCodec>): TeamConfig => ({
+  id: wire.id,
+  name: wire.name ?? wire.id,
+  budget: toBudget(wire.budget),
+});
+
+export const toServiceAccount = (wire: TypeOf<typeof serviceAccountCodec>): ServiceAccountConfig => ({
+  id: wire.id,
+  name: wire.name ?? wire.id,
+  team: wire.team,
+});
+
+export const toUser = (wire: TypeOf<typeof userCodec>): UserConfig => ({
+  email: foldEmail(wire.email),
+  name: wire.name ?? wire.email,
+  role: wire.role,
+  requestLoggingEnabled: wire.request_logging_enabled,
+  membership: wire.team === undefined ? undefined : { team: wire.team, role: wire.team_role ?? 'member' },
+  budget: toBudget(wire.budget),
+});
+
+/** The codec has seen that key and owner have their form, so a failure here is a defect. */
+export function toApiKey(wire: TypeOf<typeof apiKeyCodec>): ApiKeyConfig {
+  const key = parseKey(wire.value);
+  const owner = parseOwner(wire.owner);
+  if (key === undefined || owner === undefined)
+    throw new TypeError('an api key passed its codec without being one');
+  return { name: wire.name, owner, key, allowedModels: wire.allowed_models };
+}
+
+/** Addresses that differ in case alone are one user. */
+export const foldEmail = (address: string): string => address.toLowerCase();
+
+/** `user:EMAIL`, `team:ID` or `service_account:ID`; undefined for anything else. */
+export function parseOwner(owner: string): KeyOwnerConfig | undefined {
+  const [, kind, name] = ownerPattern.exec(owner) ?? [];
+  if (name === undefined) return undefined;
+  if (kind === 'user') return { kind, email: foldEmail(name) };
+  return kind === 'team' ? { kind, id: name } : { kind: 'service_account', id: name };
+}

@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
+import { interpolate, type Variables } from './interpolation.ts';
+import { type RouteConfig, routeCodec, toRoute } from './model-config.ts';
+import { type Finding, findingsOf, renderPath } from './problem.ts';
+import { type ProviderConfig, providerCodec, toProvider } from './provider-config.ts';
+import { inlineMarker } from './secrets.ts';
+
+/**
+ * What may be written into the database for providers and routes: the file's own words before interpolation, so
+ * that `${NAME}` stays a placeholder, with the marker in the place of each secret written into the file.
+ */
+export interface Persistable {
+  /** In file order. */
+  readonly providers: readonly { readonly id: string; readonly value: Json }[];
+  /** In file order, like the routes of each. */
+  readonly models: readonly { readonly id: string; readonly routes: readonly Json[] }[];
+}
+
+interface Named {
+  readonly id: string;
+}
+
+/** `masked` is the whole file without its inline secrets; ids are as interpolated. */
+export function toPersistable(
+  masked: Json,
+  config: { readonly providers: readonly Named[]; readonly models: readonly Named[] },
+): Persistable {
+  const providers = listAt(masked, 'providers');
+  const models = listAt(masked, 'models');
+  return {
+    providers: config.providers.map(({ id }, index) => ({ id, value: providers[index] ?? null })),
+    models: config.models.map(({ id }, index) => ({ id, routes: listAt(models[index], 'routes') })),
+  };
+}
+
+const listAt = (value: Json | undefined, key: string): readonly Json[] => {
+  const member = isObject(value) ? value[key] : undefined;
+  return isArray(member) ? member : [];
+};
+
+/** Whether two persistable forms say the same; the order of keys means nothing. */
+export const samePersisted = (a: Json, b: Json): boolean => isDeepStrictEqual(a, b);
+
+interface Persisted {
+  readonly provider: ProviderConfig;
+  readonly route: RouteConfig;
+}
+
+const decoders: {
+  readonly [K in keyof Persisted]: (value: Json) => Either<readonly Finding[], Persisted[K]>;
+} = {
+  provider: (value) => E.bimap(findingsOf, toProvider)(providerCodec.decode(value)),
+  route: (value) => E.bimap(findingsOf, toRoute)(routeCodec.decode(value)),
+};
+
+/**
+ * The way back from the database: fills in this replica's environment and decodes by the codec of the file. Left
+ * is a sentence for an operator; it holds no values.
+ */
+export function resolvePersisted<K extends keyof Persisted>(
+  kind: K,
+  json: Json,
+  variables: Variables,
+): Either<string, Persisted[K]> {
+  if (holdsMarker(json)) return E.left(`this ${kind}'s secret is only in another replica's file`);
+  const { value, findings } = interpolate(json, variables);
+  if (findings.length > 0) return E.left(sentence(kind, findings));
+  return E.mapLeft((wrong: readonly Finding[]) => sentence(kind, wrong))(decoders[kind](value));
+}
+
+const holdsMarker = (value: Json | undefined): boolean => {
+  if (isArray(value)) return value.some(holdsMarker);
+  return isObject(value) ? Object.values(value).some(holdsMarker) : value === inlineMarker;
+};
+
+const sentence = (kind: string, findings: readonly Finding[]): string =>
+  `this ${kind} cannot be used here: ${findings
+    .map(({ path, message }) => `${renderPath(path) || kind} ${message}`)
+    .join('; ')}`;

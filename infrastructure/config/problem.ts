@@ -1,0 +1,57 @@
+import type * as t from 'io-ts';
+import { unknownKey } from './object-codecs.ts';
+
+/** Keys and list indexes from the root of the file. */
+export type Path = readonly (string | number)[];
+
+/** Something wrong at a place of the file, before it is known which line that is. */
+export interface Finding {
+  readonly path: Path;
+  /** Whether the key itself should not be there, or what it holds. */
+  readonly of: 'key' | 'value';
+  readonly message: string;
+}
+
+/** Something wrong in the file, for a person. Messages never hold a value that may be a secret. */
+export interface ConfigProblem {
+  /** Such as `models[0].routes[1].provider`; empty for the file as a whole. */
+  readonly path: string;
+  /** From 1; 0 when the problem is not in the text of the file. */
+  readonly line: number;
+  /** From 1; 0 when the problem is not in the text of the file. */
+  readonly column: number;
+  readonly message: string;
+}
+
+export const finding = (path: Path, message: string): Finding => ({ path, of: 'value', message });
+
+/** A problem that has no line: the file as a whole, or an environment variable. */
+export const placeless = (path: string, message: string): ConfigProblem => ({
+  path,
+  line: 0,
+  column: 0,
+  message,
+});
+
+export const renderPath = (path: Path): string =>
+  path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    if (!/^[\w-]+$/.test(step)) return `${text}[${JSON.stringify(step)}]`;
+    return text === '' ? step : `${text}.${step}`;
+  }, '');
+
+export const findingsOf = (errors: t.Errors): readonly Finding[] =>
+  errors.map((error) => ({
+    path: pathOf(error.context),
+    of: error.context.at(-1)?.type === unknownKey ? 'key' : 'value',
+    message: error.message ?? 'is not valid',
+  }));
+
+const pathOf = (context: t.Context): Path =>
+  context.slice(1).map(({ key }, index) => (Array.isArray(context[index]?.actual) ? Number(key) : key));
+
+/** In the order of the file. */
+export const sorted = (problems: readonly ConfigProblem[]): readonly ConfigProblem[] =>
+  problems.toSorted((a, b) => a.line - b.line || a.column - b.column || compare(a.path, b.path));
+
+const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);

@@ -1,0 +1,209 @@
+import { hostOrUrl, httpUrl, id, withoutTrailingSlash } from './formats.ts';
+import { type HeaderMap, headers } from './headers-codec.ts';
+import { type Fault, object, optional, refined, required, tagged, withDefault } from './object-codecs.ts';
+import {
+  audienceOf,
+  type CloudAAuth,
+  type CloudBAuth,
+  type CloudRunAuth,
+  type CompatAuth,
+  cloudAAuthCodec,
+  cloudBAuthCodec,
+  cloudRunAuthCodec,
+  compatAuthCodec,
+  toCloudAAuth,
+  toCloudBAuth,
+  toCloudRunAuth,
+} from './provider-auth.ts';
+import { integer, text, type TypeOf } from './scalar-codecs.ts';
+
+// A day: no answer is worth waiting longer, and timers stay far below their 24.8 days.
+const waitMs = integer({ min: 1, max: 86_400_000, unit: 'ms' });
+
+const timeoutsCodec = object({
+  connect_ms: withDefault(waitMs, 5000, 'Until the connection stands, in ms.'),
+  first_byte_ms: withDefault(waitMs, 120_000, 'Until the head of the answer, in ms.'),
+  idle_ms: withDefault(waitMs, 120_000, 'Between two pieces of the answer, in ms.'),
+  total_ms: withDefault(waitMs, 1_800_000, 'For the whole answer, in ms.'),
+});
+
+const common = {
+  id: required(id, 'Name of the provider in routes.'),
+  pricing_provider_id: optional(id, 'Provider id in the price catalogue; `id` unless set.'),
+  default_headers: withDefault(headers, {}, 'Headers added to every request to this provider.'),
+  timeouts: withDefault(timeoutsCodec, {}, 'Longest waits, in ms.'),
+};
+
+const place = text({
+  what: 'a location, such as us-east-1 or global',
+  maxLength: 63,
+  pattern: /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
+});
+
+const projectId = text({
+  what: 'a project id',
+  maxLength: 128,
+  pattern: /^[A-Za-z0-9][A-Za-z0-9._:-]*$/,
+});
+
+const providerFields = tagged('type', 'Kind of provider.', {
+  compat: {
+    ...common,
+    base_url: required(httpUrl, 'URL before /chat/completions, /responses and /embeddings.'),
+    auth: withDefault(compatAuthCodec, { mode: 'none' }, 'How the gateway proves who it is.'),
+  },
+  cloud_run_compat: {
+    ...common,
+    base_url: required(httpUrl, 'URL before /chat/completions, /responses and /embeddings.'),
+    auth: withDefault(cloudRunAuthCodec, { mode: 'adc' }, 'Where the ID token comes from.'),
+  },
+  cloud_a_platform: {
+    ...common,
+    project_id: required(projectId, 'Project that the calls are made in.'),
+    location: withDefault(place, 'global', 'Location of the platform.'),
+    auth: withDefault(cloudAAuthCodec, { mode: 'adc' }, 'Where the access token comes from.'),
+    api_host: optional(hostOrUrl, 'Host, or URL with its scheme, for private endpoints and tests.'),
+  },
+  cloud_b_platform: {
+    ...common,
+    region: required(place, 'Region of the platform; also signed.'),
+    auth: withDefault(cloudBAuthCodec, { mode: 'default_chain' }, 'Where the signing credentials come from.'),
+    runtime_endpoint_url: optional(httpUrl, 'Instead of the runtime host, for private endpoints and tests.'),
+    endpointb_endpoint_url: optional(
+      httpUrl,
+      'Instead of the endpointb host, for private endpoints and tests.',
+    ),
+  },
+});
+
+type ProviderWire = TypeOf<typeof providerFields>;
+
+export const providerCodec = refined(providerFields, (provider) => [
+  ...missingAudience(provider),
+  ...replacedAuth(provider),
+]);
+
+const missingAudience = (provider: ProviderWire): readonly Fault[] =>
+  provider.type === 'cloud_run_compat' &&
+  provider.auth.mode !== 'bearer' &&
+  audienceOf(provider.auth, provider.base_url) === undefined
+    ? [{ at: ['auth', 'audience'], message: 'is required when base_url is not https' }]
+    : [];
+
+function replacedAuth(provider: ProviderWire): readonly Fault[] {
+  const own = authHeadersOf(provider);
+  return Object.keys(provider.default_headers)
+    .filter((name) => own.includes(name.toLowerCase()))
+    .map((name) => ({ at: ['default_headers', name], message: 'would replace what `auth` sends' }));
+}
+
+/** Request headers, in lower case, that this provider's authentication writes. */
+export function authHeadersOf(provider: ProviderWire): readonly string[] {
+  switch (provider.type) {
+    case 'compat':
+      if (provider.auth.mode === 'none') return [];
+      return [provider.auth.mode === 'bearer' ? 'authorization' : provider.auth.name.toLowerCase()];
+    case 'cloud_run_compat':
+      return [provider.auth.auth_header.replaceAll('_', '-')];
+    case 'cloud_a_platform':
+      return ['authorization'];
+    case 'cloud_b_platform':
+      return ['authorization', 'x-amz-content-sha256', 'x-amz-date', 'x-amz-security-token'];
+  }
+}
+
+/** Longest waits, in milliseconds. */
+export interface Timeouts {
+  readonly connectMs: number;
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+  readonly totalMs: number;
+}
+
+interface ProviderBase {
+  readonly id: string;
+  /** First half of the pair that a price is found by. */
+  readonly pricingProviderId: string;
+  readonly defaultHeaders: HeaderMap;
+  readonly timeouts: Timeouts;
+}
+
+export interface CompatProvider extends ProviderBase {
+  readonly kind: 'compat';
+  /** Without a slash at its end, like every URL below. */
+  readonly baseUrl: string;
+  readonly auth: CompatAuth;
+}
+
+export interface CloudRunProvider extends ProviderBase {
+  readonly kind: 'cloud_run_compat';
+  readonly baseUrl: string;
+  readonly auth: CloudRunAuth;
+}
+
+export interface CloudAProvider extends ProviderBase {
+  readonly kind: 'cloud_a_platform';
+  readonly projectId: string;
+  readonly location: string;
+  readonly auth: CloudAAuth;
+  /** A host, or a URL with its scheme; undefined = the platform's own. */
+  readonly apiHost: string | undefined;
+}
+
+export interface CloudBProvider extends ProviderBase {
+  readonly kind: 'cloud_b_platform';
+  readonly region: string;
+  readonly auth: CloudBAuth;
+  readonly runtimeEndpointUrl: string | undefined;
+  readonly endpointbEndpointUrl: string | undefined;
+}
+
+export type ProviderConfig = CompatProvider | CloudRunProvider | CloudAProvider | CloudBProvider;
+
+const toBase = (wire: ProviderWire): ProviderBase => ({
+  id: wire.id,
+  pricingProviderId: wire.pricing_provider_id ?? wire.id,
+  defaultHeaders: wire.default_headers,
+  timeouts: {
+    connectMs: wire.timeouts.connect_ms,
+    firstByteMs: wire.timeouts.first_byte_ms,
+    idleMs: wire.timeouts.idle_ms,
+    totalMs: wire.timeouts.total_ms,
+  },
+});
+
+const trimmed = (url: string | undefined): string | undefined =>
+  url === undefined ? undefined : withoutTrailingSlash(url);
+
+export function toProvider(wire: ProviderWire): ProviderConfig {
+  const base = toBase(wire);
+  switch (wire.type) {
+    case 'compat':
+      return { ...base, kind: wire.type, baseUrl: withoutTrailingSlash(wire.base_url), auth: wire.auth };
+    case 'cloud_run_compat':
+      return {
+        ...base,
+        kind: wire.type,
+        baseUrl: withoutTrailingSlash(wire.base_url),
+        auth: toCloudRunAuth(wire.auth, wire.base_url),
+      };
+    case 'cloud_a_platform':
+      return {
+        ...base,
+        kind: wire.type,
+        projectId: wire.project_id,
+        location: wire.location,
+        auth: toCloudAAuth(wire.auth),
+        apiHost: trimmed(wire.api_host),
+      };
+    case 'cloud_b_platform':
+      return {
+        ...base,
+        kind: wire.type,
+        region: wire.region,
+        auth: toCloudBAuth(wire.auth),
+        runtimeEndpointUrl: trimmed(wire.runtime_endpoint_url),
+        endpointbEndpointUrl: trimmed(wire.endpointb_endpoint_url),
+      };
+  }
+}

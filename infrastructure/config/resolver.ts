@@ -1,0 +1,28 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Resolver } from '../providers/live-catalogue.ts';
+import type { Variables } from './interpolation.ts';
+import type { LoadedConfig } from './load.ts';
+import { resolvePersisted, samePersisted } from './persistable.ts';
+
+/**
+ * Stored configurations back into working ones. Where this process's own file says the same as the row, its resolved
+ * form is used, inline secrets and all; otherwise the row's placeholders are filled from the environment.
+ */
+export function resolver({ config, persistable }: LoadedConfig, variables: Variables): Resolver {
+  return {
+    provider: (id, stored) => {
+      const index = persistable.providers.findIndex((each) => each.id === id);
+      const own = config.providers[index];
+      const same = own !== undefined && samePersisted(persistable.providers[index]?.value ?? null, stored);
+      return same ? E.right(own) : resolvePersisted('provider', stored, variables);
+    },
+    route: (modelId, position, stored) => {
+      const index = persistable.models.findIndex(({ id }) => id === modelId);
+      const own = config.models[index]?.routes[position];
+      const written = persistable.models[index]?.routes[position] ?? null;
+      return own !== undefined && samePersisted(written, stored)
+        ? E.right(own)
+        : resolvePersisted('route', stored, variables);
+    },
+  };
+}

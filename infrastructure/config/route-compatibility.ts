@@ -1,0 +1,110 @@
+import type { Compatibility } from '../../domain/routing/model.ts';
+import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
+import { list, object, optional, required, scalarOrObject, withDefault } from './object-codecs.ts';
+import { boolean, choice, number, text, type TypeOf } from './scalar-codecs.ts';
+
+const compatCodec = object({
+  supports_store: withDefault(boolean, true, 'false drops `store` from chat-completions requests.'),
+  max_tokens_field: withDefault(
+    choice(['max_completion_tokens', 'max_tokens']),
+    'max_completion_tokens',
+    'max_tokens renames max_completion_tokens to it.',
+  ),
+  developer_role: withDefault(
+    choice(['developer', 'system']),
+    'developer',
+    'system turns developer messages into system messages.',
+  ),
+  reasoning_effort: withDefault(
+    choice(['passthrough', 'omit', 'reasoning_object']),
+    'passthrough',
+    'omit removes reasoning_effort; reasoning_object sends it as reasoning.effort.',
+  ),
+  supports_stream_usage: withDefault(
+    boolean,
+    false,
+    'true asks for usage in every chat stream; without usage a stream cannot be priced.',
+  ),
+  empty_tools: withDefault(
+    choice(['preserve', 'omit', 'preserve_with_tool_history']),
+    'preserve',
+    'What happens to an explicit empty `tools` array.',
+  ),
+});
+
+const slug = text({ what: 'a provider slug', maxLength: 128, pattern: /^[^\s]+$/ });
+const slugs = list(slug, 100);
+// Seconds: nobody prefers an answer that takes longer than an hour.
+const latencySecs = number({ min: 0, max: 3600, unit: 'seconds' });
+const latency = (share: string) => optional(latencySecs, `Preferred ${share} latency, in seconds.`);
+const price = (of: string) =>
+  optional(number({ min: 0, max: 1_000_000_000, unit: 'USD' }), `Highest price ${of}.`);
+
+const routerPreferencesCodec = object({
+  zdr: optional(boolean, 'true restricts routing to endpoints with zero data retention.'),
+  only: optional(slugs, 'Allowed provider slugs.'),
+  ignore: optional(slugs, 'Excluded provider slugs.'),
+  order: optional(slugs, 'Provider slugs in preferred order.'),
+  preferred_max_latency: optional(
+    scalarOrObject(
+      latencySecs,
+      object({ p50: latency('median'), p75: latency('75 %'), p90: latency('90 %'), p99: latency('99 %') }),
+    ),
+    'Preferred latency in seconds, one or per percentile; no hard limit.',
+  ),
+  max_price: optional(
+    object({
+      prompt: price('per million prompt tokens'),
+      completion: price('per million completion tokens'),
+      request: price('per request'),
+      image: price('per image'),
+    }),
+    'Hard ceiling of prices.',
+  ),
+});
+
+const cloudBCodec = object({
+  api_style: required(
+    choice([
+      'runtime_unified',
+      'runtime_messages',
+      'runtime_chat',
+      'endpointb_responses',
+      'endpointb_chat',
+      'endpointb_messages',
+    ]),
+    'Which of the platform APIs serves this route.',
+  ),
+  openai_base_path: optional(
+    text({
+      what: 'a path such as /openai/v1',
+      maxLength: 256,
+      pattern: /^(\/[A-Za-z0-9._~-]+)+$/,
+    }),
+    'Path before /chat/completions and /responses; the chat-style APIs need it.',
+  ),
+  supports_strict_tools: optional(
+    boolean,
+    'For runtime_unified: whether tools may be strict; told from the model id when absent.',
+  ),
+});
+
+/** The blocks of a route. What blocks say about each other is in `route-rules.ts`. */
+export const compatibilityCodec = object({
+  compat: optional(compatCodec, 'Shims for chat-style upstreams.'),
+  router: optional(
+    object({ provider: required(routerPreferencesCodec, 'Sent as `provider` in chat-completions bodies.') }),
+    'Preferences for an aggregating router.',
+  ),
+  cloud_b: optional(cloudBCodec, 'How platform B is spoken to.'),
+});
+
+/** The blocks as configured: names of the file, defaults of a present block filled in, nothing undefined. */
+export const toCompatibility = (wire: TypeOf<typeof compatibilityCodec>): Compatibility =>
+  withoutAbsent(wire) as Compatibility;
+
+function withoutAbsent(value: Json | undefined): Json | undefined {
+  if (isArray(value) || !isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(members.map(([key, member]) => [key, withoutAbsent(member)]));
+}

@@ -1,0 +1,117 @@
+import * as E from 'fp-ts/lib/Either.js';
+import * as t from 'io-ts';
+import type { SecretRule, Shape } from './shape.ts';
+
+/** An io-ts codec that can describe what it accepts. */
+export interface Codec<A> extends t.Decoder<unknown, A> {
+  readonly shape: Shape;
+}
+
+/** The decoded type of a codec. */
+export type TypeOf<C> = C extends Codec<infer A> ? A : never;
+
+export const codecOf = <A>(
+  name: string,
+  shape: Shape,
+  validate: (input: unknown, context: t.Context) => t.Validation<A>,
+): Codec<A> =>
+  Object.assign(
+    new t.Type<A>(
+      name,
+      (u): u is A => E.isRight(validate(u, [])),
+      validate,
+      (a) => a,
+    ),
+    { shape },
+  );
+
+export interface TextRule {
+  /** Completes "must be …" in messages, which never hold the value itself. */
+  readonly what: string;
+  /** Characters; 1 unless told. */
+  readonly minLength?: number;
+  /** Characters. */
+  readonly maxLength: number;
+  /** Anchored; also shown in the JSON Schema. */
+  readonly pattern?: RegExp;
+  /** What a pattern cannot say; undefined when the text will do. */
+  readonly refuse?: (text: string) => string | undefined;
+  readonly orNumber?: boolean;
+  readonly secret?: SecretRule;
+}
+
+/** Text of the given form. A number in its place is refused: YAML would have changed its digits. */
+export const text = (rule: TextRule): Codec<string> =>
+  codecOf(
+    rule.what,
+    {
+      kind: 'text',
+      minLength: rule.minLength ?? 1,
+      maxLength: rule.maxLength,
+      pattern: rule.pattern?.source,
+      orNumber: rule.orNumber ?? false,
+      secret: rule.secret,
+    },
+    (input, context) => {
+      if (typeof input !== 'string') {
+        const hint = typeof input === 'number' || typeof input === 'boolean' ? ' (put it in quotes)' : '';
+        return t.failure(input, context, `must be text: ${rule.what}${hint}`);
+      }
+      const fault = faultOf(rule, input);
+      return fault === undefined ? t.success(input) : t.failure(input, context, fault);
+    },
+  );
+
+function faultOf(rule: TextRule, input: string): string | undefined {
+  if (input.length > rule.maxLength) return `must be at most ${rule.maxLength} characters long`;
+  if (input.length < (rule.minLength ?? 1))
+    return `must be ${rule.what}, at least ${rule.minLength ?? 1} characters`;
+  if (rule.pattern !== undefined && !rule.pattern.test(input)) return `must be ${rule.what}`;
+  return rule.refuse?.(input);
+}
+
+interface NumberRule {
+  readonly min: number;
+  readonly max: number;
+  /** Completes "an integer of …": `ms`, `bytes`. */
+  readonly unit?: string;
+}
+
+/** An integer in `min … max`. Its decimal text counts too, because a `${NAME}` placeholder always yields text. */
+export const integer = ({ min, max, unit }: NumberRule): Codec<number> => {
+  const what = `an integer from ${min} to ${max}${unit === undefined ? '' : ` (${unit})`}`;
+  return codecOf(what, { kind: 'number', integer: true, minimum: min, maximum: max }, (input, context) => {
+    const value = typeof input === 'string' && /^-?\d{1,16}$/.test(input) ? Number(input) : input;
+    return typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
+      ? t.success(value)
+      : t.failure(input, context, `must be ${what}`);
+  });
+};
+
+/** A finite number in `min … max`, or its decimal text. */
+export const number = ({ min, max, unit }: NumberRule): Codec<number> => {
+  const what = `a number from ${min} to ${max}${unit === undefined ? '' : ` (${unit})`}`;
+  return codecOf(what, { kind: 'number', integer: false, minimum: min, maximum: max }, (input, context) => {
+    const value =
+      typeof input === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(input) ? Number(input) : input;
+    return typeof value === 'number' && value >= min && value <= max
+      ? t.success(value)
+      : t.failure(input, context, `must be ${what}`);
+  });
+};
+
+/** `true` or `false`, or one of these words as text. */
+export const boolean: Codec<boolean> = codecOf('true or false', { kind: 'boolean' }, (input, context) => {
+  if (typeof input === 'boolean') return t.success(input);
+  if (input === 'true' || input === 'false') return t.success(input === 'true');
+  return t.failure(input, context, 'must be true or false');
+});
+
+/** One word of a closed list. */
+export const choice = <const V extends string>(values: readonly V[]): Codec<V> =>
+  codecOf(values.join(' | '), { kind: 'choice', values }, (input, context) => {
+    const found = values.find((value) => value === input);
+    return found === undefined
+      ? t.failure(input, context, `must be one of: ${values.join(', ')}`)
+      : t.success(found);
+  });

@@ -1,0 +1,47 @@
+import { hash } from 'node:crypto';
+import type { OwnerRef } from '../../application/ports/accounts.ts';
+import type { Seed } from '../../application/ports/seed.ts';
+import type { LoadedConfig } from './load.ts';
+import type { KeyOwnerConfig } from './owner-config.ts';
+
+/** What a loaded file says should be in the database: placeholders instead of secrets, digests instead of keys. */
+export function seedOf({ config, persistable }: LoadedConfig): Seed {
+  return {
+    providers: config.providers.map(({ id, kind }, index) => ({
+      id,
+      kind,
+      config: persistable.providers[index]?.value ?? null,
+    })),
+    models: config.models.map(({ id, routes }, model) => ({
+      id,
+      routes: routes.map(({ provider, upstreamModel, priority, enabled }, index) => ({
+        provider,
+        upstreamModel,
+        priority,
+        enabled,
+        config: persistable.models[model]?.routes[index] ?? null,
+      })),
+    })),
+    teams: config.teams,
+    serviceAccounts: config.serviceAccounts,
+    users: config.users,
+    apiKeys: config.apiKeys.map(({ name, owner, key, allowedModels }) => ({
+      publicId: key.publicId,
+      secretSha256: hash('sha256', key.secret, 'buffer'),
+      name,
+      owner: ownerRef(owner),
+      allowedModels,
+    })),
+  };
+}
+
+function ownerRef(owner: KeyOwnerConfig): OwnerRef {
+  switch (owner.kind) {
+    case 'user':
+      return owner;
+    case 'team':
+      return { kind: 'team', teamId: owner.id };
+    case 'service_account':
+      return { kind: 'service_account', serviceAccountId: owner.id };
+  }
+}

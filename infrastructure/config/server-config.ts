@@ -1,0 +1,220 @@
+import { bindAddress, addressBlock, email, httpUrl, wholeSecret, withoutTrailingSlash } from './formats.ts';
+import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
+import { boolean, integer, number, text, type TypeOf } from './scalar-codecs.ts';
+
+/** An hour: the longest wait that any interval of the service makes sense with. */
+const hourSecs = 3600;
+
+const serverFields = object({
+  bind: withDefault(bindAddress, '127.0.0.1:8080', 'Address to listen on, host:port.'),
+  public_base_url: optional(
+    httpUrl,
+    'URL under which people reach the service: links in mails, Secure cookies, the origin check of the admin API.',
+  ),
+  // More processes than any machine that this runs on has cores.
+  workers: withDefault(integer({ min: 1, max: 256 }), 1, 'Processes that share the port.'),
+  // A body becomes one string; 256 MiB stays below the longest one that the runtime can hold.
+  body_max_bytes: withDefault(
+    integer({ min: 1, max: 268_435_456, unit: 'bytes' }),
+    33_554_432,
+    'Largest request body, in bytes; over it the answer is 413 request_too_large.',
+  ),
+  max_in_flight: withDefault(
+    integer({ min: 1, max: 1_000_000 }),
+    2000,
+    'Requests at once; over it the answer is 503 overloaded with Retry-After.',
+  ),
+  // One TiB: more memory than a machine gives to one service.
+  max_buffered_bytes: withDefault(
+    integer({ min: 1, max: 1_099_511_627_776, unit: 'bytes' }),
+    536_870_912,
+    'Bytes held for bodies and drains; over it the answer is 503 overloaded with Retry-After.',
+  ),
+  stream_keepalive_secs: withDefault(
+    integer({ min: 0, max: hourSecs, unit: 'seconds' }),
+    15,
+    'Silence after which a stream gets a comment (messages family: a ping event), in seconds; 0 turns it off.',
+  ),
+  shutdown_grace_secs: withDefault(
+    integer({ min: 0, max: hourSecs, unit: 'seconds' }),
+    30,
+    'Time that streams in flight get after SIGTERM, in seconds.',
+  ),
+  trusted_proxies: withDefault(
+    list(addressBlock, 256),
+    [],
+    'Addresses or CIDR blocks of proxies whose forwarding headers are believed.',
+  ),
+  otel_endpoint: optional(
+    httpUrl,
+    'OTLP base URL; /v1/traces and /v1/metrics are appended. Without it nothing is exported.',
+  ),
+  otel_metrics_endpoint: optional(httpUrl, 'OTLP base URL for metrics; otel_endpoint unless set.'),
+  otel_trace_sample_ratio: withDefault(
+    number({ min: 0, max: 1 }),
+    1,
+    'Share of traces that are kept, parent-based; metrics are never sampled.',
+  ),
+  otel_export_interval_secs: withDefault(
+    integer({ min: 1, max: hourSecs, unit: 'seconds' }),
+    30,
+    'Time between two exports of metrics, in seconds.',
+  ),
+});
+
+export const serverCodec = refined(serverFields, (server) =>
+  server.max_buffered_bytes < server.body_max_bytes
+    ? [
+        {
+          at: ['max_buffered_bytes'],
+          message: 'must not be smaller than body_max_bytes: one body has to fit',
+        },
+      ]
+    : [],
+);
+
+export const databaseCodec = object({
+  url: optional(
+    text({
+      what: 'a postgres:// or postgresql:// URL',
+      maxLength: 4096,
+      pattern: /^postgres(ql)?:\/\/[^\s]+$/,
+      secret: (residue) => /:\/\/[^/@]*:[^@/]+@|[?&]password=[^&]/i.test(residue),
+    }),
+    'PostgreSQL to use. Without it the gateway starts an embedded one.',
+  ),
+  // A PostgreSQL server seldom allows more connections than this in all.
+  max_connections: withDefault(integer({ min: 1, max: 1000 }), 10, 'Connections of one process.'),
+});
+
+const smtpCodec = refined(
+  object({
+    host: required(
+      text({ what: 'a host name or address', maxLength: 253, pattern: /^[A-Za-z0-9.:-]+$/ }),
+      'SMTP server.',
+    ),
+    port: withDefault(integer({ min: 1, max: 65_535 }), 587, 'Port of the SMTP server.'),
+    starttls: withDefault(
+      boolean,
+      true,
+      'Whether the connection must be upgraded to TLS before anything is sent.',
+    ),
+    username: optional(text({ what: 'a user name', maxLength: 256 }), 'Login; goes with `password`.'),
+    password: optional(
+      text({ what: 'a password', maxLength: 1024, secret: wholeSecret }),
+      'Password of `username`, as ${NAME}.',
+    ),
+  }),
+  ({ username, password }) =>
+    (username === undefined) === (password === undefined)
+      ? []
+      : [{ at: [], message: 'needs both `username` and `password`, or neither' }],
+);
+
+export const mailCodec = object({
+  from: required(email, 'Sender of the mails.'),
+  smtp: required(smtpCodec, 'How mails leave.'),
+});
+
+export const budgetAlertsCodec = object({
+  poll_interval_secs: withDefault(
+    integer({ min: 1, max: hourSecs, unit: 'seconds' }),
+    30,
+    'Time between two looks for alerts to mail, in seconds.',
+  ),
+  // One round holds its claims until the mails are out; 1000 still fit into the five minutes of a claim.
+  batch_size: withDefault(integer({ min: 1, max: 1000 }), 25, 'Alerts taken in one look.'),
+});
+
+/** The listener, its bounds and the telemetry export. */
+export interface ServerConfig {
+  readonly bind: { readonly host: string; readonly port: number };
+  readonly publicBaseUrl: string | undefined;
+  readonly workers: number;
+  readonly bodyMaxBytes: number;
+  readonly maxInFlight: number;
+  readonly maxBufferedBytes: number;
+  /** 0 = off. */
+  readonly streamKeepaliveSecs: number;
+  readonly shutdownGraceSecs: number;
+  readonly trustedProxies: readonly string[];
+  readonly otel: OtelConfig;
+}
+
+/** Base URLs; undefined turns that export off. */
+export interface OtelConfig {
+  readonly tracesEndpoint: string | undefined;
+  readonly metricsEndpoint: string | undefined;
+  /** 0 … 1. */
+  readonly traceSampleRatio: number;
+  readonly exportIntervalSecs: number;
+}
+
+/** Where the tables are: a given PostgreSQL, or one that the gateway runs itself under `dataDir`. */
+export type DatabaseConfig =
+  | { readonly kind: 'external'; readonly url: string; readonly maxConnections: number }
+  | { readonly kind: 'embedded'; readonly dataDir: string; readonly maxConnections: number };
+
+export interface MailConfig {
+  readonly from: string;
+  readonly smtp: {
+    readonly host: string;
+    readonly port: number;
+    readonly starttls: boolean;
+    readonly credentials: { readonly username: string; readonly password: string } | undefined;
+  };
+}
+
+export interface BudgetAlertsConfig {
+  readonly pollIntervalSecs: number;
+  readonly batchSize: number;
+}
+
+const toBind = (bind: string): ServerConfig['bind'] => {
+  const colon = bind.lastIndexOf(':');
+  return { host: bind.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(bind.slice(colon + 1)) };
+};
+
+const toBaseUrl = (url: string | undefined): string | undefined =>
+  url === undefined ? undefined : withoutTrailingSlash(url);
+
+export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
+  bind: toBind(wire.bind),
+  publicBaseUrl: toBaseUrl(wire.public_base_url),
+  workers: wire.workers,
+  bodyMaxBytes: wire.body_max_bytes,
+  maxInFlight: wire.max_in_flight,
+  maxBufferedBytes: wire.max_buffered_bytes,
+  streamKeepaliveSecs: wire.stream_keepalive_secs,
+  shutdownGraceSecs: wire.shutdown_grace_secs,
+  trustedProxies: wire.trusted_proxies,
+  otel: {
+    tracesEndpoint: toBaseUrl(wire.otel_endpoint),
+    metricsEndpoint: toBaseUrl(wire.otel_metrics_endpoint ?? wire.otel_endpoint),
+    traceSampleRatio: wire.otel_trace_sample_ratio,
+    exportIntervalSecs: wire.otel_export_interval_secs,
+  },
+});
+
+export const toDatabase = (wire: TypeOf<typeof databaseCodec>, dataDir: string): DatabaseConfig =>
+  wire.url === undefined
+    ? { kind: 'embedded', dataDir, maxConnections: wire.max_connections }
+    : { kind: 'external', url: wire.url, maxConnections: wire.max_connections };
+
+export const toMail = ({ from, smtp }: TypeOf<typeof mailCodec>): MailConfig => ({
+  from,
+  smtp: {
+    host: smtp.host,
+    port: smtp.port,
+    starttls: smtp.starttls,
+    credentials:
+      smtp.username === undefined || smtp.password === undefined
+        ? undefined
+        : { username: smtp.username, password: smtp.password },
+  },
+});
+
+export const toBudgetAlerts = (wire: TypeOf<typeof budgetAlertsCodec>): BudgetAlertsConfig => ({
+  pollIntervalSecs: wire.poll_interval_secs,
+  batchSize: wire.batch_size,
+});

@@ -1,0 +1,72 @@
+import type { Json } from '../../domain/shared/json.ts';
+
+/**
+ * What a codec accepts, as data. Each codec of the configuration carries its shape, so that the JSON Schema, the
+ * known keys of an error message and the places of secrets all come from the codec that does the decoding.
+ */
+export type Shape =
+  | TextShape
+  | NumberShape
+  | { readonly kind: 'boolean' }
+  | { readonly kind: 'choice'; readonly values: readonly string[] }
+  | { readonly kind: 'list'; readonly of: Shape; readonly maxItems: number }
+  | HeadersShape
+  | { readonly kind: 'json-object' }
+  | ObjectShape
+  | TaggedShape
+  | { readonly kind: 'scalar-or-object'; readonly scalar: Shape; readonly object: Shape };
+
+export interface TextShape {
+  readonly kind: 'text';
+  readonly minLength: number;
+  readonly maxLength: number;
+  readonly pattern: string | undefined;
+  /** A YAML number counts too, by its source text: never by way of a `number`. */
+  readonly orNumber: boolean;
+  readonly secret: SecretRule | undefined;
+}
+
+/**
+ * Whether what is left of a value, once its `${NAME}` placeholders are taken out, is a secret in itself.
+ * A field without such a rule holds no secret.
+ */
+export type SecretRule = (residue: string) => boolean;
+
+export interface NumberShape {
+  readonly kind: 'number';
+  readonly integer: boolean;
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+export interface HeadersShape {
+  readonly kind: 'headers';
+  readonly namePattern: string;
+  readonly valuePattern: string;
+  readonly maxEntries: number;
+}
+
+export interface ObjectShape {
+  readonly kind: 'object';
+  readonly fields: Readonly<Record<string, FieldShape>>;
+}
+
+/** One of several objects; the member named by `tag` says which. */
+export interface TaggedShape {
+  readonly kind: 'tagged';
+  readonly tag: string;
+  readonly doc: string;
+  readonly cases: Readonly<Record<string, ObjectShape>>;
+}
+
+export interface FieldShape {
+  readonly doc: string;
+  readonly presence: Presence;
+  readonly shape: Shape;
+}
+
+/** A default is what the file might have said itself: it goes through the same codec. */
+export type Presence =
+  | { readonly kind: 'required' }
+  | { readonly kind: 'optional' }
+  | { readonly kind: 'default'; readonly input: Json };

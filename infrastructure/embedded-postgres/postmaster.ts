@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { NATIVE_ENVIRONMENT } from './native-process.ts';
+
+/** The server that PostgreSQL's own `postmaster.pid` speaks of. */
+export interface Postmaster {
+  readonly pid: number;
+  readonly port: number;
+  readonly ready: boolean;
+}
+
+/** The path of `postmaster.pid`; line 1 is the process id, line 4 the port, line 8 the state. */
+const pidFile = (cluster: string): string => path.join(cluster, 'postmaster.pid');
+
+/**
+ * A word in the server's command line that no server of another cluster has: it tells a living server of this
+ * cluster from a process that has only inherited the number, which is common in containers.
+ */
+export function clusterMark(cluster: string): string {
+  const { dev, ino } = statSync(cluster);
+  return `gateway-${dev}-${ino}`;
+}
+
+/** The living server of the cluster, if there is one. */
+export async function findPostmaster(cluster: string): Promise<Postmaster | undefined> {
+  const text = readPidFile(cluster);
+  if (text === undefined) return undefined;
+  const lines = text.split('\n');
+  const pid = Number(lines[0]);
+  if (!(await isServer(pid, clusterMark(cluster)))) return undefined;
+  const port = Number(lines[3]);
+  return { pid, port, ready: lines[7]?.trim() === 'ready' && port > 0 };
+}
+
+/** Whether the process `pid` lives and is the server with this mark; a zombie is not. */
+export async function isServer(pid: number, mark: string): Promise<boolean> {
+  if (!isAlive(pid)) return false;
+  // Windows tells no command line cheaply: there the number has to do.
+  if (process.platform === 'win32') return true;
+  return (await commandLine(pid)).includes(`cluster_name=${mark}`);
+}
+
+/**
+ * Frees a cluster whose `postmaster.pid` names a living process that is something else: PostgreSQL would take it for
+ * a running server and refuse. The file is not deleted, because it also names the shared memory by which PostgreSQL
+ * notices that parts of a killed server still run. The number is replaced by that of this process: PostgreSQL never
+ * takes its own parent for a server.
+ */
+export async function disownForeignPid(cluster: string, log: (line: string) => void): Promise<void> {
+  const text = readPidFile(cluster);
+  const pid = Number(text?.split('\n')[0]);
+  if (text === undefined || !isAlive(pid) || (await isServer(pid, clusterMark(cluster)))) return;
+  // Nothing is awaited from here on, so another start has no time to put its own file there.
+  if (readPidFile(cluster) !== text) return;
+  writeFileSync(pidFile(cluster), text.replace(/^\d+/, String(process.pid)));
+  log(`${pidFile(cluster)} named process ${pid}, which is not PostgreSQL: the server was killed earlier`);
+}
+
+function readPidFile(cluster: string): string | undefined {
+  try {
+    return readFileSync(pidFile(cluster), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it lives, but belongs to another user
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Empty when the process has ended meanwhile or is a zombie. */
+async function commandLine(pid: number): Promise<string> {
+  if (process.platform === 'linux') {
+    const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    return text.replaceAll('\0', ' ');
+  }
+  const ps = promisify(execFile)('ps', ['-ww', '-o', 'args=', '-p', String(pid)], {
+    env: NATIVE_ENVIRONMENT,
+  });
+  return ps.then(
+    ({ stdout }) => stdout,
+    () => '',
+  );
+}

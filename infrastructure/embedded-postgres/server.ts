@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clusterPath } from './cluster.ts';
+import type { DataDir } from './data-dir.ts';
+import { logLength, logSince, openLog } from './log-file.ts';
+import type { NativePrograms } from './native-files.ts';
+import { type DatabaseUser, NATIVE_ENVIRONMENT, runToEnd } from './native-process.ts';
+import { clusterMark, findPostmaster, isServer } from './postmaster.ts';
+
+/** What a server process is started from. */
+export interface ServerPlan {
+  readonly dir: DataDir;
+  readonly programs: NativePrograms;
+  readonly user: DatabaseUser | undefined;
+  /** Server settings by name, without the ones that are fixed here. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** Either the server runs (`pid`), or it could not and another try makes sense (`again` says why). */
+export type Launch = { readonly pid: number } | { readonly again: string };
+
+/** How often a state is looked at while waiting; a start takes 30 to 80 ms. */
+export const POLL_MS = 20;
+
+/** A fast shutdown writes a checkpoint: seconds on a slow disk. */
+const FAST_STOP_MS = 20_000;
+
+/** An immediate shutdown writes nothing; PostgreSQL itself kills what is left after 5 s. */
+const IMMEDIATE_STOP_MS = 10_000;
+
+/**
+ * Starts a server process for the cluster and waits until it is ready, at most until `deadline` (ms since the
+ * epoch). It is its own session, so Ctrl-C in the terminal reaches the gateway alone, which then ends in order.
+ */
+export async function launch(plan: ServerPlan, deadline: number): Promise<Launch> {
+  const log = openLog(plan.dir.logFile, plan.user);
+  const logFrom = await logLength(plan.dir.logFile);
+  const child = spawn(plan.programs.postgres, serverArguments(plan, await freePort()), {
+    ...plan.user,
+    cwd: plan.dir.cluster,
+    env: NATIVE_ENVIRONMENT,
+    detached: true,
+    windowsHide: true,
+    stdio: ['ignore', log.fd, log.fd],
+  });
+  log.close();
+  child.unref();
+  await once(child, 'spawn');
+  while (child.exitCode === null && child.signalCode === null) {
+    const found = await findPostmaster(plan.dir.cluster);
+    if (found?.pid === child.pid && found?.ready === true) return { pid: found.pid };
+    // It stays alive when the time is over: a long recovery goes on, and the next start finds it.
+    if (Date.now() > deadline) return { again: 'it is still starting' };
+    await sleep(POLL_MS);
+  }
+  return { again: whyAgain(await logSince(plan.dir.logFile, logFrom), child) };
+}
+
+function serverArguments({ dir, user, settings }: ServerPlan, port: number): readonly string[] {
+  const fixed = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    cluster_name: clusterMark(dir.cluster),
+  };
+  const all = { ...DEFAULT_SETTINGS, ...settings, ...fixed };
+  return [
+    '-D',
+    clusterPath(dir.cluster, user),
+    ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ];
+}
+
+/** Settings that a caller may replace. */
+const DEFAULT_SETTINGS: Readonly<Record<string, string>> = {
+  shared_buffers: '64MB',
+  max_connections: '200',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  // Failed statements are the gateway's to report, and their text may hold values; the server's own life is logged.
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_checkpoints: 'off',
+};
+
+/** Failures of a start that pass: another start was quicker, a killed server still ends, the port was taken. */
+const PASSING =
+  /lock file ".*" already exists|pre-existing shared memory block|could not bind|could not create any TCP/;
+
+function whyAgain(said: string, child: ChildProcess): string {
+  if (PASSING.test(said)) return said;
+  const ended = child.signalCode ?? `exit code ${child.exitCode}`;
+  throw new Error(`PostgreSQL ended while it started (${ended}): ${said}`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/**
+ * Stops the server process `pid` of the cluster, whoever started it: first in order (open sessions are ended,
+ * everything is written), then at once. Throws when the process outlives both.
+ */
+export async function stopServer(plan: ServerPlan, pid: number, log: (line: string) => void): Promise<void> {
+  const mark = clusterMark(plan.dir.cluster);
+  if (process.platform === 'win32') {
+    const args = ['stop', '-D', plan.dir.cluster, '-m', 'fast', '-w'];
+    await runToEnd(plan.programs.pgCtl, args, {
+      user: undefined,
+      cwd: plan.dir.root,
+      timeoutMs: FAST_STOP_MS,
+    });
+  } else {
+    await signal(pid, 'SIGINT', mark);
+  }
+  if (await isGone(pid, mark, FAST_STOP_MS)) return;
+  log(`PostgreSQL (process ${pid}) did not stop within ${FAST_STOP_MS / 1000} s and is ended at once`);
+  await signal(pid, 'SIGQUIT', mark);
+  if (await isGone(pid, mark, IMMEDIATE_STOP_MS)) return;
+  throw new Error(`PostgreSQL (process ${pid}) in ${plan.dir.cluster} does not stop`);
+}
+
+async function signal(pid: number, name: NodeJS.Signals, mark: string): Promise<void> {
+  if (!(await isServer(pid, mark))) return;
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    // ESRCH: it has just ended by itself
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+async function isGone(pid: number, mark: string, withinMs: number): Promise<boolean> {
+  const deadline = Date.now() + withinMs;
+  while (await isServer(pid, mark)) {
+    if (Date.now() > deadline) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}

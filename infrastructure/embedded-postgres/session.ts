@@ -1,0 +1,110 @@
+import { Socket } from 'node:net';
+import { Client, DatabaseError } from 'pg';
+import { GATEWAY_NAME } from './cluster.ts';
+
+/**
+ * A session that shows that its process uses the server. It holds a shared advisory lock, which PostgreSQL takes
+ * back when the process dies however it dies, so "am I the last user" has a sure answer.
+ */
+export interface Presence {
+  /** Ends the session; true when no other process uses the server. A server that cannot be asked has no other user. */
+  leave(): Promise<boolean>;
+}
+
+/** The answer of a server to the attempt to use it. */
+export type Joined =
+  | { readonly kind: 'joined'; readonly presence: Presence }
+  | { readonly kind: 'not_yet'; readonly why: string }
+  | { readonly kind: 'wrong_password' };
+
+/** Number of the advisory lock in database `postgres` that every user of the server shares. */
+const PRESENCE_LOCK = 4_071_771_001;
+
+/** Number of the advisory lock in database `postgres` under which the gateway's database is made. */
+const DATABASE_LOCK = 4_071_771_002;
+
+/** The server is on this machine; one that does not answer in this time is being stopped or overloaded. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** URL of a database of the server on `port`. */
+export const databaseUrl = (port: number, password: string, database: string): string =>
+  `postgresql://${GATEWAY_NAME}:${password}@127.0.0.1:${port}/${database}?sslmode=disable`;
+
+/** Logs in to the server on `port` with the password of our cluster and makes the gateway's database if needed. */
+export async function join(port: number, password: string): Promise<Joined> {
+  const socket = new Socket();
+  const client = newClient(port, password, socket);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ shared: boolean }>(
+      'SELECT pg_try_advisory_lock_shared($1) AS shared',
+      [PRESENCE_LOCK],
+    );
+    if (rows[0]?.shared !== true) {
+      await client.end();
+      return { kind: 'not_yet', why: 'another process is stopping it' };
+    }
+    await makeDatabase(client);
+  } catch (error) {
+    socket.destroy();
+    return refusal(error);
+  }
+  // The session must not keep a process alive that is otherwise done.
+  socket.unref();
+  return { kind: 'joined', presence: { leave: () => leave(client, socket) } };
+}
+
+function newClient(port: number, password: string, socket: Socket): Client {
+  const client = new Client({
+    host: '127.0.0.1',
+    port,
+    user: GATEWAY_NAME,
+    password,
+    database: 'postgres',
+    ssl: false,
+    application_name: 'gateway presence',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: CONNECT_TIMEOUT_MS,
+    stream: () => socket,
+  });
+  // The server ends this session when it stops; a query that is under way reports that by itself.
+  client.on('error', () => undefined);
+  return client;
+}
+
+function refusal(error: unknown): Joined {
+  const code = (error as { readonly code?: string }).code;
+  if (code === '28P01' || code === '28000') return { kind: 'wrong_password' };
+  const why = error instanceof Error ? error.message : String(error);
+  // Starting up, shutting down (class 57P), no free session (53300), or no server at all (not a DatabaseError).
+  if (!(error instanceof DatabaseError) || code?.startsWith('57P') || code === '53300') {
+    return { kind: 'not_yet', why };
+  }
+  throw error;
+}
+
+async function makeDatabase(client: Client): Promise<void> {
+  await client.query('SELECT pg_advisory_lock($1)', [DATABASE_LOCK]);
+  const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [GATEWAY_NAME]);
+  if (rowCount === 0) await client.query(`CREATE DATABASE ${GATEWAY_NAME} TEMPLATE template0`);
+  await client.query('SELECT pg_advisory_unlock($1)', [DATABASE_LOCK]);
+}
+
+async function leave(client: Client, socket: Socket): Promise<boolean> {
+  socket.ref();
+  try {
+    await client.query('SELECT pg_advisory_unlock_shared($1)', [PRESENCE_LOCK]);
+    const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [
+      PRESENCE_LOCK,
+    ]);
+    // Alone: the session stays open and keeps newcomers off until the server has stopped and ended it.
+    if (rows[0]?.alone !== false) return true;
+    await client.end();
+    return false;
+  } catch (error) {
+    // A defect of ours is told; anything else is a server that has gone or does not answer.
+    if (error instanceof DatabaseError && refusal(error).kind !== 'not_yet') throw error;
+    socket.destroy();
+    return true;
+  }
+}

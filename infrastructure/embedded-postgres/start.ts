@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GATEWAY_NAME, makeCluster } from './cluster.ts';
+import { type DataDir, clusterVersion, databaseUser, openDataDir, readOrMakePassword } from './data-dir.ts';
+import { keepLogShort } from './log-file.ts';
+import { type NativePrograms, prepareNativePrograms } from './native-files.ts';
+import { findPlatformPackage } from './platform-package.ts';
+import { disownForeignPid, findPostmaster } from './postmaster.ts';
+import { POLL_MS, type ServerPlan, launch, stopServer } from './server.ts';
+import { type Presence, databaseUrl, join } from './session.ts';
+
+/** What to start, and where. */
+export interface EmbeddedPostgresOptions {
+  /** Folder of the database; made when missing. Of one machine only: never share it between machines. */
+  readonly dataDir: string;
+  /** Takes one line, without its end, for each thing worth telling. Never a password. */
+  readonly log?: (line: string) => void;
+  /** For test runs: faster, because nothing is forced to disk; a power failure may cost the database. */
+  readonly testing?: boolean;
+  /** Further settings of the server by name. They count when this call starts the server, not when it reuses one. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** A running embedded PostgreSQL. */
+export interface EmbeddedPostgres {
+  /** URL of the database `gateway`, with the password in it. */
+  readonly url: string;
+  /** True when the server ran already: left by a process that was killed, or in use by another one. */
+  readonly reused: boolean;
+  /**
+   * Stops the server and waits for its end, a reused one too. While another living process uses the server it is
+   * left running for that one, which then stops it.
+   */
+  stop(): Promise<void>;
+}
+
+/** Start, recovery after a crash and the end of a server that is just stopping must fit in this time. */
+const START_TIMEOUT_MS = 30_000;
+
+/**
+ * Starts the embedded PostgreSQL of a data folder, or uses the one that runs there already. The database survives a
+ * kill of this process at any point. Throws an error whose message says what to do when that is impossible.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const log = options.log ?? (() => undefined);
+  const pkg = findPlatformPackage();
+  const dir = await openDataDir(options.dataDir);
+  const user = await databaseUser(dir);
+  const programs = await prepareNativePrograms(pkg, dir.root, user, log);
+  const version = await clusterVersion(dir);
+  const password = await readOrMakePassword(dir, version !== undefined, log);
+  if (version === undefined) {
+    log(`creating a PostgreSQL ${programs.major} database in ${dir.cluster}`);
+    await makeCluster(dir, programs, user, { password, durable: options.testing !== true });
+  } else {
+    refuseOtherVersion(dir, version, programs);
+  }
+  const settings = { ...(options.testing === true ? { fsync: 'off' } : {}), ...options.settings };
+  const plan: ServerPlan = { dir, programs, user, settings };
+  const server = await joinOrLaunch(plan, password, log);
+  log(`PostgreSQL ${server.reused ? 'was running already' : 'started'} (process ${server.pid})`);
+  return handle(plan, password, server, log);
+}
+
+interface RunningServer {
+  readonly pid: number;
+  readonly port: number;
+  readonly reused: boolean;
+  readonly presence: Presence;
+}
+
+function refuseOtherVersion(dir: DataDir, version: string, programs: NativePrograms): void {
+  if (version === programs.major) return;
+  throw new Error(
+    `The database in ${dir.cluster} was made by PostgreSQL ${version}, but this release brings ${programs.major}. ` +
+      `Move it with pg_dump of version ${version}, or name another data folder to begin anew.`,
+  );
+}
+
+/**
+ * The one loop of a start: look for a living server of the cluster; use it when it answers, wait while it starts or
+ * stops, launch one when there is none. PostgreSQL's own lock on the folder decides between two launches.
+ */
+async function joinOrLaunch(
+  plan: ServerPlan,
+  password: string,
+  log: (line: string) => void,
+): Promise<RunningServer> {
+  const { cluster, logFile } = plan.dir;
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  let launched: number | undefined;
+  let why = '';
+  while (Date.now() < deadline) {
+    const found = await findPostmaster(cluster);
+    if (found === undefined) {
+      await disownForeignPid(cluster, log);
+      const result = await launch(plan, deadline);
+      if ('pid' in result) launched = result.pid;
+      else why = result.again;
+    } else if (found.ready) {
+      const { pid, port } = found;
+      const joined = await join(port, password);
+      if (joined.kind === 'joined') {
+        return { pid, port, reused: pid !== launched, presence: joined.presence };
+      }
+      if (joined.kind === 'wrong_password') {
+        if (pid === launched) await stopServer(plan, pid, log);
+        throw new Error(
+          `The database in ${cluster} has another password than ${plan.dir.passwordFile} says.`,
+        );
+      }
+      why = joined.why;
+    } else {
+      why = `process ${found.pid} is starting or stopping`;
+    }
+    await sleep(POLL_MS);
+  }
+  throw new Error(
+    `PostgreSQL in ${cluster} was not ready after ${START_TIMEOUT_MS / 1000} s (${why}). See ${logFile}; ` +
+      'when it is recovering from a crash, wait and start again.',
+  );
+}
+
+function handle(
+  plan: ServerPlan,
+  password: string,
+  server: RunningServer,
+  log: (line: string) => void,
+): EmbeddedPostgres {
+  const endWatch = keepLogShort(plan.dir.logFile, log);
+  const stop = async (): Promise<void> => {
+    endWatch();
+    if (await server.presence.leave()) await stopServer(plan, server.pid, log);
+    else log(`PostgreSQL (process ${server.pid}) is left running for another process that uses it`);
+  };
+  let stopped: Promise<void> | undefined;
+  return {
+    url: databaseUrl(server.port, password, GATEWAY_NAME),
+    reused: server.reused,
+    stop: () => (stopped ??= stop()),
+  };
+}

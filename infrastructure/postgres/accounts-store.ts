@@ -1,0 +1,124 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import * as t from 'io-ts';
+import { type DatabasePool, sql } from 'slonik';
+import type { Accounts } from '../../application/ports/accounts.ts';
+import type { PresentedKey } from '../../domain/identity/api-key.ts';
+import type { Caller, KeyOwner } from '../../domain/identity/caller.ts';
+import { type GatewayError, storeUnavailable } from '../../domain/shared/gateway-error.ts';
+import { bytes, orNull } from './codecs.ts';
+import { Collector } from './collector.ts';
+import { row } from './pool.ts';
+import { storedJson } from './stored-text.ts';
+
+/** Keys kept in memory: more than any deployment uses at once, about 1 KB each. */
+const maxCachedKeys = 50_000;
+
+export const secretDigest = (secret: string): Buffer => hash('sha256', secret, 'buffer');
+
+export interface CachedAccounts extends Accounts {
+  /** Forgets everything: called when the database's revision has moved. */
+  readonly forget: () => void;
+}
+
+interface KnownKey {
+  readonly secretSha256: Buffer;
+  readonly caller: Caller;
+}
+
+/**
+ * Keys by their public id. A key that was seen lately needs no query; the cache is dropped whenever identity
+ * changes anywhere, and not used when nobody can say whether it has (`isFresh`).
+ */
+export function accountsStore(
+  pool: DatabasePool,
+  isFresh: () => boolean,
+  onFault: (error: unknown) => void,
+): CachedAccounts {
+  let known = new Map<string, KnownKey>();
+  const lookups = new Collector<string, { readonly key: KnownKey | undefined }>({
+    run: (publicIds) => findKeys(pool, publicIds),
+    lane: () => undefined,
+    size: (publicId) => publicId.length,
+  });
+
+  const lookUp = async (publicId: string): Promise<KnownKey | undefined> => {
+    const cache = known;
+    const { key } = await lookups.add(publicId);
+    if (cache.size >= maxCachedKeys) cache.clear();
+    if (key !== undefined) cache.set(publicId, key);
+    return key;
+  };
+
+  return {
+    forget: () => {
+      known = new Map();
+    },
+    authenticate: async (presented) => {
+      const cached = isFresh() ? known.get(presented.publicId) : undefined;
+      if (cached !== undefined) return verified(cached, presented);
+      try {
+        return verified(await lookUp(presented.publicId), presented);
+      } catch (error) {
+        onFault(error);
+        return E.left(storeUnavailable());
+      }
+    },
+  };
+}
+
+/** Compared in constant time; unknown and wrong keys are told apart by nothing. */
+function verified(known: KnownKey | undefined, { secret }: PresentedKey): Either<GatewayError, Caller> {
+  const given = secretDigest(secret);
+  const same = timingSafeEqual(given, known?.secretSha256 ?? Buffer.alloc(given.length));
+  return known !== undefined && same
+    ? E.right(known.caller)
+    : E.left({ code: 'invalid_api_key', message: 'This API key is not valid, or it was revoked.' });
+}
+
+const keyRow = t.type({
+  public_id: t.string,
+  secret_sha256: bytes,
+  api_key_id: t.string,
+  allowed_models: t.array(t.string),
+  user_id: orNull(t.string),
+  request_logging_enabled: orNull(t.boolean),
+  team_id: orNull(t.string),
+  service_account_id: orNull(t.string),
+});
+
+/** Only keys that may be used: not revoked, and of an owner (and an owner's team) that is active. */
+async function findKeys(pool: DatabasePool, publicIds: readonly string[]) {
+  const rows = await pool.any(sql.type(row(keyRow))`
+    select k.public_id, k.secret_sha256, k.api_key_id, k.allowed_models, k.user_id, u.request_logging_enabled,
+           tm.team_id, k.service_account_id
+    from json_array_elements_text(${storedJson(publicIds)}::json) wanted(public_id)
+    join api_keys k on k.public_id = wanted.public_id and k.revoked_at is null
+    left join users u on u.user_id = k.user_id
+    left join service_accounts sa on sa.service_account_id = k.service_account_id
+    left join teams tm on tm.team_id = coalesce(k.team_id, sa.team_id)
+    where coalesce(u.active, tm.active) and coalesce(sa.active, true)
+  `);
+  const found = new Map(rows.map((each) => [each.public_id, knownKey(each)]));
+  return publicIds.map((publicId) => ({ key: found.get(publicId) }));
+}
+
+const knownKey = (found: t.TypeOf<typeof keyRow>): KnownKey => ({
+  secretSha256: found.secret_sha256,
+  caller: {
+    apiKeyId: found.api_key_id,
+    keyOwner: keyOwner(found),
+    allowedModels: found.allowed_models,
+  },
+});
+
+function keyOwner(found: t.TypeOf<typeof keyRow>): KeyOwner {
+  const { user_id, team_id, service_account_id } = found;
+  if (user_id !== null)
+    return { kind: 'user', userId: user_id, requestLoggingEnabled: found.request_logging_enabled === true };
+  if (team_id === null) throw new TypeError('a key without an owner');
+  return service_account_id === null
+    ? { kind: 'team', teamId: team_id }
+    : { kind: 'service_account', serviceAccountId: service_account_id, teamId: team_id };
+}

@@ -1,0 +1,42 @@
+import * as t from 'io-ts';
+import { type DatabasePool, sql } from 'slonik';
+import type { Json } from '../../domain/shared/json.ts';
+import type { StoredCatalogue } from '../providers/live-catalogue.ts';
+import { instant } from './codecs.ts';
+import { row } from './pool.ts';
+
+const json = new t.Type<Json, Json>(
+  'JSON',
+  (value): value is Json => value !== undefined,
+  (value) => t.success(value as Json),
+  t.identity,
+);
+
+const providerRow = t.type({ provider_key: t.string, config_json: json });
+const routeRow = t.type({
+  model_key: t.string,
+  created_at: instant,
+  position: t.union([t.number, t.null]),
+  config_json: json,
+});
+
+export async function readCatalogue(pool: DatabasePool): Promise<StoredCatalogue> {
+  const providers = await pool.any(
+    sql.type(row(providerRow))`select provider_key, config_json from providers where enabled`,
+  );
+  const rows = await pool.any(sql.type(row(routeRow))`
+    select m.model_key, m.created_at, r.position, r.config_json
+    from models m left join model_routes r on r.model_key = m.model_key and r.enabled
+    where m.enabled order by m.model_key, r.position
+  `);
+  return {
+    providers: providers.map(({ provider_key, config_json }) => ({ id: provider_key, config: config_json })),
+    models: [...Map.groupBy(rows, ({ model_key }) => model_key)].map(([id, routes]) => ({
+      id,
+      createdAt: routes[0]?.created_at ?? new Date(0),
+      routes: routes.flatMap(({ position, config_json }) =>
+        position === null ? [] : [{ position, config: config_json }],
+      ),
+    })),
+  };
+}

@@ -1,0 +1,28 @@
+import * as t from 'io-ts';
+
+/** PostgreSQL's int8 and numeric(…, 0), which arrive as text. */
+export const integer = new t.Type<bigint, bigint>(
+  'whole number as text',
+  (value): value is bigint => typeof value === 'bigint',
+  (value, context) =>
+    typeof value === 'string' && /^-?\d+$/.test(value) ? t.success(BigInt(value)) : t.failure(value, context),
+  t.identity,
+);
+
+/** timestamptz, which the driver maps to a Date. */
+export const instant = new t.Type<Date, Date>(
+  'instant',
+  (value): value is Date => value instanceof Date,
+  (value, context) => (value instanceof Date ? t.success(value) : t.failure(value, context)),
+  t.identity,
+);
+
+/** bytea, which the driver maps to a Buffer. */
+export const bytes = new t.Type<Buffer, Buffer>(
+  'bytes',
+  (value): value is Buffer => Buffer.isBuffer(value),
+  (value, context) => (Buffer.isBuffer(value) ? t.success(value) : t.failure(value, context)),
+  t.identity,
+);
+
+export const orNull = <A>(codec: t.Type<A, unknown>): t.Type<A | null, unknown> => t.union([codec, t.null]);

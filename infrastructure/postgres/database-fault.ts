@@ -1,0 +1,23 @@
+/** What a failed statement means for those who wait for it. */
+export type DatabaseFault =
+  /** The connection was lost or refused: whether a statement took effect is unknown. */
+  | 'connection'
+  /** A lock or the statement itself took too long. */
+  | 'stuck'
+  /** The statement was refused for what it says: a row that breaks a rule of the tables. */
+  | 'refused';
+
+/** SQLSTATE classes: 08 connection, 57P0x shutdown, 53 resources; 55P03 lock and 57014 statement time-outs. */
+export function databaseFault(error: unknown): DatabaseFault {
+  const state = sqlState(error);
+  if (state === '55P03' || state === '57014' || state === '40P01') return 'stuck';
+  if (state === undefined || /^(?:08|53|57P)/.test(state)) return 'connection';
+  return 'refused';
+}
+
+/** The five characters of PostgreSQL's own error code; drivers wrap the error that holds it. */
+export function sqlState(error: unknown): string | undefined {
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if ('code' in at && typeof at.code === 'string' && /^[0-9A-Z]{5}$/.test(at.code)) return at.code;
+  return undefined;
+}

@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, DatabaseError } from 'pg';
+
+/** Number of the session advisory lock that lets one process at a time migrate a database. */
+const MIGRATION_LOCK = 4_071_771_003;
+
+/** How long to wait for another process that migrates: orchestrators give a start about this time. */
+const LOCK_TIMEOUT_MS = 60_000;
+
+/** How often the lock is tried. */
+const LOCK_POLL_MS = 100;
+
+/** A server that does not accept a connection in this time is not there. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** The dump of the whole schema lies beside the migrations and is none. */
+const SCHEMA_DUMP = 'schema.sql';
+
+interface Migration {
+  readonly version: number;
+  /** Name of the file, for instance `0001_identity.sql`. */
+  readonly name: string;
+  readonly text: string;
+  /** SHA-256 of the text with its line ends as LF, so a checkout with CRLF is the same migration. */
+  readonly checksum: string;
+}
+
+interface Applied {
+  readonly version: number;
+  readonly name: string;
+  readonly checksum: string;
+}
+
+/**
+ * Applies the migrations of the folder `dir` that the database does not have yet, in the order of their numbers, and
+ * returns the names of the files applied by this call. Any number of processes may call it at once: one migrates, the
+ * others wait for it, at most 60 s; `url` must lead to a real session, not to a pooler of transactions. Each file is one transaction; a file whose first line is `-- no-transaction`
+ * holds a single statement that PostgreSQL refuses inside one (`CREATE INDEX CONCURRENTLY`) and that may be run again.
+ * Throws an error that names the file when a file was changed after it was applied, when a number is missing, when
+ * the database has migrations that the folder lacks, or when a file fails; the files before it stay applied.
+ */
+export async function migrate(
+  url: string,
+  dir: string,
+  options: { readonly lockTimeoutMs?: number } = {},
+): Promise<readonly string[]> {
+  const migrations = await readMigrations(dir);
+  return withClient(url, async (client) => {
+    await lock(client, options.lockTimeoutMs ?? LOCK_TIMEOUT_MS);
+    await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
+      version integer CONSTRAINT schema_migrations_pkey PRIMARY KEY,
+      name text NOT NULL,
+      checksum text NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT now()
+    )`);
+    const pending = pendingOf(migrations, await readApplied(client));
+    for (const migration of pending) await apply(client, migration);
+    return pending.map(({ name }) => name);
+  });
+}
+
+/**
+ * The names of the files in `dir` that `migrate` would apply now, in order. Changes nothing in the database and needs
+ * no right to change it; throws for the same disagreements as `migrate`.
+ */
+export async function pendingMigrations(url: string, dir: string): Promise<readonly string[]> {
+  const migrations = await readMigrations(dir);
+  return withClient(url, async (client) => {
+    const { rows } = await client.query<{ present: boolean }>(
+      `SELECT to_regclass('schema_migrations') IS NOT NULL AS present`,
+    );
+    const applied = rows[0]?.present === true ? await readApplied(client) : [];
+    return pendingOf(migrations, applied).map(({ name }) => name);
+  });
+}
+
+async function withClient<A>(url: string, body: (client: Client) => Promise<A>): Promise<A> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  let lost: Error | undefined;
+  client.on('error', (error) => {
+    lost = error;
+  });
+  await client.connect();
+  try {
+    return await body(client);
+  } catch (error) {
+    throw lost ?? error;
+  } finally {
+    await client.end();
+  }
+}
+
+async function readMigrations(dir: string): Promise<readonly Migration[]> {
+  const names = (await readdir(dir))
+    .filter((name) => name.endsWith('.sql') && name !== SCHEMA_DUMP)
+    .toSorted();
+  const migrations: Migration[] = [];
+  for (const name of names) {
+    const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
+    const next = migrations.length + 1;
+    if (Number.isNaN(version)) throw new Error(`Migration ${name} is not named like 0001_what_it_does.sql`);
+    if (version !== next) {
+      throw new Error(
+        `Migration ${name} should have the number ${padded(next)}: numbers have no gap and no double`,
+      );
+    }
+    const text = (await readFile(path.join(dir, name), 'utf8')).replaceAll('\r\n', '\n');
+    migrations.push({ version, name, text, checksum: createHash('sha256').update(text).digest('hex') });
+  }
+  return migrations;
+}
+
+const padded = (version: number): string => String(version).padStart(4, '0');
+
+const readApplied = async (client: Client): Promise<readonly Applied[]> =>
+  (await client.query<Applied>('SELECT version, name, checksum FROM schema_migrations ORDER BY version'))
+    .rows;
+
+/** The migrations after the applied ones, once both lists have been found to agree. */
+function pendingOf(migrations: readonly Migration[], applied: readonly Applied[]): readonly Migration[] {
+  for (const [index, row] of applied.entries()) {
+    if (row.version !== index + 1) {
+      throw new Error(
+        `The database lacks migration ${padded(index + 1)}, but has ${row.name} applied after it`,
+      );
+    }
+    const migration = migrations[index];
+    if (migration === undefined) {
+      throw new Error(
+        `The database is newer than this release: it has ${row.name}. Start the newer release.`,
+      );
+    }
+    if (migration.checksum !== row.checksum) {
+      throw new Error(
+        `Migration ${migration.name} was changed after it was applied (as ${row.name}). ` +
+          'Restore the file and put the change into a new migration.',
+      );
+    }
+  }
+  return migrations.slice(applied.length);
+}
+
+/**
+ * Tried again and again instead of awaited inside PostgreSQL: `CREATE INDEX CONCURRENTLY` waits for every statement
+ * that runs in another session, and one that waits for this lock would never end.
+ */
+async function lock(client: Client, timeoutMs: number): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
+      MIGRATION_LOCK,
+    ]);
+    if (rows[0]?.locked === true) return;
+    if (Date.now() > deadline) {
+      throw new Error(`Another process has been migrating the database for ${timeoutMs / 1000} s`);
+    }
+    await sleep(LOCK_POLL_MS);
+  }
+}
+
+async function apply(client: Client, migration: Migration): Promise<void> {
+  const inTransaction = !/^-- no-transaction[ \t]*(\n|$)/.test(migration.text);
+  try {
+    if (inTransaction) await client.query('BEGIN');
+    await client.query(migration.text);
+    // A setting that the file made (a search_path, as dumps do) must not reach the next one.
+    await client.query('RESET ALL');
+    await client.query('INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)', [
+      migration.version,
+      migration.name,
+      migration.checksum,
+    ]);
+    if (inTransaction) await client.query('COMMIT');
+  } catch (cause) {
+    // The session ends with this error, and its transaction with it.
+    throw new Error(`Migration ${migration.name} failed${lineOf(migration, cause)}: ${String(cause)}`, {
+      cause,
+    });
+  }
+}
+
+function lineOf(migration: Migration, error: unknown): string {
+  if (!(error instanceof DatabaseError) || error.position === undefined) return '';
+  return ` in line ${migration.text.slice(0, Number(error.position)).split('\n').length}`;
+}

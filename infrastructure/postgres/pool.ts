@@ -1,0 +1,67 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import * as E from 'fp-ts/lib/Either.js';
+import type * as t from 'io-ts';
+import { createPool, type DatabasePool, type Interceptor } from 'slonik';
+
+/** Paths and expected types only: values may be secrets. */
+const report = (errors: t.Errors): readonly string[] =>
+  errors.map((error) => {
+    const path = error.context
+      .map(({ key }) => key)
+      .filter((key) => key !== '')
+      .join('.');
+    return `${path === '' ? '(row)' : path}: expected ${error.context.at(-1)?.type.name ?? 'a value'}`;
+  });
+
+/** An io-ts codec as a Standard Schema, so that `sql.type` takes it. */
+export const row = <A>(codec: t.Type<A, unknown>): StandardSchemaV1<unknown, A> => ({
+  '~standard': {
+    version: 1,
+    vendor: 'io-ts',
+    validate: (value) => {
+      const decoded = codec.decode(value);
+      return E.isRight(decoded)
+        ? { value: decoded.right }
+        : { issues: report(decoded.left).map((message) => ({ message })) };
+    },
+  },
+});
+
+/** A row that is not what the query declared: the schema and the code disagree, which is a defect. */
+export class RowShapeError extends Error {}
+
+const checkRows: Interceptor = {
+  name: 'io-ts-rows',
+  transformRow: ({ resultParser }, _query, fields) => {
+    if (resultParser === undefined) return fields;
+    const result = (resultParser as StandardSchemaV1<unknown, typeof fields>)['~standard'].validate(fields);
+    if (result instanceof Promise) throw new TypeError('row schemas are synchronous');
+    if (result.issues === undefined) return result.value;
+    throw new RowShapeError(
+      `A row has not the declared shape: ${result.issues.map(({ message }) => message).join('; ')}`,
+    );
+  },
+};
+
+/** A statement of a store may last this long; the hard limit's lock has its own, shorter bound. */
+const statementTimeoutMs = 10_000;
+
+/** Connections wait this long for a server that does not answer. */
+const connectionTimeoutMs = 3_000;
+
+/**
+ * The service's pool. Values come as PostgreSQL's text, but for what the driver maps without loss: whole numbers
+ * and money are read as text and parsed by each row's codec.
+ */
+export const openPool = (url: string, maxConnections: number): Promise<DatabasePool> =>
+  createPool(url, {
+    maximumPoolSize: maxConnections,
+    connectionTimeout: connectionTimeoutMs,
+    connectionRetryLimit: 0,
+    queryRetryLimit: 0,
+    transactionRetryLimit: 0,
+    statementTimeout: statementTimeoutMs,
+    idleTimeout: 60_000,
+    typeParsers: [],
+    interceptors: [checkRows],
+  });

@@ -1,0 +1,270 @@
+import * as t from 'io-ts';
+import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik';
+import type { OwnerRef } from '../../application/ports/accounts.ts';
+import type { Seed, SeedBudget, SeedKey, SeedRoute, SeedStore } from '../../application/ports/seed.ts';
+import { isObject, type Json } from '../../domain/shared/json.ts';
+import { row } from './pool.ts';
+import { storedJson } from './stored-text.ts';
+
+type Connection = DatabaseTransactionConnection;
+
+/** Each step makes one kind of row match the file; the order follows the foreign keys. */
+export const seedStore = (pool: DatabasePool): SeedStore => ({
+  reconcile: (seed) =>
+    pool.transaction(async (connection) => {
+      await connection.query(sql.unsafe`select pg_advisory_xact_lock(7206753)`);
+      await reconcileTeams(connection, seed);
+      await reconcileUsers(connection, seed);
+      await reconcileMemberships(connection, seed);
+      await reconcileServiceAccounts(connection, seed);
+      await reconcileProviders(connection, seed);
+      await reconcileModels(connection, seed);
+      await reconcileBudgets(connection, seed);
+      return { keptRevoked: await reconcileKeys(connection, seed) };
+    }),
+});
+
+async function reconcileTeams(connection: Connection, { teams }: Seed): Promise<void> {
+  const rows = teams.map(({ id, name }) => ({ team_id: id, name }));
+  await connection.query(sql.unsafe`
+    insert into teams (team_id, name)
+    select w.team_id, w.name from json_to_recordset(${storedJson(rows)}::json) w(team_id text, name text)
+    on conflict (team_id) do update set name = excluded.name, active = true, updated_at = now()
+    where (teams.name, teams.active) is distinct from (excluded.name, true)
+  `);
+}
+
+async function reconcileUsers(connection: Connection, { users }: Seed): Promise<void> {
+  const rows = users.map((user) => ({
+    email: user.email,
+    name: user.name,
+    role: user.role,
+    request_logging_enabled: user.requestLoggingEnabled,
+  }));
+  await connection.query(sql.unsafe`
+    insert into users (email, name, role, request_logging_enabled)
+    select w.email, w.name, w.role, w.request_logging_enabled
+    from json_to_recordset(${storedJson(rows)}::json)
+      w(email text, name text, role text, request_logging_enabled boolean)
+    on conflict (email_folded) do update
+      set email = excluded.email, name = excluded.name, role = excluded.role, active = true,
+          request_logging_enabled = excluded.request_logging_enabled, updated_at = now()
+    where (users.email, users.name, users.role, users.request_logging_enabled, users.active)
+      is distinct from (excluded.email, excluded.name, excluded.role, excluded.request_logging_enabled, true)
+  `);
+}
+
+async function reconcileMemberships(connection: Connection, { users }: Seed): Promise<void> {
+  const rows = users.map(({ email, membership }) => ({
+    email,
+    team_id: membership?.team,
+    role: membership?.role,
+  }));
+  const wanted = sql.fragment`
+    json_to_recordset(${storedJson(rows)}::json) w(email text, team_id text, role text)
+    join users u on u.email_folded = lower(w.email)
+  `;
+  await connection.query(sql.unsafe`
+    delete from team_memberships m using (select u.user_id, w.team_id from ${wanted}) w
+    where m.user_id = w.user_id and m.from_config and m.team_id is distinct from w.team_id
+  `);
+  await connection.query(sql.unsafe`
+    insert into team_memberships (team_id, user_id, role, from_config)
+    select w.team_id, u.user_id, w.role, true from ${wanted} where w.team_id is not null
+    on conflict (team_id, user_id) do update set role = excluded.role, from_config = true
+    where (team_memberships.role, team_memberships.from_config) is distinct from (excluded.role, true)
+  `);
+}
+
+async function reconcileServiceAccounts(connection: Connection, { serviceAccounts }: Seed): Promise<void> {
+  const rows = serviceAccounts.map(({ id, name, team }) => ({ service_account_id: id, name, team_id: team }));
+  await connection.query(sql.unsafe`
+    insert into service_accounts (service_account_id, name, team_id)
+    select w.service_account_id, w.name, w.team_id
+    from json_to_recordset(${storedJson(rows)}::json) w(service_account_id text, name text, team_id text)
+    on conflict (service_account_id) do update
+      set name = excluded.name, team_id = excluded.team_id, active = true, updated_at = now()
+    where (service_accounts.name, service_accounts.team_id, service_accounts.active)
+      is distinct from (excluded.name, excluded.team_id, true)
+  `);
+}
+
+async function reconcileProviders(connection: Connection, { providers }: Seed): Promise<void> {
+  const rows = providers.map(({ id, kind, config }) => ({ provider_key: id, kind, config_json: config }));
+  const wanted = sql.fragment`
+    json_to_recordset(${storedJson(rows)}::json) w(provider_key text, kind text, config_json jsonb)
+  `;
+  await connection.query(sql.unsafe`
+    insert into providers (provider_key, kind, config_json)
+    select w.provider_key, w.kind, w.config_json from ${wanted}
+    on conflict (provider_key) do update
+      set kind = excluded.kind, config_json = excluded.config_json, enabled = true, updated_at = now()
+    where (providers.kind, providers.config_json, providers.enabled)
+      is distinct from (excluded.kind, excluded.config_json, true)
+  `);
+  await connection.query(sql.unsafe`
+    update providers p set enabled = false, updated_at = now()
+    where p.enabled and not exists (select from ${wanted} where w.provider_key = p.provider_key)
+  `);
+}
+
+async function reconcileModels(connection: Connection, { models }: Seed): Promise<void> {
+  const wantedModels = sql.fragment`
+    json_to_recordset(${storedJson(models.map(({ id }) => ({ model_key: id })))}::json) w(model_key text)
+  `;
+  await connection.query(sql.unsafe`
+    insert into models (model_key) select w.model_key from ${wantedModels}
+    on conflict (model_key) do update set enabled = true, updated_at = now() where not models.enabled
+  `);
+  await connection.query(sql.unsafe`
+    update models m set enabled = false, updated_at = now()
+    where m.enabled and not exists (select from ${wantedModels} where w.model_key = m.model_key)
+  `);
+  const routes = models.flatMap(({ id, routes }) =>
+    routes.map((route, position) => routeRow(id, position, route)),
+  );
+  const wantedRoutes = sql.fragment`
+    json_to_recordset(${storedJson(routes)}::json) w(model_key text, position integer, provider_key text,
+      upstream_model text, priority integer, enabled boolean, compatibility_json jsonb, config_json jsonb)
+  `;
+  await connection.query(sql.unsafe`
+    insert into model_routes (model_key, position, provider_key, upstream_model, priority, enabled,
+                              compatibility_json, config_json)
+    select w.model_key, w.position, w.provider_key, w.upstream_model, w.priority, w.enabled,
+           w.compatibility_json, w.config_json
+    from ${wantedRoutes}
+    on conflict (model_key, position) do update
+      set provider_key = excluded.provider_key, upstream_model = excluded.upstream_model,
+          priority = excluded.priority, enabled = excluded.enabled,
+          compatibility_json = excluded.compatibility_json, config_json = excluded.config_json, updated_at = now()
+    where (model_routes.config_json, model_routes.enabled) is distinct from (excluded.config_json, excluded.enabled)
+  `);
+  await connection.query(sql.unsafe`
+    update model_routes r set enabled = false, updated_at = now()
+    where r.enabled
+      and not exists (select from ${wantedRoutes} where w.model_key = r.model_key and w.position = r.position)
+  `);
+}
+
+const routeRow = (modelKey: string, position: number, route: SeedRoute) => ({
+  model_key: modelKey,
+  position,
+  provider_key: route.provider,
+  upstream_model: route.upstreamModel,
+  priority: route.priority,
+  enabled: route.enabled,
+  compatibility_json: compatibilityOf(route.config) ?? {},
+  config_json: route.config,
+});
+
+const compatibilityOf = (config: Json): Json | undefined =>
+  isObject(config) ? config['compatibility'] : undefined;
+
+/** A changed field closes the old row into history and opens a new one, under the scope's lock. */
+async function reconcileBudgets(connection: Connection, { users, teams }: Seed): Promise<void> {
+  const ofUsers = users.map(({ email, budget }) => ({ owner: email, ...budgetColumns(budget) }));
+  const ofTeams = teams.map(({ id, budget }) => ({ owner: id, ...budgetColumns(budget) }));
+  const kinds = [
+    {
+      table: sql.identifier(['user_budgets']),
+      owner: sql.identifier(['user_id']),
+      scope: sql.fragment`'user:' || w.owner_id`,
+      wanted: sql.fragment`select u.user_id as owner_id, w.* from ${recordset(ofUsers)}
+        join users u on u.email_folded = lower(w.owner)`,
+    },
+    {
+      table: sql.identifier(['team_budgets']),
+      owner: sql.identifier(['team_id']),
+      scope: sql.fragment`'team:' || w.owner_id || ':actor:none'`,
+      wanted: sql.fragment`select w.owner as owner_id, w.* from ${recordset(ofTeams)}`,
+    },
+  ];
+  for (const { table, owner, scope, wanted } of kinds) {
+    const changed = sql.fragment`
+      select w.*, b.budget_id as old_id from (${wanted}) w
+      left join ${table} b on b.${owner} = w.owner_id and b.active
+      where case when w.cadence is null then b.from_config
+            else (b.cadence, b.amount_10000, b.hard_limit, b.timezone)
+              is distinct from (w.cadence, w.amount_10000, w.hard_limit, w.timezone) end
+    `;
+    await connection.query(sql.unsafe`
+      select lock_scopes(array(select ${scope} from (${changed}) w))
+    `);
+    const opened = await connection.any(sql.type(row(t.type({ owner_id: t.string })))`
+      with changed as materialized (${changed}), closed as (
+        update ${table} b set active = false, deactivated_at = gateway_now()
+        from changed c where b.budget_id = c.old_id
+      )
+      select c.owner_id::text as owner_id from changed c where c.cadence is not null
+    `);
+    await connection.query(sql.unsafe`
+      insert into ${table} (${owner}, cadence, amount_10000, hard_limit, timezone, from_config)
+      select w.owner_id, w.cadence, w.amount_10000, w.hard_limit, w.timezone, true from (${wanted}) w
+      where w.owner_id::text = any (${sql.array(
+        opened.map(({ owner_id }) => owner_id),
+        'text',
+      )})
+    `);
+  }
+}
+
+const recordset = (rows: readonly object[]) => sql.fragment`
+  json_to_recordset(${storedJson(rows)}::json)
+    w(owner text, cadence text, amount_10000 bigint, hard_limit boolean, timezone text)
+`;
+
+const budgetColumns = (budget: SeedBudget | undefined) => ({
+  cadence: budget?.cadence,
+  amount_10000: budget?.amount10000.toString(),
+  hard_limit: budget?.hardLimit,
+  timezone: budget?.timezone,
+});
+
+/** A key that an admin revoked stays revoked, whatever the file says. */
+async function reconcileKeys(connection: Connection, { apiKeys }: Seed): Promise<readonly string[]> {
+  const wanted = sql.fragment`
+    json_to_recordset(${storedJson(apiKeys.map(keyRow))}::json) w(public_id text, secret_hex text, name text,
+      user_email text, team_id text, service_account_id text, allowed_models json)
+    left join users u on u.email_folded = lower(w.user_email)
+  `;
+  await connection.query(sql.unsafe`
+    insert into api_keys (public_id, secret_sha256, name, user_id, team_id, service_account_id, allowed_models,
+                          from_config)
+    select w.public_id, decode(w.secret_hex, 'hex'), w.name, u.user_id, w.team_id, w.service_account_id,
+           array(select json_array_elements_text(w.allowed_models)), true
+    from ${wanted}
+    on conflict (public_id) do update
+      set secret_sha256 = excluded.secret_sha256, name = excluded.name, user_id = excluded.user_id,
+          team_id = excluded.team_id, service_account_id = excluded.service_account_id,
+          allowed_models = excluded.allowed_models, from_config = true, revoked_at = null, revoked_by = null,
+          updated_at = now()
+    where api_keys.revoked_by is distinct from 'admin'
+      and (api_keys.secret_sha256, api_keys.name, api_keys.user_id, api_keys.team_id, api_keys.service_account_id,
+           api_keys.allowed_models, api_keys.from_config, api_keys.revoked_by)
+        is distinct from (excluded.secret_sha256, excluded.name, excluded.user_id, excluded.team_id,
+           excluded.service_account_id, excluded.allowed_models, true, null::text)
+  `);
+  await connection.query(sql.unsafe`
+    update api_keys k set revoked_at = now(), revoked_by = 'config', updated_at = now()
+    where k.from_config and k.revoked_at is null
+      and not exists (select from ${wanted} where w.public_id = k.public_id)
+  `);
+  const kept = await connection.any(sql.type(row(t.type({ name: t.string })))`
+    select k.name from api_keys k join ${wanted} on w.public_id = k.public_id where k.revoked_by = 'admin'
+  `);
+  return kept.map(({ name }) => name);
+}
+
+const keyRow = ({ publicId, secretSha256, name, owner, allowedModels }: SeedKey) => ({
+  public_id: publicId,
+  secret_hex: Buffer.from(secretSha256).toString('hex'),
+  name,
+  ...ownerColumns(owner),
+  allowed_models: allowedModels,
+});
+
+export const ownerColumns = (owner: OwnerRef) => ({
+  user_email: owner.kind === 'user' ? owner.email : undefined,
+  team_id: owner.kind === 'team' ? owner.teamId : undefined,
+  service_account_id: owner.kind === 'service_account' ? owner.serviceAccountId : undefined,
+});

@@ -1,0 +1,76 @@
+import * as t from 'io-ts';
+import { type DatabasePool, sql } from 'slonik';
+import { integer } from './codecs.ts';
+import { row } from './pool.ts';
+
+/** How often the revision is looked at: with the time a reload takes, changes are everywhere within 5 seconds. */
+const pollMs = 1000;
+/** What was read longer ago than this may hide a revocation, and is not used. */
+export const staleAfterMs = 4000;
+
+export interface StateFollowerOptions {
+  /** Called with each new revision; what it throws is retried at the next poll. */
+  readonly onChange: () => Promise<void>;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Follows the database's revision: any replica's change of identity or catalogue is seen by all of them. */
+export class StateFollower {
+  private readonly pool: DatabasePool;
+  private readonly options: StateFollowerOptions;
+  private revision: bigint | undefined;
+  private confirmedAt = Number.NEGATIVE_INFINITY;
+  private timer: NodeJS.Timeout | undefined;
+  private polling: Promise<void> | undefined;
+  private stopped = false;
+
+  constructor(pool: DatabasePool, options: StateFollowerOptions) {
+    this.pool = pool;
+    this.options = options;
+  }
+
+  /** Takes up the present state, then follows it. Rejects when there is no state to begin with. */
+  async start(): Promise<void> {
+    await this.take();
+    this.schedule();
+  }
+
+  /** True while what was read is known to be current. */
+  isFresh(): boolean {
+    return performance.now() - this.confirmedAt <= staleAfterMs;
+  }
+
+  /** Takes everything up anew, now: also what changed in this process's file alone. */
+  async refresh(): Promise<void> {
+    await this.polling;
+    this.revision = undefined;
+    await this.take();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    await this.polling;
+  }
+
+  private schedule(): void {
+    if (this.stopped) return;
+    this.timer = setTimeout(() => {
+      this.polling = this.take()
+        .catch(this.options.onFault)
+        .finally(() => this.schedule());
+    }, pollMs).unref();
+  }
+
+  private async take(): Promise<void> {
+    const askedAt = performance.now();
+    const { revision } = await this.pool.one(
+      sql.type(row(t.type({ revision: integer })))`select revision from gateway_state`,
+    );
+    if (revision !== this.revision) {
+      await this.options.onChange();
+      this.revision = revision;
+    }
+    this.confirmedAt = askedAt;
+  }
+}

@@ -1,0 +1,47 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { pricePerToken } from '../../domain/money/money.ts';
+
+/** The number grammar of JSON (RFC 8259 §6): sign, whole part, fraction, exponent. */
+const jsonNumber = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Longest source text that is read: a binary double written out needs 25 characters, so 100 is no price. */
+const maxSourceLength = 100;
+
+/** Largest exponent that is expanded: beyond the 308 of a double nothing was meant as a price. */
+const maxExponent = 400;
+
+/**
+ * `source × 10^places` as plain decimal text without trailing zeros, by moving the point: no binary fraction is
+ * ever made of it. Absent if `source` is no JSON number or is longer or further scaled than any price.
+ */
+export function shiftDecimal(source: string, places: number): string | undefined {
+  const parts = source.length > maxSourceLength ? null : jsonNumber.exec(source);
+  if (parts === null) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts;
+  if (Math.abs(Number(exponent)) > maxExponent) return undefined;
+  const digits = whole + fraction;
+  const point = whole.length + Number(exponent) + places;
+  const padded = digits.padStart(digits.length - Math.min(point - 1, 0), '0').padEnd(point, '0');
+  const at = Math.max(point, 1);
+  const integer = padded.slice(0, at).replace(/^0+(?=\d)/, '');
+  const decimals = padded.slice(at).replace(/0+$/, '');
+  const text = decimals === '' ? integer : `${integer}.${decimals}`;
+  return text === '0' ? text : sign + text;
+}
+
+/** Whether decimal text of `shiftDecimal` is nothing at all. */
+export const isZero = (decimal: string): boolean => decimal === '0';
+
+/**
+ * The text of a price in USD per million tokens from a JSON number `source` that counts in 10^−places of it.
+ * Left: the reason why the catalogue cannot carry it exactly (CONTRACT §5: at most 6 decimals).
+ */
+export function priceText(source: string, places: number): Either<string, string> {
+  const text = shiftDecimal(source, places);
+  if (text === undefined) return E.left('not a number that a price could be');
+  if (text.startsWith('-')) return E.left(`negative: ${text} USD per million`);
+  const [, decimals = ''] = text.split('.');
+  if (decimals.length > 6) return E.left(`more than 6 decimals: ${text} USD per million`);
+  return pricePerToken(text) === undefined ? E.left('larger than any price') : E.right(text);
+}

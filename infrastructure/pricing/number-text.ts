@@ -1,0 +1,31 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+
+/** A JSON number as it stands in the file: `1.5e-07` stays these seven characters. */
+export class NumberText {
+  readonly source: string;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+}
+
+type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+
+const parse = JSON.parse as (text: string, reviver: SourceReviver) => unknown;
+
+const keepNumberText: SourceReviver = (_key, value, { source }) =>
+  typeof value === 'number' && source !== undefined ? new NumberText(source) : value;
+
+/** JSON in which every number is a `NumberText`, so that no price passes through a binary fraction. */
+export const parseKeepingNumbers = (text: string): Either<string, unknown> =>
+  E.tryCatch(
+    () => parse(text, keepNumberText),
+    (error) => `not JSON: ${error instanceof Error ? error.message : String(error)}`,
+  );
+
+/** A JSON object's members; absent for anything else. */
+export const members = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText)
+    ? (value as Record<string, unknown>)
+    : undefined;

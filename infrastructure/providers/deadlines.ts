@@ -1,0 +1,31 @@
+/** How often deadlines are looked at: time-outs are in seconds, so a tenth of one is exact enough. */
+const sweepMs = 100;
+
+export interface Timed {
+  /** Milliseconds since the epoch. */
+  deadlineAt: number;
+  expire(): void;
+}
+
+/** One timer for all calls in flight, instead of one for each; it stands still when there are none. */
+export class Deadlines {
+  private readonly calls = new Set<Timed>();
+  private timer: NodeJS.Timeout | undefined;
+
+  add(call: Timed): void {
+    this.calls.add(call);
+    this.timer ??= setInterval(() => this.sweep(), sweepMs).unref();
+  }
+
+  delete(call: Timed): void {
+    this.calls.delete(call);
+    if (this.calls.size > 0 || this.timer === undefined) return;
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  private sweep(): void {
+    const now = Date.now();
+    for (const call of this.calls) if (call.deadlineAt <= now) call.expire();
+  }
+}

@@ -1,0 +1,235 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Dispatcher } from 'undici';
+import type { UpstreamReply } from '../../application/ports/upstream.ts';
+import type { Json, JsonObject } from '../../domain/shared/json.ts';
+import { maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
+import type { StreamEvent } from '../../domain/shared/stream-event.ts';
+import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
+import {
+  passesOnError,
+  type UpstreamFault,
+  upstreamError,
+  upstreamMessage,
+} from '../../domain/upstream/upstream-fault.ts';
+import type { Deadlines, Timed } from './deadlines.ts';
+import type { Dialect } from './provider.ts';
+
+type Controller = Dispatcher.DispatchController;
+type Head = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
+
+/** Bytes read ahead of the caller before the upstream is paused: a few network chunks. */
+const readAheadBytes = 256 * 1024;
+/** After the last event a connection may take this long to come to its end and be reused. */
+const lingerMs = 1000;
+
+/** What an exchange needs to know of its call. */
+export interface ExchangeOptions {
+  readonly stream: boolean;
+  readonly dialect: Dialect;
+  readonly sanitise: (message: string) => string;
+  readonly deadlines: Deadlines;
+  readonly totalMs: number;
+}
+
+/**
+ * One HTTP exchange with an upstream, from dispatch to the last byte. Whatever the upstream does ends as a value:
+ * `reply` settles once, and a stream's `read` gives events until `done` or `failed`.
+ */
+export class Exchange implements Dispatcher.DispatchHandler, Timed {
+  readonly reply: Promise<Either<UpstreamFault, UpstreamReply>>;
+  deadlineAt: number;
+  private readonly options: ExchangeOptions;
+  private answer: (reply: Either<UpstreamFault, UpstreamReply>) => void = () => undefined;
+  private controller: Controller | undefined;
+  private status = 0;
+  private head: Head = {};
+  private events: Run<Buffer, StreamEvent<JsonObject>> | undefined;
+  private chunks: Buffer[] = [];
+  private bytes = 0;
+  private fault: UpstreamFault | undefined;
+  private ended = false;
+  private lingering = false;
+  private wake: (() => void) | undefined;
+
+  constructor(options: ExchangeOptions) {
+    this.options = options;
+    this.deadlineAt = Date.now() + options.totalMs;
+    this.reply = new Promise((resolve) => {
+      this.answer = resolve;
+    });
+    options.deadlines.add(this);
+  }
+
+  accepted(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  cancel(): void {
+    this.stop({ kind: 'transport' });
+  }
+
+  endWithin(milliseconds: number): void {
+    this.deadlineAt = Math.min(this.deadlineAt, Date.now() + milliseconds);
+  }
+
+  expire(): void {
+    this.stop({ kind: 'timeout', phase: 'total' });
+  }
+
+  /** Ends the exchange with a fault, and lets go of the connection. */
+  stop(fault: UpstreamFault): void {
+    if (!this.ended) this.finish(fault);
+    this.controller?.abort(new Error(fault.kind));
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.controller = controller;
+    if (this.ended) controller.abort(new Error('cancelled'));
+  }
+
+  onResponseStart(_controller: Controller, status: number, head: Head): void {
+    if (status < 200 || this.ended) return;
+    this.status = status;
+    this.head = head;
+    const { dialect, stream } = this.options;
+    if (!this.accepted() || !stream || !isEventStream(head) || isEncoded(head)) return;
+    this.events = dialect.events?.begin();
+    if (this.events === undefined) return;
+    const read = () => this.read();
+    const endWithin = (milliseconds: number) => this.endWithin(milliseconds);
+    this.answer(E.right({ kind: 'stream', status, read, endWithin }));
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.ended || this.lingering) return;
+    this.chunks.push(chunk);
+    this.bytes += chunk.length;
+    if (this.events !== undefined) {
+      if (this.bytes > readAheadBytes) controller.pause();
+      this.wake?.();
+      return;
+    }
+    if (this.accepted() && this.bytes > maxUpstreamBodyBytes) this.stop(tooLarge);
+    if (!this.accepted() && this.bytes > maxUpstreamErrorBytes) this.cutErrorBody();
+  }
+
+  onResponseEnd(): void {
+    if (!this.ended) this.finish(undefined);
+  }
+
+  onResponseError(_controller: Controller, error: Error): void {
+    if (!this.ended) this.finish(faultOf(error));
+  }
+
+  private finish(fault: UpstreamFault | undefined): void {
+    this.ended = true;
+    this.fault = fault;
+    this.options.deadlines.delete(this);
+    if (this.events === undefined) this.answer(fault === undefined ? this.whole() : E.left(fault));
+    else this.wake?.();
+  }
+
+  /** The next events of a stream, at least one; back-pressure reaches the upstream through `pause`. */
+  private async read(): Promise<readonly StreamEvent<JsonObject>[]> {
+    for (;;) {
+      const events = this.drainChunks();
+      if (events.length > 0) return this.passOn(events);
+      if (this.ended) return this.events?.end(endingOf(this.fault)) ?? [];
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+      this.wake = undefined;
+    }
+  }
+
+  private drainChunks(): readonly StreamEvent<JsonObject>[] {
+    const run = this.events;
+    if (run === undefined || this.chunks.length === 0) return [];
+    const [only, ...more] = this.chunks;
+    const events =
+      more.length === 0 && only !== undefined
+        ? run.push(only)
+        : this.chunks.flatMap((each) => run.push(each));
+    this.chunks = [];
+    if (this.bytes > readAheadBytes) this.controller?.resume();
+    this.bytes = 0;
+    return events;
+  }
+
+  private passOn(events: readonly StreamEvent<JsonObject>[]): readonly StreamEvent<JsonObject>[] {
+    const last = events.at(-1);
+    if (last?.kind === 'failed') this.stop({ kind: 'transport' });
+    if (last?.kind === 'done' && !this.ended) {
+      this.lingering = true;
+      this.deadlineAt = Date.now() + lingerMs;
+    }
+    return events;
+  }
+
+  private whole(): Either<UpstreamFault, UpstreamReply> {
+    const body = Buffer.concat(this.chunks);
+    this.chunks = [];
+    if (!this.accepted()) return E.left(this.refusal(body));
+    if (isEncoded(this.head)) return E.left(encoded);
+    if (this.options.stream) return E.left(this.notAStream(body));
+    const decoded = this.options.dialect.decode(body);
+    if (E.isLeft(decoded)) return decoded;
+    return E.right({ kind: 'whole', status: this.status, answer: decoded.right });
+  }
+
+  private refusal(body: Buffer): UpstreamFault {
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(this.head))
+      if (passesOnError(name) && value !== undefined) headers[name] = String(value);
+    return { kind: 'status', status: this.status, message: this.messageIn(body), headers };
+  }
+
+  private notAStream(body: Buffer): UpstreamFault {
+    const message = this.messageIn(body) ?? 'The upstream answered a streamed request with something else.';
+    return { kind: 'protocol', message };
+  }
+
+  private messageIn(body: Buffer): string | undefined {
+    const parsed = E.tryCatch(
+      () => JSON.parse(body.toString('utf8')) as Json,
+      () => undefined,
+    );
+    const message = E.isRight(parsed) ? upstreamMessage(parsed.right) : undefined;
+    return message === undefined ? undefined : this.options.sanitise(message);
+  }
+
+  /** An error body is only read for its message: what is over the bound is not waited for. */
+  private cutErrorBody(): void {
+    this.finish(undefined);
+    this.controller?.abort(new Error('error body cut'));
+  }
+}
+
+const tooLarge: UpstreamFault = {
+  kind: 'protocol',
+  message: 'The upstream sent an answer that is too large.',
+};
+const encoded: UpstreamFault = {
+  kind: 'protocol',
+  message: 'The upstream compressed its answer, although it was asked not to.',
+};
+
+const headValue = (head: Head, name: string): string => String(head[name] ?? '').toLowerCase();
+const isEventStream = (head: Head): boolean =>
+  headValue(head, 'content-type').startsWith('text/event-stream');
+const isEncoded = (head: Head): boolean => !['', 'identity'].includes(headValue(head, 'content-encoding'));
+
+const endingOf = (fault: UpstreamFault | undefined): Ending =>
+  fault === undefined ? { kind: 'eof' } : { kind: 'fault', reason: upstreamError(fault).message };
+
+const timeouts: Readonly<Record<string, 'connect' | 'first_byte' | 'idle'>> = {
+  UND_ERR_CONNECT_TIMEOUT: 'connect',
+  UND_ERR_HEADERS_TIMEOUT: 'first_byte',
+  UND_ERR_BODY_TIMEOUT: 'idle',
+};
+
+function faultOf(error: Error): UpstreamFault {
+  const phase = 'code' in error ? timeouts[String(error.code)] : undefined;
+  return phase === undefined ? { kind: 'transport' } : { kind: 'timeout', phase };
+}

@@ -1,0 +1,135 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Catalogue, CatalogueSnapshot } from '../../application/ports/catalogue.ts';
+import type { PriceCatalogue } from '../../domain/money/price-catalogue.ts';
+import type { Model, Route, RoutingProvider } from '../../domain/routing/model.ts';
+import type { Json } from '../../domain/shared/json.ts';
+import { sanitiseMessage } from '../../domain/upstream/upstream-fault.ts';
+import type { RouteConfig } from '../config/model-config.ts';
+import type { ProviderConfig } from '../config/provider-config.ts';
+import { type Line, openPool } from './executor.ts';
+import { implementations } from './registry.ts';
+
+/** The catalogue as it stands in the database: enabled rows only, configurations with their placeholders. */
+export interface StoredCatalogue {
+  readonly providers: readonly { readonly id: string; readonly config: Json }[];
+  readonly models: readonly {
+    readonly id: string;
+    readonly createdAt: Date;
+    readonly routes: readonly { readonly position: number; readonly config: Json }[];
+  }[];
+}
+
+/** Turns stored configurations back into working ones with this process's file and environment. */
+export interface Resolver {
+  readonly provider: (id: string, stored: Json) => Either<string, ProviderConfig>;
+  readonly route: (modelId: string, position: number, stored: Json) => Either<string, RouteConfig>;
+}
+
+interface OpenLine extends Line {
+  readonly config: ProviderConfig;
+  readonly routing: RoutingProvider;
+}
+
+/**
+ * Models, routes and ready providers, swapped as a whole when the database's revision moves. A provider whose
+ * configuration did not change keeps its connections; one that went away finishes what is in flight.
+ */
+export class LiveCatalogue implements Catalogue {
+  private readonly warn: (message: string) => void;
+  private readonly warned = new Set<string>();
+  private lines: ReadonlyMap<string, OpenLine> = new Map();
+  private current: CatalogueSnapshot;
+
+  constructor(prices: PriceCatalogue, warn: (message: string) => void) {
+    this.warn = warn;
+    this.current = { models: new Map(), provider: () => undefined, prices };
+  }
+
+  snapshot(): CatalogueSnapshot {
+    return this.current;
+  }
+
+  lineOf(providerId: string): Line | undefined {
+    return this.lines.get(providerId);
+  }
+
+  take(stored: StoredCatalogue, resolver: Resolver, prices: PriceCatalogue): void {
+    const before = this.lines;
+    const lines = new Map<string, OpenLine>();
+    for (const { id, config } of stored.providers) {
+      const resolved = this.orWarn(`provider ${id}`, resolver.provider(id, config));
+      const line = resolved === undefined ? undefined : this.line(before.get(id), resolved);
+      if (line !== undefined) lines.set(id, line);
+    }
+    const models = new Map(stored.models.map((model) => [model.id, this.model(model, resolver)]));
+    this.lines = lines;
+    this.current = { models, provider: (id) => lines.get(id)?.routing, prices };
+    const kept = new Set(lines.values());
+    for (const line of before.values()) if (!kept.has(line)) void line.pool.close();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.lines.values()].map(({ pool }) => pool.destroy()));
+  }
+
+  private model({ id, createdAt, routes }: StoredCatalogue['models'][number], resolver: Resolver): Model {
+    return {
+      id,
+      createdAt,
+      routes: routes.flatMap(({ position, config }): readonly Route[] => {
+        const route = this.orWarn(`route ${id}[${position}]`, resolver.route(id, position, config));
+        return route === undefined ? [] : [{ ...route, routeId: `${id}#${position}` }];
+      }),
+    };
+  }
+
+  private line(before: OpenLine | undefined, config: ProviderConfig): OpenLine | undefined {
+    if (before !== undefined && isDeepStrictEqual(before.config, config)) return before;
+    const implementation = implementations[config.kind];
+    if (implementation === undefined) {
+      this.warnOnce(`provider ${config.id}: this version cannot call providers of type ${config.kind}`);
+      return undefined;
+    }
+    const secrets = secretsOf(config);
+    const sanitise = (message: string): string => sanitiseMessage(message, secrets);
+    const provider = implementation.connect(config, { sanitise });
+    return {
+      config,
+      provider,
+      timeouts: config.timeouts,
+      sanitise,
+      pool: openPool(provider.baseUrl, config.timeouts),
+      routing: {
+        id: config.id,
+        kind: config.kind,
+        pricingProviderId: config.pricingProviderId,
+        supports: implementation.supports,
+      },
+    };
+  }
+
+  private orWarn<A>(what: string, resolved: Either<string, A>): A | undefined {
+    if (E.isRight(resolved)) return resolved.right;
+    this.warnOnce(`${what} is not usable in this process: ${resolved.left}`);
+    return undefined;
+  }
+
+  /** Once for each fault, not at every reload. */
+  private warnOnce(message: string): void {
+    if (this.warned.has(message)) return;
+    this.warned.add(message);
+    this.warn(message);
+  }
+}
+
+/** Shorter values are words, not secrets; replacing them would garble messages. */
+const minSecretChars = 8;
+
+/** Credentials that an upstream might repeat in its error messages. */
+const secretsOf = ({ auth, defaultHeaders }: ProviderConfig): readonly string[] =>
+  [...Object.entries(auth), ...Object.entries(defaultHeaders)]
+    .filter(([key]) => key !== 'mode' && key !== 'name')
+    .map(([, value]: [string, unknown]) => value)
+    .filter((value): value is string => typeof value === 'string' && value.length >= minSecretChars);

@@ -1,0 +1,129 @@
+import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
+import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/**
+ * Bytes of the event that is being collected. It is a private buffer: `step` extends it in place, and joins the
+ * fragments once, when the event is complete.
+ */
+interface Pending {
+  fragments: Buffer[];
+  size: number;
+  /** Lines with something in them, so far. */
+  lines: number;
+  lineEmpty: boolean;
+  /** The byte before was a CR: an LF now belongs to it. */
+  afterCr: boolean;
+  /** A blank line ended with that CR: the event is complete once the next byte is known. */
+  closing: boolean;
+  /** No byte was read yet: a byte order mark may come. */
+  first: boolean;
+  over: boolean;
+}
+
+/**
+ * Bytes → server-sent events, at the blank line and never before: which of `event:` and `data:` comes first does
+ * not matter. LF, CRLF and CR end lines; comments are passed over; an event that the end cuts is none.
+ * Bounded: an event over `maxStreamEventBytes` ends the stream with `oversize`.
+ */
+export const sseFrames: Sealed<Buffer, SseFrame> = seal<Pending, Buffer, SseFrame>({
+  start: () => ({ ...nothingPending(), afterCr: false, first: true, over: false }),
+  step: (pending, chunk) => {
+    const frames: SseFrame[] = [];
+    if (pending.over) return [pending, frames];
+    let from = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      const cut = boundary(pending, chunk[at] === LF, chunk[at] === CR);
+      if (cut === undefined) continue;
+      const end = cut === 'after' ? at + 1 : at;
+      complete(pending, chunk.subarray(from, end), frames);
+      from = end;
+      if (cut === 'before') beginLine(pending, chunk[at] === CR);
+    }
+    keep(pending, chunk.subarray(from), frames);
+    return [pending, frames];
+  },
+  end: (pending) => {
+    const frames: SseFrame[] = [];
+    if (pending.closing && !pending.over) complete(pending, Buffer.alloc(0), frames);
+    return frames;
+  },
+});
+
+const nothingPending = () => ({ fragments: [], size: 0, lines: 0, lineEmpty: true, closing: false });
+
+/** Whether an event ends before or after this byte; `lf` and `cr` say what the byte is. */
+function boundary(pending: Pending, lf: boolean, cr: boolean): 'before' | 'after' | undefined {
+  const { afterCr, closing } = pending;
+  pending.afterCr = cr;
+  if (closing) return lf && afterCr ? 'after' : 'before';
+  if (lf && afterCr) return undefined;
+  if (!lf && !cr) {
+    if (pending.lineEmpty) pending.lines += 1;
+    pending.lineEmpty = false;
+    return undefined;
+  }
+  if (!pending.lineEmpty) {
+    pending.lineEmpty = true;
+    return undefined;
+  }
+  if (lf) return 'after';
+  pending.closing = true;
+  return undefined;
+}
+
+/** The byte that showed that the last event had ended is the first one of the next. */
+function beginLine(pending: Pending, cr: boolean): void {
+  if (cr) pending.closing = true;
+  else {
+    pending.lineEmpty = false;
+    pending.lines = 1;
+  }
+}
+
+function keep(pending: Pending, rest: Buffer, frames: SseFrame[]): void {
+  if (rest.length === 0) return;
+  pending.fragments.push(rest);
+  pending.size += rest.length;
+  if (pending.size > maxStreamEventBytes) {
+    Object.assign(pending, nothingPending(), { over: true });
+    frames.push({ kind: 'oversize' });
+  }
+}
+
+function complete(pending: Pending, tail: Buffer, frames: SseFrame[]): void {
+  const wire = pending.fragments.length === 0 ? tail : Buffer.concat([...pending.fragments, tail]);
+  const frame = pending.lines === 0 ? undefined : parseFrame(wire, pending.lines, pending.first);
+  Object.assign(pending, nothingPending());
+  pending.first = false;
+  if (frame !== undefined) frames.push(frame);
+}
+
+const dataColon = Buffer.from('data:');
+
+function parseFrame(wire: Buffer, lines: number, first: boolean): SseFrame | undefined {
+  if (lines === 1 && wire.subarray(0, 5).equals(dataColon)) {
+    const from = wire[5] === 0x20 ? 6 : 5;
+    let end = wire.length;
+    while (wire[end - 1] === LF || wire[end - 1] === CR) end -= 1;
+    return { kind: 'frame', event: undefined, data: wire.toString('utf8', from, Math.max(from, end)), wire };
+  }
+  const text = wire.toString('utf8');
+  return parseLines(first && text.startsWith('\uFEFF') ? text.slice(1) : text, wire);
+}
+
+function parseLines(text: string, wire: Buffer): SseFrame | undefined {
+  const data: string[] = [];
+  let event: string | undefined;
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    const colon = line.indexOf(':');
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
+    if (field === 'data') data.push(value);
+    else if (field === 'event') event = value;
+  }
+  return data.length === 0 ? undefined : { kind: 'frame', event, data: data.join('\n'), wire };
+}

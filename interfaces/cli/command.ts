@@ -1,0 +1,39 @@
+import { parseArgs } from 'node:util';
+
+/** What a command writes to, and what it was called with. */
+export interface Terminal {
+  readonly out: (line: string) => void;
+  readonly err: (line: string) => void;
+}
+
+export const terminal: Terminal = {
+  out: (line) => void process.stdout.write(`${line}\n`),
+  err: (line) => void process.stderr.write(`${line}\n`),
+};
+
+/** A call that the command line cannot make sense of; the message is for the person who typed it. */
+export class UsageError extends Error {}
+
+type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
+
+/** The flags of a command and the words beside them; anything unknown is a usage error. */
+export function flags<O extends Options>(args: readonly string[], options: O) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** A flag that must be a whole number in a range. */
+export function wholeNumber(
+  name: string,
+  text: string | undefined,
+  from: number,
+  to: number,
+): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= from && value <= to) return value;
+  throw new UsageError(`--${name} must be a whole number from ${from} to ${to}.`);
+}

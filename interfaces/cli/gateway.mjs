@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+// Plain JavaScript, so that an older Node gets a sentence instead of a syntax error.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 9)) {
+  process.stderr.write(
+    `This needs Node 24.9 or newer, and this is ${process.versions.node}. The project brings its own: ` +
+      'start it with `npm start` or `npx gateway …`, which use it.\n',
+  );
+  process.exit(1);
+}
+const { enableCompileCache } = await import('node:module');
+enableCompileCache();
+const { main } = await import('../../main.ts');
+await main(process.argv.slice(2));

@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { CatalogueEntry } from '../../domain/money/price-catalogue.ts';
+import { flags, type Terminal, UsageError } from './command.ts';
+
+interface Remark {
+  readonly model: string;
+  readonly reason: string;
+}
+
+export interface PricingPorts {
+  readonly importPrices: (
+    text: string,
+    options: { readonly effectiveFrom: string; readonly source: string },
+  ) => Either<
+    string,
+    {
+      readonly entries: readonly CatalogueEntry[];
+      readonly skipped: readonly Remark[];
+      readonly notes: readonly Remark[];
+    }
+  >;
+  readonly formatOverrides: (entries: readonly CatalogueEntry[]) => string;
+  readonly now: () => number;
+}
+
+/**
+ * `gateway pricing import FILE`: a `pricing.overrides` block on standard output; what could not be carried exactly,
+ * and why, on standard error.
+ */
+export const pricingCommand =
+  (ports: PricingPorts, { out, err }: Terminal) =>
+  async ([verb, ...args]: readonly string[]): Promise<number> => {
+    const { positionals } = flags(args, {});
+    const [file] = positionals;
+    if (verb !== 'import' || file === undefined || positionals.length > 1)
+      throw new UsageError('pricing import FILE');
+    const imported = ports.importPrices(await readFile(file, 'utf8'), {
+      effectiveFrom: new Date(ports.now()).toISOString(),
+      source: file,
+    });
+    if (E.isLeft(imported)) {
+      err(imported.left);
+      return 1;
+    }
+    const { entries, skipped, notes } = imported.right;
+    for (const { model, reason } of notes) err(`note ${model}: ${reason}`);
+    for (const { model, reason } of skipped) err(`skipped ${model}: ${reason}`);
+    err(`${entries.length} prices, ${skipped.length} skipped.`);
+    out(ports.formatOverrides(entries));
+    return 0;
+  };

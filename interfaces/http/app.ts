@@ -1,0 +1,87 @@
+import { Router } from '@koa/router';
+import Koa from 'koa';
+import { chatCompletions } from '../../application/complete-chat.ts';
+import type { Clock } from '../../application/ports/clock.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import { type Envelope, sendError } from './error-presenter.ts';
+import { type HealthPorts, healthz, readyz } from './health.ts';
+import { chatWords } from './public/chat-words.ts';
+import { type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
+import { envelopeOf, type ModelsPorts, modelsEndpoint } from './public/models.ts';
+import { openContext, type RequestContext } from './request-context.ts';
+
+export interface AppPorts extends ModelEndpointPorts, ModelsPorts, HealthPorts {
+  readonly clock: Clock;
+  /** The process is about to end: connections are not kept. */
+  readonly draining: () => boolean;
+  /** Told of defects: what an expected failure never is. */
+  readonly onDefect: (error: unknown, requestId: string) => void;
+}
+
+interface State {
+  request: RequestContext;
+}
+
+/** The HTTP door. Handlers write to the response themselves; Koa gives them order, routing and a safety net. */
+export function gatewayApp(ports: AppPorts): Koa<State> {
+  const app = new Koa<State>();
+  app.silent = true;
+  app.use(async (ctx, next) => {
+    ctx.respond = false;
+    const context = openContext(ctx.req, ctx.res, ports.clock.now(), ports.clock.newId);
+    ctx.state.request = context;
+    if (ports.draining()) ctx.res.setHeader('connection', 'close');
+    try {
+      await next();
+    } catch (error) {
+      ports.onDefect(error, context.requestId);
+      fail(context, envelopeFor(ctx.path, context));
+    }
+  });
+  const router = routes(ports);
+  app.use(router.routes());
+  app.use(async (ctx) => unknownPath(router, ctx.path, ctx.method, ctx.state.request));
+  return app;
+}
+
+function routes(ports: AppPorts): Router<State> {
+  const router = new Router<State>();
+  const on = (handler: (context: RequestContext) => Promise<void>) => (ctx: { state: State }) =>
+    handler(ctx.state.request);
+  const chat = modelEndpoint(ports, chatCompletions, { ...chatWords, envelope: 'openai' });
+  router.post('/v1/chat/completions', on(chat));
+  router.get('/v1/models', on(modelsEndpoint(ports)));
+  router.get('/healthz', on(healthz));
+  router.get('/readyz', on(readyz(ports)));
+  return router;
+}
+
+const messagesPath = /^(?:\/v1)?\/messages(?:\/|$)/;
+
+const envelopeFor = (path: string, { req }: RequestContext): Envelope =>
+  messagesPath.test(path) ? 'messages' : envelopeOf(req);
+
+/** Every unknown path: 404 in the family's envelope; a known one asked in another way: 405. */
+function unknownPath(router: Router<State>, path: string, method: string, context: RequestContext): void {
+  const allowed = [...new Set(router.match(path, method).path.flatMap(({ methods }) => methods))];
+  context.req.resume();
+  if (allowed.length > 0)
+    return sendError(context, envelopeFor(path, context), methodNotAllowed(method), {
+      allow: allowed.join(', '),
+    });
+  sendError(context, envelopeFor(path, context), {
+    code: 'not_found',
+    message: 'There is nothing at this path.',
+  });
+}
+
+const methodNotAllowed = (method: string): GatewayError => ({
+  code: 'method_not_allowed',
+  message: `This path does not answer to ${method}.`,
+});
+
+/** A defect before the head is a 500; after it the connection is cut, so that nothing looks complete. */
+function fail(context: RequestContext, envelope: Envelope): void {
+  if (context.res.headersSent) context.res.destroy();
+  else sendError(context, envelope, { code: 'internal_error', message: '' });
+}

@@ -1,0 +1,27 @@
+import type { IncomingMessage } from 'node:http';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Accounts } from '../../application/ports/accounts.ts';
+import { parseKey, presentedCredential } from '../../domain/identity/api-key.ts';
+import type { Caller } from '../../domain/identity/caller.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import { header } from './request-context.ts';
+
+const missing: GatewayError = {
+  code: 'missing_api_key',
+  message: 'Send an API key as `Authorization: Bearer …` or as `x-api-key: …`.',
+};
+const invalid: GatewayError = {
+  code: 'invalid_api_key',
+  message: 'This API key is not valid, or it was revoked.',
+};
+
+/** Public API callers use API keys; on every public path in the same way. */
+export const authenticate =
+  (accounts: Accounts) =>
+  async (req: IncomingMessage): Promise<Either<GatewayError, Caller>> => {
+    const credential = presentedCredential(header(req, 'authorization'), header(req, 'x-api-key'));
+    if (credential === undefined) return E.left(missing);
+    const key = parseKey(credential);
+    return key === undefined ? E.left(invalid) : accounts.authenticate(key);
+  };

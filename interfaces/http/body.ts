@@ -1,0 +1,67 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
+import { type Lease, overloaded } from './load-gate.ts';
+import { header } from './request-context.ts';
+
+const tooLarge = (maxBytes: number): GatewayError => ({
+  code: 'request_too_large',
+  message: `The request body is larger than ${maxBytes} bytes.`,
+});
+
+const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
+
+/** A JSON body as text. What is over the bound, not JSON by its type, or not UTF-8, is told by name. */
+export async function readJsonText(
+  req: IncomingMessage,
+  maxBytes: number,
+  lease: Lease,
+): Promise<Either<GatewayError, string>> {
+  const refusal = headFault(req, maxBytes);
+  if (refusal !== undefined) return E.left(refusal);
+  const bytes = await readBytes(req, maxBytes, lease);
+  if (E.isLeft(bytes)) return bytes;
+  return isUtf8(bytes.right)
+    ? E.right(bytes.right.toString('utf8'))
+    : E.left(invalidRequest('The request body is not valid UTF-8.', 'body'));
+}
+
+function headFault(req: IncomingMessage, maxBytes: number): GatewayError | undefined {
+  const type = header(req, 'content-type');
+  if (type !== undefined && !jsonType.test(type))
+    return invalidRequest('The request body must be JSON: `content-type: application/json`.', 'content-type');
+  const encoding = header(req, 'content-encoding')?.toLowerCase() ?? 'identity';
+  if (encoding !== 'identity')
+    return invalidRequest('Compressed request bodies are not supported.', 'content-encoding');
+  return Number(header(req, 'content-length') ?? 0) > maxBytes ? tooLarge(maxBytes) : undefined;
+}
+
+function readBytes(
+  req: IncomingMessage,
+  maxBytes: number,
+  lease: Lease,
+): Promise<Either<GatewayError, Buffer>> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const stop = (error: GatewayError): void => {
+      req.off('data', collect);
+      req.resume();
+      resolve(E.left(error));
+    };
+    const collect = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > maxBytes) stop(tooLarge(maxBytes));
+      else if (lease.hold(chunk.length)) chunks.push(chunk);
+      else stop(overloaded);
+    };
+    req.on('data', collect);
+    req.once('end', () =>
+      resolve(E.right(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))),
+    );
+    req.once('error', () => resolve(E.left(invalidRequest('The request body broke off.', 'body'))));
+    req.once('close', () => resolve(E.left(invalidRequest('The request body broke off.', 'body'))));
+  });
+}

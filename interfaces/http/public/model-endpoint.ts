@@ -1,0 +1,132 @@
+import type { IncomingMessage } from 'node:http';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Ask, Family, ModelAnswer, ModelRequest } from '../../../application/model-request.ts';
+import type { Clock } from '../../../application/ports/clock.ts';
+import type { RequestObserver } from '../../../application/ports/request-observer.ts';
+import type { Caller } from '../../../domain/identity/caller.ts';
+import { noTags, readCallerTags } from '../../../domain/request-log/caller-tags.ts';
+import { errorStatus, type GatewayError, outcomeOf } from '../../../domain/shared/gateway-error.ts';
+import { readJsonText } from '../body.ts';
+import { type Envelope, sendError } from '../error-presenter.ts';
+import { type Lease, type LoadGate, overloaded } from '../load-gate.ts';
+import { header, idHeaders, type RequestContext } from '../request-context.ts';
+import { sendStream, type StreamWords } from './stream-answer.ts';
+
+export interface ModelEndpointPorts {
+  readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
+  readonly serve: <A extends Ask>(family: Family<A>, request: ModelRequest) => Promise<ModelAnswer>;
+  readonly observer: RequestObserver;
+  readonly gate: LoadGate;
+  readonly clock: Clock;
+  readonly bodyMaxBytes: number;
+}
+
+/** How an endpoint speaks to its callers. */
+export interface Words extends StreamWords {
+  readonly envelope: Envelope;
+}
+
+/** A path that serves models: authenticate → read → serve → answer. The same for every family. */
+export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: Family<A>, words: Words) {
+  const refuse = (context: RequestContext, error: GatewayError): void => {
+    ports.observer.finished({
+      ...unserved(context, family),
+      outcome: outcomeOf[error.code],
+      statusCode: errorStatus(error),
+      errorCode: error.code,
+      latencyMs: Math.max(0, ports.clock.now() - context.receivedAt),
+    });
+    sendError(context, words.envelope, error);
+    context.req.resume();
+  };
+
+  const answered = async (context: RequestContext, caller: Caller, lease: Lease): Promise<void> => {
+    const request = await modelRequest(ports, context, caller, lease);
+    const answer = await ports.serve(family, request);
+    if (answer.kind === 'stream') await sendStream(context, words, answer.events);
+    else if (answer.kind === 'refused')
+      sendError(context, words.envelope, answer.error, closing(answer.error));
+    else sendWhole(context, answer.answer.text);
+  };
+
+  return async (context: RequestContext): Promise<void> => {
+    const lease = ports.gate.enter();
+    if (lease === undefined) return refuse(context, overloaded);
+    try {
+      const caller = await ports.authenticate(context.req);
+      if (E.isLeft(caller)) return refuse(context, caller.left);
+      await answered(context, caller.right, lease);
+    } finally {
+      lease.release();
+    }
+  };
+}
+
+async function modelRequest(
+  ports: ModelEndpointPorts,
+  context: RequestContext,
+  caller: Caller,
+  lease: Lease,
+): Promise<ModelRequest> {
+  const { req, requestId, callerChoseRequestId, receivedAt, link } = context;
+  return {
+    requestLogId: ports.clock.newId(),
+    requestId,
+    callerChoseRequestId,
+    receivedAt,
+    caller,
+    tags: hasTags(req) ? readCallerTags((name) => req.headersDistinct[name] ?? []) : E.right(noTags),
+    userAgent: header(req, 'user-agent'),
+    traceContext: traceContext(req),
+    body: await readJsonText(req, ports.bodyMaxBytes, lease),
+    link,
+  };
+}
+
+const tagHeaders = ['x-gateway-service', 'x-gateway-component', 'x-gateway-env', 'x-gateway-tags'] as const;
+
+const hasTags = (req: IncomingMessage): boolean => tagHeaders.some((name) => req.headers[name] !== undefined);
+
+const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]{1,128})?$/;
+/** W3C: a vendor list of up to 512 characters must be passed on. */
+const maxTraceStateChars = 512;
+
+/** Of the caller's headers only W3C trace context goes upstream. */
+function traceContext(req: IncomingMessage): Readonly<Record<string, string>> {
+  const parent = header(req, 'traceparent');
+  if (parent === undefined || !traceparent.test(parent)) return {};
+  const state = header(req, 'tracestate');
+  return state === undefined || state.length > maxTraceStateChars
+    ? { traceparent: parent }
+    : { traceparent: parent, tracestate: state };
+}
+
+/** What is left of a body that was not read would be taken for the next request. */
+const closing = ({ code }: GatewayError): Record<string, string> =>
+  code === 'request_too_large' ? { connection: 'close' } : {};
+
+function sendWhole(context: RequestContext, text: string | Uint8Array): void {
+  const { res } = context;
+  if (res.destroyed) return;
+  res.writeHead(200, {
+    ...idHeaders(context),
+    'content-type': 'application/json',
+    'content-length': typeof text === 'string' ? Buffer.byteLength(text) : text.length,
+  });
+  res.end(text);
+}
+
+/** A request that nobody's key came with. */
+const unserved = ({ requestId }: RequestContext, family: Pick<Family<Ask>, 'name'>) => ({
+  requestId,
+  family: family.name,
+  stream: false,
+  caller: undefined,
+  modelKey: undefined,
+  providerKey: undefined,
+  upstreamModel: undefined,
+  cost: undefined,
+  settled: 'recorded' as const,
+  usageUnusable: false,
+  tags: noTags,
+});

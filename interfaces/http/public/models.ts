@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Caller } from '../../../domain/identity/caller.ts';
+import type { Model } from '../../../domain/routing/model.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { type Envelope, sendError } from '../error-presenter.ts';
+import { idHeaders, type RequestContext } from '../request-context.ts';
+
+export interface ModelsPorts {
+  readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
+  readonly listModels: (caller: Caller) => readonly Model[];
+}
+
+/** `GET /v1/models` is shared by two families: `anthropic-version` tells whose envelope an error takes. */
+export const envelopeOf = (req: IncomingMessage): Envelope =>
+  req.headers['anthropic-version'] === undefined ? 'openai' : 'messages';
+
+/** One body for both families (CONTRACT §3); `?limit=` and every other query is tolerated. */
+export const modelsEndpoint =
+  (ports: ModelsPorts) =>
+  async (context: RequestContext): Promise<void> => {
+    const caller = await ports.authenticate(context.req);
+    if (E.isLeft(caller)) return sendError(context, envelopeOf(context.req), caller.left);
+    const data = ports.listModels(caller.right).map(presentModel);
+    const body = JSON.stringify({
+      object: 'list',
+      data,
+      has_more: false,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+    });
+    context.res.writeHead(200, {
+      ...idHeaders(context),
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+    });
+    context.res.end(body);
+  };
+
+const presentModel = ({ id, createdAt }: Model) => ({
+  id,
+  object: 'model',
+  created: Math.floor(createdAt.getTime() / 1000),
+  owned_by: 'model-gateway',
+  type: 'model',
+  display_name: id,
+  created_at: createdAt.toISOString(),
+});

@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CallerLink } from '../../application/model-request.ts';
+
+/** What every handler of one request shares. */
+export interface RequestContext {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** The `x-request-id`: the caller's value unchanged, or one generated once before any handler runs. */
+  readonly requestId: string;
+  readonly callerChoseRequestId: boolean;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  readonly link: CallerLink;
+}
+
+/** Request correlation: an empty header counts as absent. */
+export function openContext(
+  req: IncomingMessage,
+  res: ServerResponse,
+  now: number,
+  newId: () => string,
+): RequestContext {
+  const given = req.headers['x-request-id'];
+  const chosen = typeof given === 'string' && given !== '' ? given : undefined;
+  return {
+    req,
+    res,
+    requestId: chosen ?? newId(),
+    callerChoseRequestId: chosen !== undefined,
+    receivedAt: now,
+    link: callerLink(res),
+  };
+}
+
+/** The caller is gone when its connection closes before the answer was handed over whole. */
+function callerLink(res: ServerResponse): CallerLink {
+  let gone = false;
+  const callbacks: (() => void)[] = [];
+  res.once('close', () => {
+    if (res.writableFinished) return;
+    gone = true;
+    for (const callback of callbacks) callback();
+  });
+  return {
+    gone: () => gone,
+    whenGone: (callback) => {
+      if (gone) callback();
+      else callbacks.push(callback);
+    },
+  };
+}
+
+/** The value of a header that must not be a list. */
+export const header = (req: IncomingMessage, name: string): string | undefined => {
+  const value = req.headers[name];
+  return typeof value === 'string' ? value : undefined;
+};
+
+/** Echoed on every response, streams and errors too; the messages SDKs read `request-id`. */
+export const idHeaders = ({ requestId }: RequestContext): Record<string, string> => ({
+  'x-request-id': requestId,
+  'request-id': requestId,
+});

@@ -1,0 +1,23 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Body } from './request-body.ts';
+
+/** Milliseconds that answers take when no directive says otherwise. */
+export interface Pace {
+  readonly latencyMs: number;
+  readonly chunkDelayMs: number;
+}
+
+/** One request to answer, its body already read. */
+export interface Call {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Body;
+  readonly response: ServerResponse;
+  readonly pace: Pace;
+  /** The number of the request, from 1, unique within the server. */
+  readonly serial: number;
+  /** Closes the socket on purpose: the request does not count as aborted by the client. */
+  readonly breakOff: () => void;
+}
+
+/** Answers a call; settles when nothing more will be written. */
+export type Family = (call: Call) => void | Promise<void>;

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import * as E from 'fp-ts/lib/Either.js';
+import type { DatabasePool } from 'slonik';
+import { verifyLedger } from './application/verify-ledger.ts';
+import { openDatabase } from './database.ts';
+import type { PresentedKey } from './domain/identity/api-key.ts';
+import { priceCatalogue } from './domain/money/price-catalogue.ts';
+import { lintConfig } from './infrastructure/config/lint.ts';
+import {
+  environment,
+  type LoadedConfig,
+  loadConfig,
+  processVariables,
+} from './infrastructure/config/load.ts';
+import { seedOf } from './infrastructure/config/seed.ts';
+import { keysStore } from './infrastructure/postgres/keys-store.ts';
+import { secretDigest } from './infrastructure/postgres/accounts-store.ts';
+import { ledgerAuditStore } from './infrastructure/postgres/ledger-audit-store.ts';
+import { migrate, pendingMigrations } from './infrastructure/postgres/migrate.ts';
+import { openPool } from './infrastructure/postgres/pool.ts';
+import { seedStore } from './infrastructure/postgres/seed-store.ts';
+import { bundledCatalogue } from './infrastructure/pricing/bundled.ts';
+import { importPrices } from './infrastructure/pricing/import.ts';
+import { formatOverrides } from './infrastructure/pricing/overrides.ts';
+import { implementations } from './infrastructure/providers/registry.ts';
+import { checkConfigCommand, placedLine } from './interfaces/cli/check-config.ts';
+import { flags, terminal, UsageError } from './interfaces/cli/command.ts';
+import { keysCommand } from './interfaces/cli/keys.ts';
+import { ledgerCommand } from './interfaces/cli/ledger.ts';
+import { pricingCommand } from './interfaces/cli/pricing.ts';
+import { simulateUpstreamCommand } from './interfaces/cli/simulate-upstream.ts';
+import { ensureQuickstart, quickstartCommand, quickstartConfig } from './quickstart.ts';
+import { serveCommand, untilStopped } from './serve-command.ts';
+
+type Command = (args: readonly string[]) => Promise<number>;
+
+const commands: Readonly<Record<string, Command>> = {
+  quickstart: () => quickstartCommand(terminal),
+  serve: async (args) => serveCommand(configPath(), processVariables(), args, terminal),
+  migrate: (args) => withDatabaseUrl((url, migrations) => migrateCommand(url, migrations, args)),
+  'check-config': (args) =>
+    checkConfigCommand(
+      checkConfig,
+      environment(processVariables()).configPath ?? 'gateway.yaml',
+      terminal,
+    )(args),
+  seed: () => seedCommand(),
+  keys: (args) =>
+    withPool((pool) => keysCommand({ keys: keysStore(pool), newKey, digest: secretDigest }, terminal)(args)),
+  ledger: (args) => withPool((pool) => ledgerCommand(verifyLedger(ledgerAuditStore(pool)), terminal)(args)),
+  pricing: (args) => pricingCommand({ importPrices, formatOverrides, now: Date.now }, terminal)(args),
+  'simulate-upstream': (args) => simulateUpstreamCommand(terminal, untilStopped)(args),
+};
+
+/** The command line: `gateway COMMAND …`. */
+export async function main([name = '', ...args]: readonly string[]): Promise<void> {
+  const command = commands[name];
+  try {
+    if (command === undefined) throw new UsageError(`gateway ${Object.keys(commands).join(' | ')}`);
+    process.exitCode = await command(args);
+  } catch (error) {
+    const usage = error instanceof UsageError;
+    terminal.err(`${usage ? 'usage: ' : ''}${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = usage ? 2 : 1;
+  }
+}
+
+/** A generated key: 32 hex of public id, 64 hex of secret. */
+const newKey = (): PresentedKey => ({
+  publicId: randomBytes(16).toString('hex'),
+  secret: randomBytes(32).toString('hex'),
+});
+
+function configPath(): string {
+  const { configPath: given } = environment(processVariables());
+  if (given !== undefined) return given;
+  if (existsSync('gateway.yaml')) return 'gateway.yaml';
+  throw new Error('There is no configuration: set GATEWAY_CONFIG to its path, or write gateway.yaml here.');
+}
+
+/** Commands that only need the database also work on the one that the quick start made. */
+async function databaseConfig(): Promise<LoadedConfig> {
+  const { configPath: given, dataDir } = environment(processVariables());
+  if (given !== undefined || existsSync('gateway.yaml'))
+    return valid(given ?? 'gateway.yaml', processVariables());
+  const started = await ensureQuickstart(dataDir);
+  return valid(quickstartConfig, { ...processVariables(), ...started.variables });
+}
+
+async function valid(file: string, variables: ReturnType<typeof processVariables>): Promise<LoadedConfig> {
+  const loaded = await loadConfig(file, variables);
+  if (E.isRight(loaded)) return loaded.right;
+  throw new Error(loaded.left.map((problem) => placedLine(file, problem)).join('\n'));
+}
+
+async function withDatabaseUrl(run: (url: string, migrations: string) => Promise<number>): Promise<number> {
+  const { config } = await databaseConfig();
+  const database = await openDatabase(config.database, terminal.err);
+  try {
+    return await run(database.url, database.migrations);
+  } finally {
+    await database.stop();
+  }
+}
+
+const withPool = (run: (pool: DatabasePool) => Promise<number>): Promise<number> =>
+  withDatabaseUrl(async (url) => {
+    const pool = await openPool(url, 2);
+    try {
+      return await run(pool);
+    } finally {
+      await pool.end();
+    }
+  });
+
+async function migrateCommand(url: string, migrations: string, args: readonly string[]): Promise<number> {
+  const { values } = flags(args, { check: { type: 'boolean' } });
+  const files =
+    values.check === true ? await pendingMigrations(url, migrations) : await migrate(url, migrations);
+  for (const file of files) terminal.out(`${values.check === true ? 'pending' : 'applied'} ${file}`);
+  if (files.length === 0) terminal.out('The database is up to date.');
+  return values.check === true && files.length > 0 ? 1 : 0;
+}
+
+async function seedCommand(): Promise<number> {
+  const file = configPath();
+  const seed = seedOf(await valid(file, processVariables()));
+  return withPool(async (pool) => {
+    const { keptRevoked } = await seedStore(pool).reconcile(seed);
+    for (const name of keptRevoked)
+      terminal.err(`The key ${name} stays revoked, because an admin revoked it.`);
+    terminal.out(`The database matches ${path.relative('.', file)}.`);
+    return 0;
+  });
+}
+
+async function checkConfig(file: string) {
+  const loaded = await loadConfig(file, processVariables());
+  if (E.isLeft(loaded)) return { problems: loaded.left, warnings: [] };
+  const catalogue = priceCatalogue(bundledCatalogue(), []);
+  const warnings = lintConfig(loaded.right, {
+    hasPrice: (provider, model) => catalogue.priceOf(provider, model, Date.now()) !== undefined,
+    canServe: (kind, upstreamModel, capability) =>
+      implementations[kind]?.supports({ upstreamModel, compatibility: {} })[capability] ?? true,
+  });
+  return { problems: [], warnings };
+}

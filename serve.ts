@@ -1,0 +1,142 @@
+import { createServer, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as E from 'fp-ts/lib/Either.js';
+import { sql } from 'slonik';
+import { buildContainer, tokens } from './container.ts';
+import type { Database } from './database.ts';
+import type { LiveConfig } from './infrastructure/config/live-config.ts';
+import type { ConfigProblem } from './infrastructure/config/problem.ts';
+import { seedOf } from './infrastructure/config/seed.ts';
+import { type Log, nameOf } from './infrastructure/logging.ts';
+import { pendingMigrations } from './infrastructure/postgres/migrate.ts';
+import { openPool } from './infrastructure/postgres/pool.ts';
+import { seedStore } from './infrastructure/postgres/seed-store.ts';
+
+/** Request headers up to 32 KiB (CONTRACT §3). */
+const maxHeaderBytes = 32 * 1024;
+/** A caller may take this long to send its headers, and as long to send its body. */
+const headersTimeoutMs = 60_000;
+const bodyTimeoutMs = 300_000;
+/** Longer than the idle time-outs of common load balancers (60 s), so that they close first. */
+const keepAliveMs = 75_000;
+/** After the grace: time for what was cut off to be settled and written. */
+const settleGraceMs = 15_000;
+/** The database must answer a readiness check in this time. */
+const readyTimeoutMs = 2_000;
+
+export interface ServeOptions {
+  readonly config: LiveConfig;
+  readonly database: Database;
+  readonly log: Log;
+  /** This process reconciles the file into the database, at start and at each reload. */
+  readonly seeds: boolean;
+}
+
+/** A serving process: from the first connection to the last written row. */
+export interface Service {
+  readonly url: string;
+  /** Validates the file again, then swaps; a bad one is refused and the old state stays. */
+  readonly reload: () => Promise<readonly ConfigProblem[]>;
+  /** Readiness fails, no new connections, streams in flight get their grace, everything written. */
+  readonly stop: () => Promise<void>;
+}
+
+export async function startService({ config, database, log, seeds }: ServeOptions): Promise<Service> {
+  const { server: settings, database: databaseSettings } = config.loaded().config;
+  const pool = await openPool(database.url, databaseSettings.maxConnections);
+  let draining = false;
+  const notReady = readiness(
+    () => draining,
+    () => pendingMigrations(database.url, database.migrations),
+    () => pool.query(sql.unsafe`select 1`),
+  );
+  const container = buildContainer({ config, pool, log, notReady, draining: () => draining });
+  const follower = container.get(tokens.follower);
+  const gate = container.get(tokens.gate);
+  await follower.start();
+
+  const handle = container.get(tokens.app).callback();
+  const server = createServer(
+    {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: bodyTimeoutMs,
+      keepAliveTimeout: keepAliveMs,
+    },
+    (req, res) => void handle(req, res),
+  );
+  await listen(server, settings.bind.host, settings.bind.port);
+
+  const reload = async (): Promise<readonly ConfigProblem[]> => {
+    const read = await config.reload();
+    if (E.isLeft(read)) return read.left;
+    if (seeds) await reportSeed(log, await seedStore(pool).reconcile(seedOf(read.right)));
+    await follower.refresh();
+    return [];
+  };
+
+  const stop = async (): Promise<void> => {
+    if (draining) return;
+    draining = true;
+    log.info({ in_flight: gate.inFlight() }, 'draining');
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    await until(() => gate.inFlight() === 0, config.loaded().config.server.shutdownGraceSecs * 1000);
+    server.closeAllConnections();
+    await until(() => gate.inFlight() === 0, settleGraceMs);
+    await closed;
+    await follower.stop();
+    await container.get(tokens.catalogue).close();
+    await pool.end();
+    log.info({}, 'stopped');
+    await log.flush();
+  };
+
+  return { url: urlOf(server, settings.bind.host), reload, stop };
+}
+
+export async function reportSeed(log: Log, { keptRevoked }: { readonly keptRevoked: readonly string[] }) {
+  for (const name of keptRevoked)
+    log.warn({ key: name }, 'a key of the file stays revoked, because an admin revoked it');
+}
+
+function readiness(
+  draining: () => boolean,
+  pending: () => Promise<readonly string[]>,
+  ask: () => Promise<unknown>,
+): () => Promise<string | undefined> {
+  let migrated = false;
+  const check = async (): Promise<string | undefined> => {
+    try {
+      await ask();
+      migrated ||= (await pending()).length === 0;
+      return migrated ? undefined : 'migrations are pending';
+    } catch (error) {
+      return `the database cannot be asked (${nameOf(error)})`;
+    }
+  };
+  return async () => {
+    if (draining()) return 'draining';
+    return Promise.race([check(), sleep(readyTimeoutMs, 'the database does not answer', { ref: false })]);
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function urlOf(server: Server, host: string): string {
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+async function until(done: () => boolean, withinMs: number): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!done() && Date.now() < deadline) await sleep(20);
+}

@@ -1,0 +1,164 @@
+import { describe, expect, it } from '@jest/globals';
+import { type LintKnowledge, lintConfig } from '../../infrastructure/config/lint.ts';
+import { parseConfig } from '../../infrastructure/config/load.ts';
+
+const allKnown: LintKnowledge = { hasPrice: () => true, canServe: () => true };
+
+function lint(text: string, knowledge: LintKnowledge = allKnown) {
+  const loaded = parseConfig(text, {
+    KEY: `gwk_public00.${'s'.repeat(32)}`,
+    K2: `gwk_public01.${'s'.repeat(32)}`,
+  });
+  if (loaded._tag === 'Left') throw new Error(JSON.stringify(loaded.left, null, 2));
+  return lintConfig(loaded.right, knowledge);
+}
+
+const paths = (text: string, knowledge?: LintKnowledge) =>
+  lint(text, knowledge).map(({ path, line }) => [path, line]);
+
+const providers = `providers:
+  - {id: p, type: compat, base_url: "http://h", pricing_provider_id: priced}
+  - {id: b, type: cloud_b_platform, region: us-east-1}
+`;
+const strict = 'accounting: {duplicate_request_ids: reject, after_block: close_window}\n';
+const hardTeam = 'teams: [{id: t, budget: {cadence: daily, amount_10000: 1, hard_limit: true}}]\n';
+const model = (route: string, id = 'm') => `models:\n  - id: ${id}\n    routes:\n      - ${route}\n`;
+
+describe('a priced model missing in the catalogue', () => {
+  const text = providers + model('{provider: p, upstream_model: u}');
+
+  it('is asked for by the exact pair of pricing_provider_id and upstream_model', () => {
+    const asked: (readonly [string, string])[] = [];
+    const found = lint(text, { ...allKnown, hasPrice: (...pair) => asked.push(pair) === 0 });
+    expect(asked).toEqual([['priced', 'u']]);
+    expect(found).toEqual([
+      {
+        path: 'models[0].routes[0].upstream_model',
+        line: 7,
+        column: 39,
+        message: 'has no price for the exact pair (priced, u): unpriced, never counts toward budgets',
+      },
+    ]);
+  });
+
+  it('is no matter on a disabled route, or with an override', () => {
+    const without = { ...allKnown, hasPrice: () => false };
+    expect(lint(providers + model('{provider: p, upstream_model: u, enabled: false}'), without)).toEqual([]);
+    const override =
+      'pricing: {overrides: [{provider: priced, model: u, input_usd_per_million: 1, output_usd_per_million: 1}]}\n';
+    expect(lint(text + override, without)).toEqual([]);
+  });
+});
+
+describe('a capability that the provider kind cannot serve', () => {
+  const knowledge: LintKnowledge = {
+    ...allKnown,
+    canServe: (kind, _, need) => kind !== 'cloud_b_platform' || need !== 'embeddings',
+  };
+
+  it('is reported when the file itself says true', () => {
+    const text =
+      providers + model('{provider: b, upstream_model: u, capabilities: {embeddings: true, tools: true}}');
+    expect(lint(text, knowledge)).toMatchObject([
+      {
+        path: 'models[0].routes[0].capabilities.embeddings',
+        line: 7,
+        message: expect.stringMatching(/cloud_b_platform/),
+      },
+    ]);
+  });
+
+  it('is not when it is true by default, or false', () => {
+    expect(lint(providers + model('{provider: b, upstream_model: u}'), knowledge)).toEqual([]);
+    expect(
+      lint(
+        providers + model('{provider: b, upstream_model: u, capabilities: {embeddings: false}}'),
+        knowledge,
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('a hard budget on a route that yields no stream usage', () => {
+  const silent = '{provider: p, upstream_model: u}';
+  const key = (models: string) =>
+    `api_keys: [{name: k, owner: "team:t", value: "\${KEY}", allowed_models: [${models}]}]\n`;
+  const base = providers + strict + hardTeam;
+
+  it('is reported with the owners', () => {
+    expect(lint(base + model(silent) + key(''))).toMatchObject([
+      {
+        path: 'models[0].routes[0]',
+        line: 9,
+        message: expect.stringMatching(/hard budgets reach it: team:t$/),
+      },
+    ]);
+  });
+
+  it('is reported for an owner without keys: one may be made at any time', () => {
+    expect(paths(base + model(silent))).toEqual([['models[0].routes[0]', 9]]);
+  });
+
+  it('reaches a team through its service accounts', () => {
+    const account =
+      'service_accounts: [{id: s, team: t}]\napi_keys: [{name: k, owner: "service_account:s", value: "${KEY}", allowed_models: [m]}]\n';
+    expect(paths(base + model(silent) + account)).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      'the route asks for usage',
+      model('{provider: p, upstream_model: u, compatibility: {compat: {supports_stream_usage: true}}}'),
+    ],
+    ['the route does not stream', model('{provider: p, upstream_model: u, capabilities: {stream: false}}')],
+    [
+      'the route serves no chat',
+      model('{provider: p, upstream_model: u, capabilities: {chat_completions: false}}'),
+    ],
+    ['the route is disabled', model('{provider: p, upstream_model: u, enabled: false}')],
+    ['the provider is of another kind', model('{provider: b, upstream_model: u}')],
+    ['no key of the owner may use the model', `${model(silent)}  - {id: other}\n${key('other')}`],
+  ])('is not when %s', (_, rest) => {
+    expect(lint(base + rest)).toEqual([]);
+  });
+
+  it('is not without a hard budget', () => {
+    expect(lint(providers + hardTeam.replace('true', 'false') + model(silent))).toEqual([]);
+  });
+});
+
+describe('an inline secret', () => {
+  it('is reported where it stands', () => {
+    const text =
+      'providers:\n  - id: p\n    type: compat\n    base_url: http://h\n    auth: {mode: bearer, token: sk-inline}\n';
+    const found = lint(text);
+    expect(found).toEqual([
+      {
+        path: 'providers[0].auth.token',
+        line: 5,
+        column: 33,
+        message: 'is a secret written into the file: write ${NAME} instead',
+      },
+    ]);
+  });
+});
+
+describe('under a hard budget', () => {
+  it('duplicate_request_ids: allow and after_block: as_specified are explained, also as defaults', () => {
+    expect(paths(hardTeam)).toEqual([
+      ['accounting.after_block', 1],
+      ['accounting.duplicate_request_ids', 1],
+    ]);
+    expect(
+      paths(`${hardTeam}accounting:\n  duplicate_request_ids: allow\n  after_block: as_specified\n`),
+    ).toEqual([
+      ['accounting.duplicate_request_ids', 3],
+      ['accounting.after_block', 4],
+    ]);
+    expect(lint(hardTeam + strict)).toEqual([]);
+  });
+
+  it('and nowhere else', () => {
+    expect(lint('teams: [{id: t}]\n')).toEqual([]);
+  });
+});

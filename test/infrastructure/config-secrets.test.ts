@@ -1,0 +1,210 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { Json } from '../../domain/shared/json.ts';
+import type { Variables } from '../../infrastructure/config/interpolation.ts';
+import { type LoadedConfig, parseConfig } from '../../infrastructure/config/load.ts';
+import { resolvePersisted, samePersisted } from '../../infrastructure/config/persistable.ts';
+
+function load(file: object, variables: Variables = {}): LoadedConfig {
+  // JSON is YAML.
+  const loaded = parseConfig(JSON.stringify(file), variables);
+  if (loaded._tag === 'Left') throw new Error(JSON.stringify(loaded.left, null, 2));
+  return loaded.right;
+}
+
+/** A file with a secret in every place that can hold one; `secret(n)` is what is written there. */
+const fileWith = (secret: (place: number) => string) => ({
+  providers: [
+    { id: 'bearer', type: 'compat', base_url: 'http://h', auth: { mode: 'bearer', token: secret(0) } },
+    {
+      id: 'header',
+      type: 'compat',
+      base_url: 'http://h',
+      auth: { mode: 'header', name: 'x-any', value: secret(1) },
+      default_headers: { 'X-Tenant-Key': secret(2), cookie: secret(3), 'x-plain': 'plain' },
+    },
+    {
+      id: 'run',
+      type: 'cloud_run_compat',
+      base_url: 'https://h',
+      auth: { mode: 'bearer', token: secret(4) },
+    },
+    { id: 'a', type: 'cloud_a_platform', project_id: 'p', auth: { mode: 'bearer', token: secret(5) } },
+    {
+      id: 'b',
+      type: 'cloud_b_platform',
+      region: 'us-east-1',
+      auth: {
+        mode: 'static_credentials',
+        access_key_id: 'AKIA',
+        secret_access_key: secret(6),
+        session_token: secret(7),
+      },
+    },
+  ],
+  models: [
+    {
+      id: 'm',
+      routes: [
+        {
+          provider: 'bearer',
+          upstream_model: 'u',
+          extra_headers: {
+            'x-auth-token': secret(8),
+            'x-client-secret': secret(9),
+            'x-credential': secret(10),
+          },
+          extra_body: {
+            token: secret(11),
+            deep: [{ 'Access-Token': secret(12), refresh_token: secret(13), api_key: secret(14) }],
+            client_secret: secret(15),
+            credentials: { user: secret(16), list: [secret(17)] },
+            Private_Key: secret(18),
+            secret: secret(19),
+            PASSWORD: secret(20),
+            anthropic_api_key: secret(21),
+            plain: 'plain',
+          },
+        },
+      ],
+    },
+  ],
+});
+const places = 22;
+
+/** What a secret looks like: long enough never to occur by chance, and safe in a header. */
+const aSecret = fc.stringMatching(/^S[A-Za-z0-9]{15,30}$/);
+const secrets = fc.array(aSecret, { minLength: places, maxLength: places });
+
+const everywhere = ({ persistable }: LoadedConfig): readonly (readonly ['provider' | 'route', Json])[] => [
+  ...persistable.providers.map(({ value }) => ['provider', value] as const),
+  ...persistable.models.flatMap(({ routes }) => routes.map((value) => ['route', value] as const)),
+];
+
+describe('the persistable form', () => {
+  it('never holds an inline secret', () => {
+    fc.assert(
+      fc.property(secrets, (written) => {
+        const { persistable, inlineSecrets } = load(fileWith((place) => written[place]!));
+        const text = JSON.stringify(persistable);
+        return written.every((secret) => !text.includes(secret)) && inlineSecrets.length === places - 1;
+      }),
+    );
+  });
+
+  it('never holds the value of an environment variable, and keeps its placeholder', () => {
+    fc.assert(
+      fc.property(secrets, (values) => {
+        const variables = Object.fromEntries(values.map((value, place) => [`V${place}`, value]));
+        const loaded = load(
+          fileWith((place) => `\${V${place}}`),
+          variables,
+        );
+        const text = JSON.stringify(loaded.persistable);
+        return (
+          values.every((value) => !text.includes(value)) &&
+          values.every((_, place) => text.includes(`\${V${place}}`)) &&
+          loaded.inlineSecrets.length === 0
+        );
+      }),
+    );
+  });
+
+  it('comes back as the same configuration wherever the environment is the same', () => {
+    fc.assert(
+      fc.property(secrets, (values) => {
+        const variables = Object.fromEntries(values.map((value, place) => [`V${place}`, value]));
+        const loaded = load(
+          fileWith((place) => `\${V${place}}`),
+          variables,
+        );
+        const { providers, models } = loaded.config;
+        const expected = [...providers, ...models.flatMap(({ routes }) => routes)];
+        const stored = everywhere(JSON.parse(JSON.stringify(loaded)) as LoadedConfig);
+        expect(stored.map(([kind, value]) => resolvePersisted(kind, value, variables))).toEqual(
+          expected.map((right) => ({ _tag: 'Right', right })),
+        );
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('cannot be used elsewhere when the secret is in the file', () => {
+    for (const [kind, value] of everywhere(load(fileWith(() => 'SecretSecretSecret'))))
+      expect(resolvePersisted(kind, value, {})).toEqual({
+        _tag: 'Left',
+        left: `this ${kind}'s secret is only in another replica's file`,
+      });
+  });
+
+  it.each([
+    ['Bearer ${T}', true],
+    ['${T}', true],
+    ['sk-${T}', false],
+    ['$${T}', false],
+    ['Bearer sk-1', false],
+  ])('keeps the header value %j: %p', (value, kept) => {
+    const file = {
+      providers: [{ id: 'p', type: 'compat', base_url: 'http://h', default_headers: { 'x-api-key': value } }],
+    };
+    const { persistable } = load(file, { T: 'secret-value' });
+    expect(persistable.providers[0]!.value).toMatchObject({
+      default_headers: { 'x-api-key': kept ? value : '$inline' },
+    });
+  });
+
+  it('is the same whatever the order of its keys', () => {
+    expect(samePersisted({ a: 1, b: [{ c: 1, d: 2 }] }, { b: [{ d: 2, c: 1 }], a: 1 })).toBe(true);
+    expect(samePersisted({ a: [1, 2] }, { a: [2, 1] })).toBe(false);
+  });
+
+  it('says which variable another replica lacks, and what it cannot decode, without values', () => {
+    const provider = {
+      id: 'p',
+      type: 'compat',
+      base_url: 'http://h',
+      auth: { mode: 'bearer', token: '${T}' },
+    };
+    expect(resolvePersisted('provider', provider, {})).toEqual({
+      _tag: 'Left',
+      left: 'this provider cannot be used here: auth.token the environment variable T is not set',
+    });
+    const left = resolvePersisted('provider', provider, { T: 'has a blank' });
+    expect(left).toMatchObject({ _tag: 'Left', left: expect.stringContaining('auth.token must be a token') });
+    expect(JSON.stringify(left)).not.toContain('has a blank');
+    expect(resolvePersisted('route', null, {})).toMatchObject({ _tag: 'Left' });
+  });
+});
+
+describe('secrets outside providers and routes', () => {
+  it('are noticed when they are written into the file', () => {
+    const file = (password: string, key: string, url: string) => ({
+      database: { url },
+      mail: { from: 'a@x.org', smtp: { host: 'h', username: 'u', password } },
+      teams: [{ id: 't' }],
+      api_keys: [{ name: 'k', owner: 'team:t', value: key }],
+    });
+    const key = `gwk_public00.${'s'.repeat(32)}`;
+    const inline = load(file('hunter2', key, 'postgres://u:p@h/db')).inlineSecrets;
+    expect(inline).toEqual([
+      ['database', 'url'],
+      ['mail', 'smtp', 'password'],
+      ['api_keys', 0, 'value'],
+    ]);
+    const variables = { P: 'hunter2', K: key, S: 's'.repeat(32) };
+    expect(load(file('${P}', '${K}', 'postgres://u:${P}@h/db'), variables).inlineSecrets).toEqual([]);
+    expect(load(file('${P}', 'gwk_public00.${S}', 'postgres://h/db'), variables).inlineSecrets).toEqual([]);
+  });
+});
+
+describe('a message', () => {
+  it('never holds a secret, even one that is wrong', () => {
+    fc.assert(
+      fc.property(secrets, fc.constantFrom(' ', '\n', '\u0000', '\u{1f512}'), (written, wrong) => {
+        const loaded = parseConfig(JSON.stringify(fileWith((place) => `${written[place]!}${wrong}x`)), {});
+        const text = JSON.stringify(loaded._tag === 'Left' ? loaded.left : []);
+        return loaded._tag === 'Left' && written.every((secret) => !text.includes(secret));
+      }),
+    );
+  });
+});

@@ -1,0 +1,205 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { migrate, pendingMigrations } from '../../infrastructure/postgres/migrate.ts';
+import { type TestDatabase, createDatabase, withDatabase } from '../support/database.ts';
+import { connected, makeTestFolder } from '../support/test-server.ts';
+
+const projectRoot = path.join(import.meta.dirname, '..', '..');
+
+let database: TestDatabase;
+let dir: string;
+
+const write = (name: string, text: string): Promise<void> => writeFile(path.join(dir, name), text);
+
+const query = async (url: string, sql: string): Promise<readonly unknown[]> =>
+  connected(url, async (client) => (await client.query<Record<string, unknown>>(sql)).rows);
+
+const migrateInNewProcess = async (url: string): Promise<readonly string[]> => {
+  const module = pathToFileURL(path.join(projectRoot, 'infrastructure/postgres/migrate.ts')).href;
+  const script = `const { migrate } = await import(${JSON.stringify(module)});
+    console.log(JSON.stringify(await migrate(${JSON.stringify(url)}, ${JSON.stringify(dir)})));`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  child.stdout.on('data', (data: Buffer) => {
+    printed += data.toString();
+  });
+  await once(child, 'close');
+  return JSON.parse(printed) as readonly string[];
+};
+
+beforeEach(async () => {
+  database = await createDatabase({ empty: true });
+  dir = await makeTestFolder('migrations');
+});
+
+afterEach(() => database.drop());
+
+describe('migrate', () => {
+  it('applies the files in the order of their numbers, once, and names them', async () => {
+    await write('0002_add.sql', 'ALTER TABLE a ADD COLUMN n integer;');
+    await write('0001_first.sql', 'CREATE TABLE a (id integer); CREATE TABLE b (id integer);');
+
+    expect(await migrate(database.url, dir)).toEqual(['0001_first.sql', '0002_add.sql']);
+    expect(await migrate(database.url, dir)).toEqual([]);
+    expect(await query(database.url, 'SELECT n FROM a')).toEqual([]);
+    expect(await query(database.url, 'SELECT version, name FROM schema_migrations ORDER BY 1')).toEqual([
+      { version: 1, name: '0001_first.sql' },
+      { version: 2, name: '0002_add.sql' },
+    ]);
+  });
+
+  it('does nothing for a folder without migrations, whatever else is in it', async () => {
+    await write('schema.sql', 'not a migration');
+    await write('README.md', 'not a migration either');
+    expect(await migrate(database.url, dir)).toEqual([]);
+    expect(await pendingMigrations(database.url, dir)).toEqual([]);
+  });
+
+  it('lets one of four processes at once migrate while the others wait', async () => {
+    await write('0001_slow.sql', 'CREATE TABLE a (id integer); SELECT pg_sleep(1);');
+    await write('0002_next.sql', 'CREATE TABLE b (id integer);');
+    const applied = await Promise.all([1, 2, 3, 4].map(() => migrateInNewProcess(database.url)));
+    expect(applied.toSorted((a, b) => b.length - a.length)).toEqual([
+      ['0001_slow.sql', '0002_next.sql'],
+      [],
+      [],
+      [],
+    ]);
+  });
+
+  it('gives up with a clear error when another process holds the lock too long', async () => {
+    await write('0001_slow.sql', 'SELECT pg_sleep(2);');
+    const slow = migrate(database.url, dir);
+    const began = Date.now();
+    while ((await query(database.url, `SELECT 1 FROM pg_locks WHERE locktype = 'advisory'`)).length === 0) {
+      expect(Date.now() - began).toBeLessThan(10_000);
+    }
+    await expect(migrate(database.url, dir, { lockTimeoutMs: 200 })).rejects.toThrow(
+      'Another process has been migrating the database for 0.2 s',
+    );
+    expect(await slow).toEqual(['0001_slow.sql']);
+  });
+
+  it('applies a file whole or not at all, and names the file and the line', async () => {
+    await write('0001_good.sql', 'CREATE TABLE a (id integer);');
+    await write('0002_bad.sql', 'CREATE TABLE b (id integer);\n\nINSERT INTO nowhere VALUES (1);\n');
+
+    await expect(migrate(database.url, dir)).rejects.toThrow(
+      'Migration 0002_bad.sql failed in line 3: error: relation "nowhere" does not exist',
+    );
+    expect(
+      await query(database.url, `SELECT to_regclass('a') IS NULL AS a, to_regclass('b') IS NULL AS b`),
+    ).toEqual([{ a: false, b: true }]);
+    expect(await pendingMigrations(database.url, dir)).toEqual(['0002_bad.sql']);
+  });
+
+  it('does not carry a setting of one file into the next', async () => {
+    await write('0001_dump.sql', `SELECT pg_catalog.set_config('search_path', '', false);`);
+    await write('0002_next.sql', 'CREATE TABLE a (id integer);');
+    expect(await migrate(database.url, dir)).toHaveLength(2);
+  });
+
+  it('runs a file marked -- no-transaction outside of one', async () => {
+    await write('0001_table.sql', 'CREATE TABLE a (id integer);');
+    await write('0002_index.sql', 'CREATE INDEX CONCURRENTLY IF NOT EXISTS a_id ON a (id);');
+    await expect(migrate(database.url, dir)).rejects.toThrow(/0002_index.sql failed.*transaction block/);
+
+    await write(
+      '0002_index.sql',
+      '-- no-transaction\nCREATE INDEX CONCURRENTLY IF NOT EXISTS a_id ON a (id);',
+    );
+    expect(await Promise.all([migrate(database.url, dir), migrate(database.url, dir)])).toContainEqual([
+      '0002_index.sql',
+    ]);
+    expect(
+      await query(database.url, "SELECT indisvalid FROM pg_index WHERE indexrelid = 'a_id'::regclass"),
+    ).toEqual([{ indisvalid: true }]);
+  });
+
+  it('refuses a file that was changed after it was applied', async () => {
+    await write('0001_first.sql', 'CREATE TABLE a (id integer);\n');
+    await migrate(database.url, dir);
+    await write('0001_first.sql', 'CREATE TABLE a (id bigint);\n');
+    const error = 'Migration 0001_first.sql was changed after it was applied (as 0001_first.sql)';
+    await expect(migrate(database.url, dir)).rejects.toThrow(error);
+    await expect(pendingMigrations(database.url, dir)).rejects.toThrow(error);
+  });
+
+  it('takes other line ends for the same file', async () => {
+    await write('0001_first.sql', 'CREATE TABLE a (\n  id integer\n);\n');
+    await migrate(database.url, dir);
+    await write('0001_first.sql', 'CREATE TABLE a (\r\n  id integer\r\n);\r\n');
+    expect(await migrate(database.url, dir)).toEqual([]);
+  });
+
+  it('refuses a database that is newer than the files', async () => {
+    await write('0001_first.sql', 'SELECT 1;');
+    await migrate(database.url, dir);
+    const older = await makeTestFolder('migrations');
+    const error = 'The database is newer than this release: it has 0001_first.sql';
+    await expect(migrate(database.url, older)).rejects.toThrow(error);
+    await expect(pendingMigrations(database.url, older)).rejects.toThrow(error);
+  });
+
+  it('refuses a database that lacks a migration before one it has', async () => {
+    await write('0001_first.sql', 'SELECT 1;');
+    await write('0002_second.sql', 'SELECT 2;');
+    await migrate(database.url, dir);
+    await query(database.url, 'DELETE FROM schema_migrations WHERE version = 1');
+    await expect(migrate(database.url, dir)).rejects.toThrow(
+      'The database lacks migration 0001, but has 0002_second.sql applied after it',
+    );
+  });
+
+  it.each([
+    [['0001_a.sql', '0003_c.sql'], 'Migration 0003_c.sql should have the number 0002'],
+    [['0001_a.sql', '0001_b.sql'], 'Migration 0001_b.sql should have the number 0002'],
+    [['0002_b.sql'], 'Migration 0002_b.sql should have the number 0001'],
+    [['1_short.sql'], 'Migration 1_short.sql is not named like 0001_what_it_does.sql'],
+    [['add_index.sql'], 'Migration add_index.sql is not named like 0001_what_it_does.sql'],
+  ])('refuses the files %p', async (names, error) => {
+    for (const name of names) await write(name, 'SELECT 1;');
+    await expect(migrate(database.url, dir)).rejects.toThrow(error);
+    await expect(pendingMigrations(database.url, dir)).rejects.toThrow(error);
+  });
+});
+
+describe('pendingMigrations', () => {
+  it('names what migrate would apply and changes nothing', async () => {
+    await write('0001_first.sql', 'CREATE TABLE a (id integer);');
+    await write('0002_second.sql', 'CREATE TABLE b (id integer);');
+    expect(await pendingMigrations(database.url, dir)).toEqual(['0001_first.sql', '0002_second.sql']);
+    expect(await query(database.url, `SELECT to_regclass('schema_migrations') AS t`)).toEqual([{ t: null }]);
+    await migrate(database.url, dir);
+    expect(await pendingMigrations(database.url, dir)).toEqual([]);
+  });
+});
+
+describe('the database of a suite', () => {
+  const own = withDatabase();
+
+  it('has every migration of the project applied', async () => {
+    const names = await readdir(path.join(projectRoot, 'migrations'));
+    expect(await pendingMigrations(own.url(), path.join(projectRoot, 'migrations'))).toEqual([]);
+    const rows = await query(own.url(), 'SELECT name FROM schema_migrations ORDER BY version');
+    expect(rows).toEqual(names.filter((name) => /^\d/.test(name)).map((name) => ({ name })));
+  });
+
+  it('can be made many times at once, and removed while it is in use', async () => {
+    const made = await Promise.all(Array.from({ length: 6 }, () => createDatabase()));
+    expect(new Set(made.map(({ url }) => url)).size).toBe(6);
+    await connected(own.url(), async (client) => {
+      await Promise.all(made.map(({ drop }) => drop()));
+      const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = ANY ($1)', [
+        made.map(({ url }) => new URL(url).pathname.slice(1)),
+      ]);
+      expect(rowCount).toBe(0);
+    });
+  });
+});

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll } from '@jest/globals';
+import { DatabaseError } from 'pg';
+import {
+  ADMIN_URL_VARIABLE,
+  TEMPLATE_DATABASE,
+  connected,
+  fromSetUp,
+  withDatabaseName,
+} from './test-server.ts';
+
+/** A database that belongs to one suite. */
+export interface TestDatabase {
+  readonly url: string;
+  /** Removes the database; connections to it that are still open are ended. */
+  readonly drop: () => Promise<void>;
+}
+
+/** Copying fails while a worker of PostgreSQL itself is in the template; it is out again within seconds. */
+const COPY_TRIES = 20;
+const COPY_PAUSE_MS = 250;
+
+/** `object_in_use`: somebody is connected to the template. */
+const OBJECT_IN_USE = '55006';
+
+/** Makes a database with all migrations applied, or with `empty: true` one with nothing in it. */
+export async function createDatabase(options: { readonly empty?: boolean } = {}): Promise<TestDatabase> {
+  const adminUrl = fromSetUp(ADMIN_URL_VARIABLE);
+  const name = `gateway_test_${randomBytes(8).toString('hex')}`;
+  await copyTemplate(adminUrl, name, options.empty === true ? 'template0' : TEMPLATE_DATABASE);
+  return {
+    url: withDatabaseName(adminUrl, name),
+    drop: async () => {
+      await connected(adminUrl, (admin) => admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+    },
+  };
+}
+
+/**
+ * Gives the calling suite (a file or a `describe`) a database of its own with all migrations applied, from before its
+ * first test to after its last one. `url` may be called in hooks and tests. Close your connections in `afterAll`.
+ */
+export function withDatabase(): { readonly url: () => string } {
+  let database: TestDatabase | undefined;
+  beforeAll(async () => {
+    database = await createDatabase();
+  });
+  afterAll(async () => {
+    await database?.drop();
+  });
+  return {
+    url: () => {
+      if (database === undefined)
+        throw new Error('url() is for hooks and tests: the database is made before them.');
+      return database.url;
+    },
+  };
+}
+
+async function copyTemplate(adminUrl: string, name: string, template: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await connected(adminUrl, (admin) => admin.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));
+      return;
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.code !== OBJECT_IN_USE || tries === COPY_TRIES)
+        throw error;
+      await sleep(COPY_PAUSE_MS);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import type { TestRun } from './global-setup.ts';
+import { ADMIN_URL_VARIABLE, TEMPLATE_DATABASE, connected } from './test-server.ts';
+
+/** Ends what the set-up of the run started; on a server that was given it removes the template. */
+// oxlint-disable-next-line import/no-default-export -- jest calls the default export
+export default async function tearDown(): Promise<void> {
+  const run: TestRun | undefined = globalThis.gatewayTestRun;
+  if (run === undefined) return;
+  if (run.server === undefined) await removeTemplate();
+  await run.server?.stop();
+  await rm(run.folder, { recursive: true, force: true });
+  const swept = once(run.sweeper, 'exit');
+  run.sweeper.ref();
+  run.sweeper.stdin?.end();
+  await swept;
+}
+
+async function removeTemplate(): Promise<void> {
+  const adminUrl = process.env[ADMIN_URL_VARIABLE];
+  if (adminUrl === undefined) return;
+  await connected(adminUrl, (admin) =>
+    admin.query(`DROP DATABASE IF EXISTS ${TEMPLATE_DATABASE} WITH (FORCE)`),
+  );
+}

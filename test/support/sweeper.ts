@@ -1,0 +1,54 @@
+// node sweeper.ts FOLDER
+// Waits until its standard input ends, which happens when the process that started it ends in whatever way, and then
+// removes what a test run has left: the PostgreSQL servers whose data is below FOLDER, FOLDER, and what lies beside
+// it with its name and something after it. After an orderly end it finds nothing.
+// It is a session of its own, so Ctrl-C does not reach it.
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findPostmaster } from '../../infrastructure/embedded-postgres/postmaster.ts';
+
+/** Processes that the suites have started notice the end of the run first, and start no more servers. */
+const CHILDREN_WAIT_MS = 500;
+
+/** PostgreSQL ends at once on SIGQUIT, or kills its own processes after 5 s. */
+const END_WAIT_MS = 10_000;
+
+const POLL_MS = 50;
+
+const folder = path.resolve(process.argv[2] ?? '');
+
+async function endServer(cluster: string): Promise<void> {
+  const deadline = Date.now() + END_WAIT_MS;
+  while (Date.now() < deadline) {
+    const server = await findPostmaster(cluster);
+    if (server === undefined) return;
+    endAtOnce(server.pid);
+    await sleep(POLL_MS);
+  }
+}
+
+function endAtOnce(pid: number): void {
+  try {
+    process.kill(pid, 'SIGQUIT');
+  } catch (error) {
+    // ESRCH: it has just ended by itself
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+async function sweep(): Promise<void> {
+  if (!existsSync(folder)) return;
+  await sleep(CHILDREN_WAIT_MS);
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  for (const file of files.filter((name) => path.basename(name) === 'postmaster.pid')) {
+    await endServer(path.join(folder, path.dirname(file)));
+  }
+  const beside = readdirSync(path.dirname(folder)).filter((name) => name.startsWith(path.basename(folder)));
+  for (const name of beside) {
+    rmSync(path.join(path.dirname(folder), name), { recursive: true, force: true, maxRetries: 10 });
+  }
+}
+
+process.stdin.resume();
+process.stdin.once('close', () => void sweep());

@@ -1,0 +1,46 @@
+import { mkdtemp } from 'node:fs/promises';
+import path from 'node:path';
+import { Client } from 'pg';
+
+/** Environment variable in which the set-up of a test run tells the suites the administrator's URL of the server. */
+export const ADMIN_URL_VARIABLE = 'GATEWAY_TEST_ADMIN_URL';
+
+/** Environment variable in which the set-up of a test run tells the suites the run's temporary folder. */
+export const FOLDER_VARIABLE = 'GATEWAY_TEST_FOLDER';
+
+/** The database with all migrations that the suites' databases are copies of; nobody can connect to it. */
+export const TEMPLATE_DATABASE = 'gateway_template';
+
+/**
+ * A new folder of the run's own, mode 0700. It is removed at the end of the run, also when the run is killed, and
+ * embedded PostgreSQL servers with their data in it are stopped then.
+ */
+export const makeTestFolder = (prefix: string): Promise<string> =>
+  mkdtemp(path.join(fromSetUp(FOLDER_VARIABLE), `${prefix}-`));
+
+/** The value that the set-up of the run put into the environment. */
+export function fromSetUp(variable: string): string {
+  const value = process.env[variable];
+  if (value !== undefined) return value;
+  throw new Error(
+    'The run was not set up: run jest with the project configuration, which has a globalSetup.',
+  );
+}
+
+/** The same server and user as `url`, another database. */
+export function withDatabaseName(url: string, database: string): string {
+  const other = new URL(url);
+  other.pathname = `/${database}`;
+  return other.href;
+}
+
+/** Runs `body` with a connection of its own to `url`. */
+export async function connected<A>(url: string, body: (client: Client) => Promise<A>): Promise<A> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await body(client);
+  } finally {
+    await client.end();
+  }
+}
