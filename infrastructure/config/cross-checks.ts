@@ -3,7 +3,7 @@ import { parseKey } from '../../domain/identity/api-key.ts';
 import { isArray, isObject, isString, type Json, type JsonObject } from '../../domain/shared/json.ts';
 import { routeCodec } from './model-config.ts';
 import { nearest } from './nearest.ts';
-import { foldEmail, parseOwner } from './owner-config.ts';
+import { foldEmail, type KeyOwnerConfig, parseOwner } from './owner-config.ts';
 import { type Finding, finding, type Path } from './problem.ts';
 import { providerCodec } from './provider-config.ts';
 import { routeRules } from './route-rules.ts';
@@ -81,67 +81,77 @@ const pricesAreUnique: Check = (file) => {
   );
 };
 
-/** Names looked through for a suggestion; more would make a wrong file slow, not clearer. */
+/** Names looked through for a suggestion, and wrong names that get one: more would be slow, not clearer. */
 const maxCandidates = 1000;
+const maxSuggestions = 100;
 
-const mustExist = (
+/** Each value has to be among the known ones. */
+function mustExist(
   what: string,
-  { path, value }: Placed<string>,
+  entries: readonly Placed<string>[],
   known: ReadonlySet<string>,
-): readonly Finding[] => {
-  if (known.has(value)) return [];
+): readonly Finding[] {
+  const candidates = [...known].slice(0, maxCandidates);
+  const hints = new Map<string, string>();
+  return entries
+    .filter(({ value }) => !known.has(value))
+    .map(({ path, value }) => {
+      if (!hints.has(value) && hints.size < maxSuggestions) hints.set(value, hintFor(value, candidates));
+      return finding(path, `unknown ${what} \`${value}\`${hints.get(value) ?? ''}`);
+    });
+}
+
+function hintFor(value: string, candidates: readonly string[]): string {
   // A third of its letters: further away it is another name, not a slip.
-  const close = nearest(value, [...known].slice(0, maxCandidates), Math.max(2, value.length / 3));
-  const hint = close === undefined ? '' : `, did you mean \`${close}\`?`;
-  return [finding(path, `unknown ${what} \`${value}\`${hint}`)];
-};
+  const close = nearest(value, candidates, Math.max(2, value.length / 3));
+  return close === undefined ? '' : `, did you mean \`${close}\`?`;
+}
 
 const teamsExist: Check = (file) => {
-  const known = namesOf(file, 'teams', 'id');
-  return ['service_accounts', 'users'].flatMap((section) =>
-    textsOf(sectionOf(file, section), 'team').flatMap((team) => mustExist('team', team, known)),
-  );
+  const named = ['service_accounts', 'users'].flatMap((section) => textsOf(sectionOf(file, section), 'team'));
+  return mustExist('team', named, namesOf(file, 'teams', 'id'));
 };
 
 const keyOwnersExist: Check = (file) => {
-  const known = {
-    user: new Set(textsOf(sectionOf(file, 'users'), 'email').map(({ value }) => foldEmail(value))),
-    team: namesOf(file, 'teams', 'id'),
-    service_account: namesOf(file, 'service_accounts', 'id'),
-  };
-  return textsOf(sectionOf(file, 'api_keys'), 'owner').flatMap(({ path, value }) => {
-    const owner = parseOwner(value);
-    if (owner === undefined) return [];
-    const name = owner.kind === 'user' ? owner.email : owner.id;
-    return mustExist(owner.kind.replace('_', ' '), { path, value: name }, known[owner.kind]);
-  });
+  const owners = textsOf(sectionOf(file, 'api_keys'), 'owner').map(({ path, value }) => ({
+    path,
+    owner: parseOwner(value),
+  }));
+  const named = (kind: KeyOwnerConfig['kind']): readonly Placed<string>[] =>
+    owners.flatMap(({ path, owner }) =>
+      owner?.kind === kind ? [{ path, value: owner.kind === 'user' ? owner.email : owner.id }] : [],
+    );
+  const addresses = new Set([...namesOf(file, 'users', 'email')].map(foldEmail));
+  return [
+    ...mustExist('user', named('user'), addresses),
+    ...mustExist('team', named('team'), namesOf(file, 'teams', 'id')),
+    ...mustExist('service account', named('service_account'), namesOf(file, 'service_accounts', 'id')),
+  ];
 };
 
 const allowedModelsExist: Check = (file) => {
-  const known = namesOf(file, 'models', 'id');
-  return sectionOf(file, 'api_keys')
-    .flatMap((key) => itemsOf(memberOf(key, 'allowed_models')))
-    .filter(isText)
-    .flatMap((model) => mustExist('model', model, known));
+  const named = sectionOf(file, 'api_keys').flatMap((key) => itemsOf(memberOf(key, 'allowed_models')));
+  return mustExist('model', named.filter(isText), namesOf(file, 'models', 'id'));
 };
 
+const routesOf = (file: JsonObject): readonly Placed<Json>[] =>
+  sectionOf(file, 'models').flatMap((model) => itemsOf(memberOf(model, 'routes')));
+
+const routeProvidersExist: Check = (file) =>
+  mustExist('provider', textsOf(routesOf(file), 'provider'), namesOf(file, 'providers', 'id'));
+
 const routesFitTheirProviders: Check = (file) => {
-  const known = namesOf(file, 'providers', 'id');
   const decoded = sectionOf(file, 'providers').map(({ value }) => providerCodec.decode(value));
   const providers = new Map(
     decoded.flatMap((read) => (E.isRight(read) ? [[read.right.id, read.right] as const] : [])),
   );
-  return sectionOf(file, 'models')
-    .flatMap((model) => itemsOf(memberOf(model, 'routes')))
-    .flatMap((item) => {
-      const name = memberOf(item, 'provider');
-      if (!isText(name)) return [];
-      const route = routeCodec.decode(item.value);
-      const provider = providers.get(name.value);
-      return provider !== undefined && E.isRight(route)
-        ? routeRules.flatMap((rule) => rule(route.right, provider, item.path))
-        : mustExist('provider', name, known);
-    });
+  return routesOf(file).flatMap(({ path, value }) => {
+    const route = routeCodec.decode(value);
+    const provider = E.isRight(route) ? providers.get(route.right.provider) : undefined;
+    return E.isRight(route) && provider !== undefined
+      ? routeRules.flatMap((rule) => rule(route.right, provider, path))
+      : [];
+  });
 };
 
 const checks: readonly Check[] = [
@@ -150,6 +160,7 @@ const checks: readonly Check[] = [
   teamsExist,
   keyOwnersExist,
   allowedModelsExist,
+  routeProvidersExist,
   routesFitTheirProviders,
 ];
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll } from '@jest/globals';
+import { beforeAll } from '@jest/globals';
 import { DatabaseError } from 'pg';
 import {
   ADMIN_URL_VARIABLE,
@@ -38,16 +38,13 @@ export async function createDatabase(options: { readonly empty?: boolean } = {})
 }
 
 /**
- * Gives the calling suite (a file or a `describe`) a database of its own with all migrations applied, from before its
- * first test to after its last one. `url` may be called in hooks and tests. Close your connections in `afterAll`.
+ * Gives the calling suite (a file or a `describe`) a database of its own with all migrations applied. `url` may be
+ * called in hooks and tests. It stays until the run ends, so that nothing of the suite loses its connection before.
  */
 export function withDatabase(): { readonly url: () => string } {
   let database: TestDatabase | undefined;
   beforeAll(async () => {
     database = await createDatabase();
-  });
-  afterAll(async () => {
-    await database?.drop();
   });
   return {
     url: () => {

@@ -8,7 +8,7 @@ import { ADMIN_URL_VARIABLE, TEMPLATE_DATABASE, connected } from './test-server.
 export default async function tearDown(): Promise<void> {
   const run: TestRun | undefined = globalThis.gatewayTestRun;
   if (run === undefined) return;
-  if (run.server === undefined) await removeTemplate();
+  if (run.server === undefined) await removeDatabases();
   await run.server?.stop();
   await rm(run.folder, { recursive: true, force: true });
   const swept = once(run.sweeper, 'exit');
@@ -17,10 +17,15 @@ export default async function tearDown(): Promise<void> {
   await swept;
 }
 
-async function removeTemplate(): Promise<void> {
+/** What the run made on a server that was given: the suites' databases and their template. */
+async function removeDatabases(): Promise<void> {
   const adminUrl = process.env[ADMIN_URL_VARIABLE];
   if (adminUrl === undefined) return;
-  await connected(adminUrl, (admin) =>
-    admin.query(`DROP DATABASE IF EXISTS ${TEMPLATE_DATABASE} WITH (FORCE)`),
-  );
+  await connected(adminUrl, async (admin) => {
+    const { rows } = await admin.query<{ datname: string }>(
+      "select datname from pg_database where datname like 'gateway\\_test\\_%'",
+    );
+    for (const name of [...rows.map(({ datname }) => datname), TEMPLATE_DATABASE])
+      await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  });
 }

@@ -1,0 +1,209 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import pg from 'pg';
+import { stringify } from 'yaml';
+import { liveConfig } from '../../infrastructure/config/live-config.ts';
+import { parseConfig } from '../../infrastructure/config/load.ts';
+import { seedOf } from '../../infrastructure/config/seed.ts';
+import type { Log } from '../../infrastructure/logging.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
+import { bundledCatalogue } from '../../infrastructure/pricing/bundled.ts';
+import { startService } from '../../serve.ts';
+
+/** A configuration as the YAML file would have it. */
+export type ConfigFile = Record<string, unknown>;
+
+/** A key as a configuration takes it, and as a caller sends it. */
+export const aKey = (): string => `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
+
+export interface LogLine {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly fields: Record<string, unknown>;
+  readonly message: string;
+}
+
+/** A log that is kept instead of written. */
+export function memoryLog(): Log & { readonly lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const add = (level: LogLine['level']) => (fields: object, message: string) =>
+    void lines.push({ level, fields: { ...fields }, message });
+  return { lines, info: add('info'), warn: add('warn'), error: add('error'), flush: async () => undefined };
+}
+
+/** A configuration with one compat provider, one priced model `fast`, and one user with one key. */
+export function basicConfig(
+  upstreamUrl: string,
+  key: string,
+  over: {
+    readonly user?: object;
+    readonly route?: object;
+    readonly provider?: object;
+    readonly more?: ConfigFile;
+  } = {},
+): ConfigFile {
+  return {
+    server: { bind: '127.0.0.1:0' },
+    providers: [
+      {
+        id: 'up',
+        type: 'compat',
+        base_url: upstreamUrl,
+        auth: { mode: 'bearer', token: 'upstream-token-0123456789' },
+        ...over.provider,
+      },
+    ],
+    models: [{ id: 'fast', routes: [{ provider: 'up', upstream_model: 'simulated-fast', ...over.route }] }],
+    pricing: {
+      overrides: [
+        {
+          provider: 'up',
+          model: 'simulated-fast',
+          input_usd_per_million: '0.15',
+          output_usd_per_million: '0.60',
+        },
+      ],
+    },
+    teams: [{ id: 'platform', name: 'Platform' }],
+    users: [{ email: 'a@example.com', name: 'A', ...over.user }],
+    api_keys: [{ name: 'dev', owner: 'user:a@example.com', value: key }],
+    ...over.more,
+  };
+}
+
+export interface TestGateway {
+  /** Such as `http://127.0.0.1:1234`. */
+  readonly url: string;
+  readonly log: ReturnType<typeof memoryLog>;
+  /** Reconciles another configuration, as SIGHUP does. */
+  readonly take: (config: ConfigFile) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/** A whole gateway in this process: real sockets, real PostgreSQL, the configuration seeded. */
+export async function startGateway(config: ConfigFile, databaseUrl: string): Promise<TestGateway> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-config-'));
+  const file = path.join(folder, 'gateway.yaml');
+  const variables = { DATABASE_URL: databaseUrl };
+  await writeFile(file, stringify(config));
+  const loaded = parseConfig(stringify(config), variables);
+  if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
+  const log = memoryLog();
+  await seed(databaseUrl, seedOf(loaded.right));
+  const live = liveConfig(file, variables, loaded.right, bundledCatalogue());
+  const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
+  const database = { url: databaseUrl, migrations, stop: async () => undefined };
+  const service = await startService({ config: live, database, log, seeds: true });
+  return {
+    url: service.url,
+    log,
+    take: async (next) => {
+      await writeFile(file, stringify(next));
+      const problems = await service.reload();
+      if (problems.length > 0) throw new Error(JSON.stringify(problems));
+    },
+    stop: async () => {
+      await service.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+async function seed(databaseUrl: string, wanted: ReturnType<typeof seedOf>): Promise<void> {
+  const pool = await openPool(databaseUrl, 1);
+  try {
+    await seedStore(pool).reconcile(wanted);
+  } finally {
+    await pool.end();
+  }
+}
+
+const script = path.join(import.meta.dirname, '..', '..', 'interfaces', 'cli', 'gateway.mjs');
+const children = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+export interface GatewayProcess {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** Everything it printed so far. */
+  readonly output: () => string;
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+}
+
+/** The same as a process of its own (`gateway serve`), for kills, signals and several replicas. */
+export async function spawnGateway(
+  config: ConfigFile,
+  databaseUrl: string,
+  args: readonly string[] = [],
+): Promise<GatewayProcess> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'gateway-config-'));
+  const file = path.join(folder, 'gateway.yaml');
+  await writeFile(file, stringify(config));
+  const child = spawn(process.execPath, [script, 'serve', ...args], {
+    env: { PATH: process.env['PATH'], GATEWAY_CONFIG: file, DATABASE_URL: databaseUrl },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  let output = '';
+  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    child.once('exit', (code, signal) => {
+      children.delete(child);
+      void rm(folder, { recursive: true, force: true });
+      resolve({ code, signal });
+    });
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const [, found] = /"url":"([^"]+)"/.exec(output) ?? [];
+      if (found !== undefined) resolve(found);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    void exited.then(({ code }) => reject(new Error(`gateway serve ended with ${code}: ${output}`)));
+  });
+  return { child, url, output: () => output, exited };
+}
+
+/** Runs one command line of the gateway to its end. */
+export function runGateway(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [script, ...args], {
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => void (err += chunk.toString()));
+    child.once('exit', (code) => resolve({ code, out, err }));
+  });
+}
+
+/** A plain connection to a suite's database, for looking at rows; closed after the suite. */
+export function queries(url: () => string) {
+  let client: pg.Client | undefined;
+  afterAll(async () => {
+    await client?.end();
+  });
+  return async <Row extends object = Record<string, unknown>>(
+    text: string,
+    values: unknown[] = [],
+  ): Promise<Row[]> => {
+    if (client === undefined) {
+      client = new pg.Client(url());
+      await client.connect();
+    }
+    return (await client.query<Row>(text, values)).rows;
+  };
+}
