@@ -68,8 +68,9 @@ export async function serveCommand(
       for (const applied of await migrate(database.url, database.migrations))
         log.info({ applied }, 'migration');
     if (seeds) await reconcile(config, database.url, log);
-    if (workers > 1 && cluster.isPrimary) await supervise(config, database.url, workers, seeds, log, stopped);
-    else await serveHere(config, database, seeds, log, stopped, hooks);
+    if (workers > 1 && cluster.isPrimary)
+      return await supervise(config, database.url, workers, seeds, log, stopped);
+    await serveHere(config, database, seeds, log, stopped, hooks);
   } finally {
     await log.flush();
     await database.stop();
@@ -114,7 +115,7 @@ async function supervise(
   seeds: boolean,
   log: Log,
   stopped: Promise<void>,
-): Promise<void> {
+): Promise<number> {
   const supervised = superviseWorkers(workers, script, { DATABASE_URL: url }, log);
   log.info({ workers, pid: process.pid }, 'supervising');
   const reload = async (): Promise<readonly ConfigProblem[]> => {
@@ -130,8 +131,9 @@ async function supervise(
       (error: unknown) => log.error({ error: nameOf(error) }, 'the configuration could not be taken up'),
     );
   });
-  await stopped;
+  const code = await Promise.race([stopped.then(() => 0), supervised.hopeless.then(() => 1)]);
   await supervised.stop();
+  return code;
 }
 
 /** A bad file is refused loudly, and the old state stays. */

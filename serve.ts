@@ -11,6 +11,7 @@ import { type Log, nameOf } from './infrastructure/logging.ts';
 import { pendingMigrations } from './infrastructure/postgres/migrate.ts';
 import { openPool } from './infrastructure/postgres/pool.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
+import { malformedRequests } from './interfaces/http/malformed-request.ts';
 
 /** Request headers up to 32 KiB (CONTRACT §3). */
 const maxHeaderBytes = 32 * 1024;
@@ -53,19 +54,19 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const container = buildContainer({ config, pool, log, notReady, draining: () => draining });
   const follower = container.get(tokens.follower);
   const gate = container.get(tokens.gate);
-  await follower.start();
-
-  const handle = container.get(tokens.app).callback();
-  const server = createServer(
-    {
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: bodyTimeoutMs,
-      keepAliveTimeout: keepAliveMs,
-    },
-    (req, res) => void handle(req, res),
-  );
-  await listen(server, settings.bind.host, settings.bind.port);
+  const server = httpServer(container);
+  const release = async (): Promise<void> => {
+    await follower.stop();
+    await container.get(tokens.catalogue).close();
+    await pool.end();
+  };
+  try {
+    await follower.start();
+    await listen(server, settings.bind.host, settings.bind.port);
+  } catch (error) {
+    await release();
+    throw error;
+  }
 
   const reload = async (): Promise<readonly ConfigProblem[]> => {
     const read = await config.reload();
@@ -84,14 +85,30 @@ export async function startService({ config, database, log, seeds }: ServeOption
     server.closeAllConnections();
     await until(() => gate.inFlight() === 0, settleGraceMs);
     await closed;
-    await follower.stop();
-    await container.get(tokens.catalogue).close();
-    await pool.end();
+    await release();
     log.info({}, 'stopped');
     await log.flush();
   };
 
   return { url: urlOf(server, settings.bind.host), reload, stop };
+}
+
+function httpServer(container: ReturnType<typeof buildContainer>): Server {
+  const handle = container.get(tokens.app).callback();
+  const malformed = malformedRequests(container.get(tokens.clock).newId);
+  const server = createServer(
+    {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: bodyTimeoutMs,
+      keepAliveTimeout: keepAliveMs,
+    },
+    (req, res) => {
+      malformed.answering(req, res);
+      void handle(req, res);
+    },
+  );
+  return server.on('clientError', malformed.refuse);
 }
 
 export async function reportSeed(log: Log, { keptRevoked }: { readonly keptRevoked: readonly string[] }) {
@@ -120,11 +137,20 @@ function readiness(
   };
 }
 
+const whyNot: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there',
+  EACCES: 'this process is not allowed to',
+  EADDRNOTAVAIL: 'this machine has no such address',
+};
+
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why = whyNot[error.code ?? ''] ?? error.message;
+      reject(new Error(`The gateway cannot listen on ${host}:${port}: ${why}.`, { cause: error }));
+    });
     server.listen(port, host, () => {
-      server.off('error', reject);
+      server.removeAllListeners('error');
       resolve();
     });
   });

@@ -8,6 +8,8 @@ export interface Supervised {
   readonly reload: () => void;
   /** Workers drain by themselves; resolves when the last one is gone. */
   readonly stop: () => Promise<void>;
+  /** Resolves when a worker died before any had listened: the next one would fare no better. */
+  readonly hopeless: Promise<void>;
 }
 
 /** Worker processes that share the port. They get the database's address; migrating and seeding is done already. */
@@ -18,18 +20,24 @@ export function superviseWorkers(
   log: Log,
 ): Supervised {
   cluster.setupPrimary({ exec: script, args: ['serve', '--workers', '1', '--no-migrate', '--no-seed'] });
+  const alive = new Set<Worker>();
+  const gone = Promise.withResolvers<void>();
+  const hopeless = Promise.withResolvers<void>();
+  let listened = false;
   let stopping = false;
-  const fork = (): Worker => cluster.fork(env);
-  const exited = Promise.withResolvers<void>();
-  const workers = (): readonly Worker[] =>
-    Object.values(cluster.workers ?? {}).filter((each) => each !== undefined);
+  const fork = (): void => void alive.add(cluster.fork(env));
 
+  cluster.on('listening', () => {
+    listened = true;
+  });
   cluster.on('exit', (worker, code, signal) => {
+    alive.delete(worker);
     if (stopping) {
-      if (workers().length === 0) exited.resolve();
+      if (alive.size === 0) gone.resolve();
       return;
     }
     log.error({ pid: worker.process.pid, code, signal }, 'a worker died');
+    if (!listened) return hopeless.resolve();
     setTimeout(() => {
       if (!stopping) fork();
     }, respawnMs);
@@ -38,14 +46,14 @@ export function superviseWorkers(
 
   return {
     reload: () => {
-      for (const worker of workers()) worker.process.kill('SIGHUP');
+      for (const worker of alive) worker.process.kill('SIGHUP');
     },
     stop: () => {
       stopping = true;
-      const alive = workers();
-      if (alive.length === 0) return Promise.resolve();
+      if (alive.size === 0) return Promise.resolve();
       for (const worker of alive) worker.process.kill('SIGTERM');
-      return exited.promise;
+      return gone.promise;
     },
+    hopeless: hopeless.promise,
   };
 }

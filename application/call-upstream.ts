@@ -112,9 +112,8 @@ async function* relay<A extends Ask>(
   for (;;) {
     const events = await reply.read();
     for (const event of events) {
-      if (event.kind !== 'chunk') continue;
-      observer.see(event.chunk);
-      if (event.terminal && departure.answered()) reply.endWithin(afterTerminalMs);
+      if (event.kind !== 'done' && event.chunk !== undefined) observer.see(event.chunk);
+      if (event.kind === 'chunk' && event.terminal && departure.answered()) reply.endWithin(afterTerminalMs);
     }
     const last = events.at(-1);
     if (last === undefined || last.kind === 'chunk') {

@@ -4,7 +4,7 @@ import { admit, budgetExceeded } from '../domain/budget/hard-limit.ts';
 import { nothingObserved } from '../domain/chat/observe-chat.ts';
 import { mayUseModel } from '../domain/identity/caller.ts';
 import { resolveRoute, type ResolvedRoute } from '../domain/routing/resolve-route.ts';
-import type { GatewayError } from '../domain/shared/gateway-error.ts';
+import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
 import { callUpstream, drainSlots } from './call-upstream.ts';
 import type { Ask, Family, ModelAnswer, ModelRequest, ServePolicy, ServePorts } from './model-request.ts';
 import type { CatalogueSnapshot } from './ports/catalogue.ts';
@@ -28,7 +28,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     let facts: Facts = { family: family.name, request };
     const refuse = async (error: GatewayError): Promise<ModelAnswer> => {
       await settle(facts, {
-        failure: error,
+        failure: request.link.gone() ? 'client_closed' : error,
         attempt: undefined,
         observation: nothingObserved,
         charged: false,
@@ -50,6 +50,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     const admission = await ports.ledger.admit({
       requestLogId: request.requestLogId,
       requestId: request.requestId,
+      callerChoseRequestId: request.callerChoseRequestId,
       caller: request.caller,
       claim: policy().duplicateRequestIds === 'reject' && request.callerChoseRequestId,
     });
@@ -58,10 +59,14 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
 
     const rejection = admissionRejection(admission.right, policy());
     if (rejection !== undefined) return refuse(rejection);
+    if (request.link.gone()) return refuse(callerLeft);
 
     return call(family, facts, resolved.right, body.right);
   };
 }
+
+/** Nobody is there to be told, and nothing is sent upstream for nobody. */
+const callerLeft: GatewayError = invalidRequest('The caller left before the request was sent upstream.');
 
 function readAsk<A extends Ask>(family: Family<A>, request: ModelRequest): Either<GatewayError, A> {
   if (E.isLeft(request.tags)) return request.tags;

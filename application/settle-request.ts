@@ -14,7 +14,6 @@ import {
   type GatewayError,
   type Outcome,
   outcomeOf,
-  statusOf,
 } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import { maxModelKeyChars } from '../domain/shared/limits.ts';
@@ -111,23 +110,17 @@ function loggedRequest(
   end: End,
   cost: UsageCost | undefined,
 ): LoggedRequest {
-  const metadata = (accounting: JsonObject | undefined): JsonObject =>
-    logMetadata(facts.family, facts.ask?.stream ?? false, policy.payloads, accounting);
   const money = cost?.pricingStatus === 'priced' ? cost.cost : undefined;
-  const log = summary(ports, facts, end, metadata(end.charged ? undefined : seenCost(end, money)));
+  const metadata = logMetadata(
+    facts.family,
+    facts.ask?.stream ?? false,
+    policy.payloads,
+    end.charged ? undefined : seenCost(end, money),
+  );
   return {
     caller: facts.request.caller,
-    log,
-    ...(end.charged && money !== undefined
-      ? {
-          ifBlocked: {
-            statusCode: statusOf.budget_exceeded,
-            errorCode: 'budget_exceeded' as const,
-            metadata: metadata({ blocked_cost_usd: toUsd(money) }),
-          },
-        }
-      : {}),
-    ...(end.charged ? { ifDuplicate: { metadata: metadata({ duplicate: true }) } } : {}),
+    log: summary(ports, facts, end, metadata),
+    blockedCostUsd: end.charged && money !== undefined ? toUsd(money) : undefined,
   };
 }
 

@@ -4,8 +4,8 @@ create function gateway_now() returns timestamptz language sql volatile as 'sele
 comment on function gateway_now is 'The one clock of money: read after a scope''s lock is held. Tests replace it.';
 
 create function request_digest(request_id text) returns bytea
-language sql immutable parallel safe as $$ select sha256(convert_to(request_id, 'UTF8')) $$;
-comment on function request_digest is 'Unique keys are made on a digest, so that the length of an id never fails an insert. Immutable, because the database encoding is UTF8.';
+language sql immutable parallel safe as $$ select sha256(replace(request_id, '\', '\\')::bytea) $$;
+comment on function request_digest is 'SHA-256 of the id''s UTF-8 bytes: unique keys are made on it, so that the length of an id never fails an insert. The cast reads backslashes as escapes, hence the replacing; convert_to would not be immutable, and not be inlined.';
 
 create table usage_cost_events (
   request_log_id uuid primary key,
@@ -34,11 +34,13 @@ create table usage_cost_events (
     check (pricing_status in ('priced', 'legacy_estimated', 'unpriced', 'usage_missing')),
   constraint usage_cost_events_counted_check check (
     pricing_status in ('unpriced', 'usage_missing')
-    or (cost_picousd >= 0 and prompt_tokens >= 0 and completion_tokens >= 0 and total_tokens >= 0)
+    or (num_nulls(cost_picousd, prompt_tokens, completion_tokens, total_tokens) = 0
+        and cost_picousd >= 0 and prompt_tokens >= 0 and completion_tokens >= 0 and total_tokens >= 0)
   )
 );
 comment on table usage_cost_events is 'One accounted request of one owner: its tokens, the prices used, and the exact cost. Never updated.';
-create index usage_cost_events_scope_time_idx on usage_cost_events (ownership_scope_key, occurred_at);
+-- No index begins with the scope alone: on a table without statistics the planner would take it for the duplicate
+-- check, and read every row of the scope for each new one.
 
 create table usage_daily_totals (
   ownership_scope_key text not null,

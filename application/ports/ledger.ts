@@ -4,12 +4,13 @@ import type { Caller } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
 import type { RequestLog } from '../../domain/request-log/request-log.ts';
-import type { ErrorCode, GatewayError } from '../../domain/shared/gateway-error.ts';
-import type { JsonObject } from '../../domain/shared/json.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 
 export interface AdmissionAsk {
   readonly requestLogId: string;
   readonly requestId: string;
+  /** A generated id is new: the ledger need not be asked for it. */
+  readonly callerChoseRequestId: boolean;
   readonly caller: Caller;
   /** Hold `(request_id, scope)` for this request alone, until it ends (`duplicate_request_ids: reject`). */
   readonly claim: boolean;
@@ -44,16 +45,14 @@ export interface Charge {
   readonly cost: UsageCost;
 }
 
-/** A summary row to be, and what it says instead when the charge beside it meets with another verdict. */
+/**
+ * A summary row to be. When the charge beside it is blocked, the row says 429 `budget_exceeded` and keeps
+ * `blockedCostUsd` under `metadata_json.accounting`; when it is a duplicate, the row is marked as one.
+ */
 export interface LoggedRequest {
   readonly caller: Caller;
   readonly log: RequestLog;
-  readonly ifBlocked?: {
-    readonly statusCode: number;
-    readonly errorCode: ErrorCode;
-    readonly metadata: JsonObject;
-  };
-  readonly ifDuplicate?: { readonly metadata: JsonObject };
+  readonly blockedCostUsd: string | undefined;
 }
 
 /** What one ended request leaves behind: written in one transaction, or not at all. */

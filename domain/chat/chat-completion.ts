@@ -1,6 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isObject, type Json, type JsonObject, objectsOf, parseExact } from '../shared/json.ts';
+import {
+  isDeeperThan,
+  isObject,
+  type Json,
+  type JsonObject,
+  mapObjects,
+  objectsOf,
+  parseExact,
+} from '../shared/json.ts';
+import { maxJsonDepth } from '../shared/limits.ts';
 import { type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
 import { hasThinkingContent, isAbsent, withoutThinkingContent } from './reasoning-fields.ts';
 
@@ -40,13 +49,15 @@ export function readChatCompletion(
   }
   const native = objectsOf(choices).some(({ message }) => isObject(message) && hasThinkingContent(message));
   if (!native) return E.right({ value, rewritten: undefined });
+  if (isDeeperThan(value, maxJsonDepth))
+    return E.left({ kind: 'protocol', message: 'The upstream sent an answer that is nested too deeply.' });
   const rebuilt = withCleanMessages(parseExact(text) as JsonObject, namespace);
   return E.right({ value: rebuilt, rewritten: JSON.stringify(rebuilt) });
 }
 
 const withCleanMessages = (completion: JsonObject, namespace: string): JsonObject => ({
   ...completion,
-  choices: objectsOf(completion['choices']).map((choice) => {
+  choices: mapObjects(completion['choices'], (choice) => {
     const { message } = choice;
     return isObject(message) ? { ...choice, message: withoutThinkingContent(message, namespace) } : choice;
   }),

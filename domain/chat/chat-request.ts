@@ -64,16 +64,16 @@ const arrayOfObjects: Shape = ['an array of objects', (value) => isArray(value) 
 const object: Shape = ['an object', isObject];
 
 /** Fields that the gateway reads; null counts as absent. */
-const shapes: Readonly<Record<string, Shape>> = {
-  stream: boolean,
-  tools: arrayOfObjects,
-  functions: arrayOfObjects,
-  stream_options: object,
-  response_format: object,
-};
+const shapes: readonly (readonly [field: string, shape: Shape])[] = [
+  ['stream', boolean],
+  ['tools', arrayOfObjects],
+  ['functions', arrayOfObjects],
+  ['stream_options', object],
+  ['response_format', object],
+];
 
 function fieldFault(body: JsonObject): GatewayError | undefined {
-  for (const [field, [name, is]] of Object.entries(shapes)) {
+  for (const [field, [name, is]] of shapes) {
     const value = body[field];
     if (value !== undefined && value !== null && !is(value))
       return invalidRequest(`\`${field}\` must be ${name}.`, field);

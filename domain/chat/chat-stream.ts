@@ -1,13 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js';
 import {
+  isDeeperThan,
   isObject,
   isString,
   type Json,
   type JsonObject,
+  mapObjects,
   objectsOf,
   parseExact,
   without,
 } from '../shared/json.ts';
+import { maxJsonDepth } from '../shared/limits.ts';
 import type { SseFrame } from '../shared/sse-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
@@ -56,19 +59,21 @@ export const chatStream = (options: ChatStreamOptions): StreamMachine<Phase, Sse
   },
   end: (phase, ending) => {
     if (phase === 'over') return [];
-    return [phase === 'finished' ? { kind: 'done' } : fail(prematureEnd(ending))];
+    return [phase === 'finished' ? { kind: 'done' } : prematureEnd(ending)];
   },
 });
 
 const over = (event: ChatEvent): readonly [Phase, readonly ChatEvent[]] => ['over', [event]];
 
-const fail = (message: string): ChatEvent & { kind: 'failed' } => ({
+const fail = (message: string, status?: number): ChatEvent & { kind: 'failed' } => ({
   kind: 'failed',
-  error: streamFailure(message),
+  error: streamFailure(message, status),
 });
 
-const prematureEnd = (ending: Ending): string =>
-  ending.kind === 'fault' ? ending.reason : 'The upstream ended its stream before the answer was complete.';
+const prematureEnd = (ending: Ending): ChatEvent =>
+  ending.kind === 'fault'
+    ? fail(ending.reason, ending.status)
+    : fail('The upstream ended its stream before the answer was complete.');
 
 type ChunkEvent = Extract<ChatEvent, { kind: 'chunk' | 'failed' }>;
 
@@ -86,13 +91,15 @@ function chunkEvent(
   const chunk = parsed.right;
   if (!isAbsent(chunk['error']) || name === 'error') {
     const words = upstreamMessage(chunk);
-    return fail(words === undefined ? 'The upstream reported an error.' : options.sanitise(words));
+    const message = words === undefined ? 'The upstream reported an error.' : options.sanitise(words);
+    return { ...fail(message), chunk };
   }
   const choices = objectsOf(chunk['choices']);
   const terminal = choices.some(
     (choice) => isString(choice['finish_reason']) && choice['finish_reason'] !== '',
   );
   if (!needsRule(chunk, choices)) return { kind: 'chunk', chunk, wire, terminal };
+  if (isDeeperThan(chunk, maxJsonDepth)) return fail('The upstream sent an event that is nested too deeply.');
   const ruled = applyRules(parseExact(data) as JsonObject, options.namespace);
   return { kind: 'chunk', chunk: ruled, wire: undefined, terminal };
 }
@@ -115,15 +122,16 @@ const applyRules = (chunk: JsonObject, namespace: string): JsonObject =>
  */
 function withPromotedUsage(chunk: JsonObject): JsonObject {
   if (!isAbsent(chunk['usage'])) return chunk;
-  const choices = objectsOf(chunk['choices']);
-  const usage = choices.map((choice) => choice['usage']).find((each) => !isAbsent(each));
+  const usage = objectsOf(chunk['choices'])
+    .map((choice) => choice['usage'])
+    .find((each) => !isAbsent(each));
   if (usage === undefined) return chunk;
-  return { ...chunk, choices: choices.map((choice) => without(choice, 'usage')), usage };
+  return { ...chunk, choices: mapObjects(chunk['choices'], (choice) => without(choice, 'usage')), usage };
 }
 
 const withCleanDeltas = (chunk: JsonObject, namespace: string): JsonObject => ({
   ...chunk,
-  choices: objectsOf(chunk['choices']).map((choice) => {
+  choices: mapObjects(chunk['choices'], (choice) => {
     const delta = choice['delta'];
     if (!isObject(delta)) return choice;
     return { ...choice, delta: withCanonicalReasoning(withoutThinkingContent(delta, namespace)) };

@@ -1,5 +1,13 @@
 import { generationUsage, type TokenUsage } from '../ledger/usage.ts';
-import { isArray, isObject, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+import {
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+  objectsOf,
+} from '../shared/json.ts';
 import { maxCountedToolCalls } from '../shared/limits.ts';
 import { isAbsent } from './reasoning-fields.ts';
 
@@ -33,8 +41,12 @@ export function observeCompletion(completion: JsonObject): Observation {
 /** The calls of a message or delta, the legacy single one too. */
 const callsOf = (message: JsonObject): readonly JsonObject[] => [
   ...objectsOf(message['tool_calls']),
-  ...(isObject(message['function_call']) ? [message['function_call']] : []),
+  ...(isLegacyCall(message['function_call']) ? [message['function_call']] : []),
 ];
+
+/** Some upstreams send the legacy field in every message, with empty strings in it: that is no call. */
+const isLegacyCall = (call: Json | undefined): call is JsonObject =>
+  isObject(call) && [call['name'], call['arguments']].some((part) => isString(part) && part !== '');
 
 /** Watches a chat stream beside the pipeline: chunks are only read. Usage repeated in a stream: the last one counts. */
 export class ChatObserver {
@@ -52,15 +64,16 @@ export class ChatObserver {
   private seeDelta(choice: JsonObject): void {
     const delta = choice['delta'];
     if (!isObject(delta)) return;
-    const of = typeof choice['index'] === 'number' ? choice['index'] : 0;
-    if (isObject(delta['function_call'])) this.count(`${of}:function_call`);
+    const of = numberOf(choice['index']) ?? 0;
+    if (isLegacyCall(delta['function_call'])) this.count(`${of}:function_call`);
     if (isArray(delta['tool_calls']))
       for (const call of objectsOf(delta['tool_calls'])) this.count(`${of}:${this.callName(call)}`);
   }
 
   /** Pieces of one call share its index; a call without an index comes whole, and its id or name tells it. */
   private callName(call: JsonObject): string {
-    if (typeof call['index'] === 'number') return String(call['index']);
+    const index = numberOf(call['index']);
+    if (index !== undefined) return String(index);
     if (isString(call['id'])) return `id:${call['id'].slice(0, 128)}`;
     return `#${this.calls.size}`;
   }

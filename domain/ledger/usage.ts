@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../shared/json.ts';
+import { isObject, type Json, numberOf } from '../shared/json.ts';
 import { maxTokenCount } from '../shared/limits.ts';
 
 /** Tokens as the provider reports them. Nothing is estimated: what is not reported is missing. */
@@ -9,10 +9,12 @@ export interface TokenUsage {
 }
 
 /** A token count is an integer in 0 … 2^53 − 1; anything else is missing usage. */
-export const tokenCount = (value: Json | undefined): number | undefined =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxTokenCount
-    ? value
+export function tokenCount(value: Json | undefined): number | undefined {
+  const count = numberOf(value);
+  return count !== undefined && Number.isInteger(count) && count >= 0 && count <= maxTokenCount
+    ? count
     : undefined;
+}
 
 /**
  * Chat, messages and responses need prompt and completion (or `input_tokens` and `output_tokens`); an absent

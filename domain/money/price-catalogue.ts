@@ -36,22 +36,32 @@ export function priceCatalogue(
   bundled: readonly CatalogueEntry[],
   overrides: readonly CatalogueEntry[],
 ): PriceCatalogue {
-  const prices = new Map([...byPair(bundled), ...byPair(overrides)]);
+  const prices = byPair(bundled);
+  for (const [provider, models] of byPair(overrides))
+    prices.set(provider, new Map([...(prices.get(provider) ?? []), ...models]));
   return {
     priceOf: (provider, model, at) =>
-      prices.get(pairKey(provider, model))?.findLast(({ from }) => from <= at),
+      prices
+        .get(provider)
+        ?.get(model)
+        ?.findLast(({ from }) => from <= at),
   };
 }
 
-const pairKey = (provider: string, model: string): string => JSON.stringify([provider, model]);
+/** By provider, then by model; the prices of a pair in the order of their instants. */
+type PricesByPair = Map<string, Map<string, readonly DatedPrice[]>>;
 
-function byPair(entries: readonly CatalogueEntry[]): ReadonlyMap<string, readonly DatedPrice[]> {
-  const grouped = new Map<string, DatedPrice[]>();
+function byPair(entries: readonly CatalogueEntry[]): PricesByPair {
+  const grouped: PricesByPair = new Map();
   for (const entry of entries) {
-    const key = pairKey(entry.pricingProviderId, entry.upstreamModel);
-    grouped.set(key, [...(grouped.get(key) ?? []), datedPrice(entry)]);
+    const models = grouped.get(entry.pricingProviderId) ?? new Map<string, readonly DatedPrice[]>();
+    const dated = [...(models.get(entry.upstreamModel) ?? []), datedPrice(entry)];
+    models.set(
+      entry.upstreamModel,
+      dated.sort((a, b) => a.from - b.from),
+    );
+    grouped.set(entry.pricingProviderId, models);
   }
-  for (const dated of grouped.values()) dated.sort((a, b) => a.from - b.from);
   return grouped;
 }
 

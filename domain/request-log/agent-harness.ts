@@ -12,7 +12,7 @@ const rows: readonly (readonly [pattern: RegExp, key: string, label: string])[] 
   [/^QwenCode\//, 'qwen-code', 'Qwen Code'],
   [/^GeminiCLI/, 'gemini-cli', 'Gemini CLI'],
   // Qwen Code's messages mode poses as Claude Code; its major version is 0.
-  [/^claude-cli\/0\./, 'qwen-code', 'Qwen Code'],
+  [/^claude-cli\/0+(?!\d)/, 'qwen-code', 'Qwen Code'],
   [/^claude-cli\/\d+/, 'claude-code', 'Claude Code'],
   [/^claude-code\//, 'claude-code', 'Claude Code'],
   [/^Agents\//, 'openai-agents', 'OpenAI Agents SDK'],

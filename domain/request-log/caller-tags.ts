@@ -59,11 +59,11 @@ function readBespoke(values: readonly string[]): Either<GatewayError, readonly B
     const value = pair.slice(equals + 1).trim();
     const fault = keyFault(header, key, tags) ?? valueFault(header, value);
     if (fault !== undefined) return E.left(fault);
+    if (tags.length === maxBespokeTags)
+      return E.left(invalidRequest(`\`${header}\` holds more than ${maxBespokeTags} tags.`, header));
     tags.push({ key, value });
   }
-  return tags.length > maxBespokeTags
-    ? E.left(invalidRequest(`\`${header}\` holds more than ${maxBespokeTags} tags.`, header))
-    : E.right(tags);
+  return E.right(tags);
 }
 
 const once = (header: string, values: readonly string[]): GatewayError | undefined =>

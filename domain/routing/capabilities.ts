@@ -23,15 +23,12 @@ export const permissive: Capabilities = {
   json_schema: true,
 };
 
-/** Effective capability is the intersection of route `capabilities` and what the provider supports. */
-export function effectiveCapabilities(route: Capabilities, provider: Capabilities): Capabilities {
-  const effective: Record<Capability, boolean> = { ...permissive };
-  for (const each of capabilities) effective[each] = route[each] && provider[each];
-  return effective;
-}
-
-/** The first need that is not met, in the order in which the request names its needs. */
+/**
+ * Effective capability is the intersection of route `capabilities` and what the provider implementation supports.
+ * The first need that it does not meet, in the order in which the request names its needs.
+ */
 export const missingCapability = (
   needs: readonly Capability[],
-  effective: Capabilities,
-): Capability | undefined => needs.find((need) => !effective[need]);
+  route: Capabilities,
+  provider: Capabilities,
+): Capability | undefined => needs.find((need) => !(route[need] && provider[need]));

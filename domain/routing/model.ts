@@ -36,6 +36,7 @@ export interface Compatibility {
 export interface Model {
   readonly id: string;
   readonly createdAt: Date;
+  /** The enabled ones, in the order in which they are tried (`routesInOrder`). */
   readonly routes: readonly Route[];
 }
 

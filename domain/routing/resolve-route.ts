@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
-import { type Capability, effectiveCapabilities, missingCapability } from './capabilities.ts';
+import { type Capability, missingCapability } from './capabilities.ts';
 import type { Model, Route, RoutingProvider } from './model.ts';
 
 export interface ResolvedRoute {
@@ -20,21 +20,19 @@ export function resolveRoute(
   providerOf: (id: string) => RoutingProvider | undefined,
 ): Either<GatewayError, ResolvedRoute> {
   let missing: Capability | undefined;
-  for (const route of routesInOrder(model)) {
+  for (const route of model.routes) {
     const provider = providerOf(route.provider);
     if (provider === undefined) continue;
-    const lacks = missingCapability(
-      needs,
-      effectiveCapabilities(route.capabilities, provider.supports(route)),
-    );
+    const lacks = missingCapability(needs, route.capabilities, provider.supports(route));
     if (lacks === undefined) return E.right({ route, provider });
     missing ??= lacks;
   }
   return E.left(missing === undefined ? noRoutes(model) : mismatch(model, missing));
 }
 
-const routesInOrder = (model: Model): readonly Route[] =>
-  model.routes.filter((route) => route.enabled).sort((a, b) => a.priority - b.priority);
+/** The routes of a model as they are tried; `routes` come in file order. */
+export const routesInOrder = (routes: readonly Route[]): readonly Route[] =>
+  routes.filter((route) => route.enabled).sort((a, b) => a.priority - b.priority);
 
 const noRoutes = (model: Model): GatewayError => ({
   code: 'no_routes_available',

@@ -252,18 +252,35 @@ export function exactMember(document: JsonDocument, key: string): Json | undefin
   return member === undefined ? undefined : parseExact(document.text.slice(member.valueStart, member.end));
 }
 
-/** The document's text with some members replaced (`Json`), taken away (`undefined`) or added. */
+/**
+ * The document's text with some members replaced (`Json`), taken away (`undefined`) or added; the rest of it,
+ * blanks too, stays as the caller wrote it.
+ */
 export function withMembers(document: JsonDocument, changes: ReadonlyMap<string, Json | undefined>): string {
-  if (changes.size === 0) return document.text;
-  const kept: string[] = [];
-  for (const { key, start, valueStart, end } of document.members) {
-    if (!changes.has(key)) kept.push(document.text.slice(start, end));
-    else if (changes.get(key) !== undefined)
-      kept.push(document.text.slice(start, valueStart) + JSON.stringify(changes.get(key)));
+  const { text, members } = document;
+  if (changes.size === 0) return text;
+  const afterBrace = text.indexOf('{') + 1;
+  const head = text.slice(0, members[0]?.start ?? afterBrace);
+  const tail = text.slice(members.at(-1)?.end ?? afterBrace);
+  const kept = keptMembers(document, changes);
+  const present = new Set(members.map(({ key }) => key));
+  const added = [...changes]
+    .filter(([key, value]) => value !== undefined && !present.has(key))
+    .map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
+  return head + [...(kept === '' ? [] : [kept]), ...added].join(',') + tail;
+}
+
+/** The members that are not taken away, with what stands between them. */
+function keptMembers(
+  { text, members }: JsonDocument,
+  changes: ReadonlyMap<string, Json | undefined>,
+): string {
+  let kept = '';
+  for (const [index, { key, start, valueStart, end }] of members.entries()) {
+    const value = changes.has(key) ? JSON.stringify(changes.get(key)) : text.slice(valueStart, end);
+    if (value === undefined) continue;
+    const from = kept === '' ? start : (members[index - 1]?.end ?? start);
+    kept += text.slice(from, valueStart) + value;
   }
-  const present = new Set(document.members.map(({ key }) => key));
-  for (const [key, value] of changes)
-    if (value !== undefined && !present.has(key))
-      kept.push(`${JSON.stringify(key)}:${JSON.stringify(value)}`);
-  return `{${kept.join(',')}}`;
+  return kept;
 }

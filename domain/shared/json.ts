@@ -16,6 +16,10 @@ export const isString = (value: Json | undefined): value is string => typeof val
 export const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
   isArray(value) ? value.filter(isObject) : [];
 
+/** The array with its objects changed; anything else in it stays. */
+export const mapObjects = (value: Json | undefined, change: (object: JsonObject) => Json): readonly Json[] =>
+  isArray(value) ? value.map((item) => (isObject(item) ? change(item) : item)) : [];
+
 /** The object without one of its members; the same object when it has no such member. */
 export function without(object: JsonObject, key: string): JsonObject {
   if (!Object.hasOwn(object, key)) return object;
@@ -25,12 +29,12 @@ export function without(object: JsonObject, key: string): JsonObject {
 
 /** Objects merge deeply; arrays, scalars and null replace (CONTRACT: `extra_body`). */
 export function deepMerge(base: JsonObject, over: JsonObject): JsonObject {
-  const merged: Record<string, Json | undefined> = { ...base };
+  const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {
-    const present = merged[key];
-    merged[key] = isMergeable(present) && isObject(value) ? deepMerge(present, value) : value;
+    const present = merged.get(key);
+    merged.set(key, isMergeable(present) && isObject(value) ? deepMerge(present, value) : value);
   }
-  return merged;
+  return Object.fromEntries(merged);
 }
 
 const isMergeable = (value: Json | undefined): value is JsonObject =>
@@ -42,9 +46,21 @@ interface ReviverContext {
 interface ExactJson {
   parse(text: string, revive: (key: string, value: Json, context: ReviverContext) => unknown): unknown;
   rawJSON(text: string): unknown;
-  isRawJSON(value: unknown): boolean;
+  isRawJSON(value: unknown): value is { readonly rawJSON: string };
 }
 const exact = JSON as unknown as ExactJson;
+
+/** A number as the upstream means it, also one that {@link parseExact} keeps as raw JSON (`12.0`). */
+export function numberOf(value: Json | undefined): number | undefined {
+  if (typeof value === 'number') return value;
+  return exact.isRawJSON(value) ? Number(value.rawJSON) : undefined;
+}
+
+/** Whether arrays and objects are nested deeper than `levels`; the walk itself goes no deeper. */
+export function isDeeperThan(value: Json | undefined, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+}
 
 /** A number, as text, that printing the parsed `number` might spell in another way. */
 const digitsAtRisk = /\d\.\d|\d[eE][+-]?\d|\d{16}|-0/;
@@ -52,6 +68,7 @@ const digitsAtRisk = /\d\.\d|\d[eE][+-]?\d|\d{16}|-0/;
 /**
  * Parses so that `JSON.stringify` gives every number back digit for digit.
  * Such numbers are opaque: read values from a plain `JSON.parse`, use this one to rebuild what is sent on.
+ * It walks the value: text that nests without a bound must be turned away before ({@link isDeeperThan}).
  */
 export function parseExact(text: string): Json {
   if (!digitsAtRisk.test(text)) return JSON.parse(text) as Json;

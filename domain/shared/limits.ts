@@ -3,7 +3,10 @@
  * A bound that an operator may move is in the configuration instead (`server.body_max_bytes` and its like).
  */
 
-/** Levels of nesting in a request body. Real tool schemas stay below 30; walks over a body stay cheap. */
+/**
+ * Levels of nesting in a request body, and in what a rule edits of an answer. Real tool schemas stay below 30; walks
+ * over a body stay cheap.
+ */
 export const maxJsonDepth = 256;
 
 /** Bytes of one event of an upstream stream: partial images in an event are a few MiB at most. */

@@ -14,4 +14,9 @@ export type StreamEvent<Chunk> =
       readonly terminal: boolean;
     }
   | { readonly kind: 'done' }
-  | { readonly kind: 'failed'; readonly error: GatewayError };
+  | {
+      readonly kind: 'failed';
+      readonly error: GatewayError;
+      /** The chunk that told of the failure, where there was one: it may say what was used. */
+      readonly chunk?: Chunk;
+    };

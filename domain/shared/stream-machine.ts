@@ -1,5 +1,10 @@
-/** How an input ended: by itself, or by a fault that `reason` tells in words fit for a caller. */
-export type Ending = { readonly kind: 'eof' } | { readonly kind: 'fault'; readonly reason: string };
+/**
+ * How an input ended: by itself, or by a fault that `reason` tells in words fit for a caller. `status` is the one
+ * that the fault has in logs (504: a time-out); 502 unless given.
+ */
+export type Ending =
+  | { readonly kind: 'eof' }
+  | { readonly kind: 'fault'; readonly reason: string; readonly status?: number | undefined };
 
 /**
  * A stream rule as a step function. `step` and `end` never throw, and `end` is called once, after the last

@@ -15,7 +15,7 @@ export type UpstreamFault =
   /** The connection could not be made or broke. */
   | { readonly kind: 'transport' }
   /** The upstream answered 2xx with something that is not what was asked for. */
-  | { readonly kind: 'protocol'; readonly message: string };
+  | { readonly kind: 'protocol'; readonly message: string; readonly status?: number };
 
 /** 400, 404, 408, 413, 422, 429 keep their status: the caller can act on them. */
 const kept: ReadonlySet<number> = new Set([400, 404, 408, 413, 422, 429]);
@@ -54,18 +54,18 @@ export function upstreamError(fault: UpstreamFault): GatewayError {
     case 'transport':
       return failed(502, 'The connection to the upstream could not be made, or it broke.');
     case 'protocol':
-      return failed(502, fault.message);
+      return failed(502, fault.message, fault.status);
   }
 }
 
-const failed = (status: number, message: string): GatewayError => ({
+const failed = (status: number, message: string, upstreamStatus?: number): GatewayError => ({
   code: 'upstream_error',
   message,
-  upstream: { status },
+  upstream: { status, ...(upstreamStatus === undefined ? {} : { upstreamStatus }) },
 });
 
-/** A fault found in a stream that had already begun. */
-export const streamFailure = (message: string): GatewayError => failed(502, message);
+/** A fault found in a stream that had already begun; its status is for the logs. */
+export const streamFailure = (message: string, status = 502): GatewayError => failed(status, message);
 
 /** Only on errors do these headers pass (CONTRACT §4). */
 export const passesOnError = (header: string): boolean =>
@@ -97,17 +97,28 @@ export function upstreamMessage(body: Json | undefined): string | undefined {
  */
 export function sanitiseMessage(message: string, secrets: readonly string[]): string {
   let text = message;
-  for (const secret of secrets) text = text.replaceAll(secret, '[REDACTED]');
-  text = text.replace(urls, (url) => sanitiseUrl(url));
+  // A longer one first: it may begin with a shorter one, and nothing of it may stay.
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
+    text = text.replaceAll(secret, '[REDACTED]');
+  text = text.replace(urlTails, (tail) => withoutSecretParts(tail));
   return text.length > maxErrorMessageChars ? `${text.slice(0, maxErrorMessageChars - 1)}…` : text;
 }
 
-const urls = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
-const urlParts = /^([a-z][a-z0-9+.-]*:\/\/)(?:[^\s/?#]*@)?([^?#]*)(\?[^#]*)?(#.*)?$/i;
+/**
+ * URLs from their `://` on. An apostrophe may be part of a query; one that closes a quoted URL is not. The match
+ * begins at a fixed text and takes the whole tail: linear, whatever a caller makes an upstream say.
+ */
+const urlTails = /:\/\/(?<='[a-z][a-z0-9+.-]{0,31}:\/\/)(?:[^\s"'<>]|'(?=[\w%&=]))+|:\/\/[^\s"<>]+/gi;
 
 /** Keeps scheme, host, port and path; the query becomes a marker; userinfo and fragment go. */
 export function sanitiseUrl(url: string): string {
-  const [, scheme = '', rest = '', query] = urlParts.exec(url) ?? [];
-  if (scheme === '') return url;
-  return `${scheme}${rest}${query === undefined ? '' : '?[REDACTED]'}`;
+  const at = url.indexOf('://');
+  return at < 0 ? url : url.slice(0, at) + withoutSecretParts(url.slice(at));
+}
+
+/** A URL from its `://` on; a path may hold a URL of its own. */
+function withoutSecretParts(tail: string): string {
+  const end = tail.search(/[?#]/);
+  const shown = (end < 0 ? tail : tail.slice(0, end)).replace(/:\/\/[^/]*@/g, '://');
+  return tail[end] === '?' ? `${shown}?[REDACTED]` : shown;
 }

@@ -1,23 +1,38 @@
+import { InvalidInputError } from 'slonik';
+
 /** What a failed statement means for those who wait for it. */
 export type DatabaseFault =
   /** The connection was lost or refused: whether a statement took effect is unknown. */
   | 'connection'
   /** A lock or the statement itself took too long. */
   | 'stuck'
+  /** No answer in time: whether a statement took effect is unknown, and asking again would take as long. */
+  | 'late'
   /** The statement was refused for what it says: a row that breaks a rule of the tables. */
   | 'refused';
 
-/** SQLSTATE classes: 08 connection, 57P0x shutdown, 53 resources; 55P03 lock and 57014 statement time-outs. */
+/** The database, or the way to it, has not answered in the time that a statement is given. */
+export class AnswerTooLate extends Error {}
+
+/**
+ * SQLSTATE classes: 08 connection, 57P0x shutdown, 53 resources; 55P03 lock and 57014 statement time-outs. The driver
+ * puts an error without a code in the place of 22P02.
+ */
 export function databaseFault(error: unknown): DatabaseFault {
+  if (error instanceof AnswerTooLate) return 'late';
+  if (error instanceof InvalidInputError) return 'refused';
   const state = sqlState(error);
   if (state === '55P03' || state === '57014' || state === '40P01') return 'stuck';
   if (state === undefined || /^(?:08|53|57P)/.test(state)) return 'connection';
   return 'refused';
 }
 
-/** The five characters of PostgreSQL's own error code; drivers wrap the error that holds it. */
+/** Five characters with a digit among them; Node's own codes (`EPIPE`) have none. */
+const sqlStateShape = /^(?=[A-Z]*\d)[0-9A-Z]{5}$/;
+
+/** PostgreSQL's own error code; drivers wrap the error that holds it. */
 export function sqlState(error: unknown): string | undefined {
   for (let at: unknown = error; at instanceof Error; at = at.cause)
-    if ('code' in at && typeof at.code === 'string' && /^[0-9A-Z]{5}$/.test(at.code)) return at.code;
+    if ('code' in at && typeof at.code === 'string' && sqlStateShape.test(at.code)) return at.code;
   return undefined;
 }

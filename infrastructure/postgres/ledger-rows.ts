@@ -1,34 +1,51 @@
-import type { AdmissionAsk, Charge, LoggedRequest } from '../../application/ports/ledger.ts';
+import type {
+  AdmissionAsk,
+  Charge,
+  LoggedRequest,
+  SettlementRecord,
+} from '../../application/ports/ledger.ts';
 import { type Caller, ownerOf, ownershipScopeKey } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
-import type { Attempt, RequestLog } from '../../domain/request-log/request-log.ts';
+import type { Attempt } from '../../domain/request-log/request-log.ts';
 
 /** The shapes that `gateway_admit` and `gateway_settle` read; names are the columns'. */
 interface OwnerColumns {
-  readonly user_id: string | null;
-  readonly team_id: string | null;
-  readonly service_account_id: string | null;
+  readonly user_id: string | undefined;
+  readonly team_id: string | undefined;
+  readonly service_account_id: string | undefined;
 }
 
 const ownerColumns = ({ keyOwner }: Caller): OwnerColumns => ({
-  user_id: keyOwner.kind === 'user' ? keyOwner.userId : null,
-  team_id: keyOwner.kind === 'user' ? null : keyOwner.teamId,
-  service_account_id: keyOwner.kind === 'service_account' ? keyOwner.serviceAccountId : null,
+  user_id: keyOwner.kind === 'user' ? keyOwner.userId : undefined,
+  team_id: keyOwner.kind === 'user' ? undefined : keyOwner.teamId,
+  service_account_id: keyOwner.kind === 'service_account' ? keyOwner.serviceAccountId : undefined,
 });
 
 export const scopeOf = (caller: Caller): string => ownershipScopeKey(ownerOf(caller));
 
-export const admissionRow = (ask: AdmissionAsk, ord: number) => ({
-  ord,
+export const scopeRow = (caller: Caller) => {
+  const { user_id, team_id } = ownerColumns(caller);
+  return { scope: scopeOf(caller), user_id, team_id };
+};
+
+export const askRow = (ask: AdmissionAsk) => ({
   request_log_id: ask.requestLogId,
   request_id: ask.requestId,
   scope: scopeOf(ask.caller),
-  ...ownerColumns(ask.caller),
   claim: ask.claim,
 });
 
-export const chargeRow = (charge: Charge, ord: number) => ({
-  ord,
+/** A `settlement_record`; what is undefined is left out, and null in the row. */
+export function recordRow({ charge, logged }: SettlementRecord, ord: number): object {
+  return {
+    ord,
+    ...(logged === undefined ? {} : logColumns(logged)),
+    ...(charge === undefined ? {} : chargeColumns(charge)),
+  };
+}
+
+const chargeColumns = (charge: Charge) => ({
+  charged: true,
   request_log_id: charge.requestLogId,
   request_id: charge.requestId,
   scope: scopeOf(charge.caller),
@@ -56,23 +73,8 @@ function costColumns(cost: UsageCost) {
   };
 }
 
-export const logEntry = ({ caller, log, ifBlocked, ifDuplicate }: LoggedRequest, ord: number) => ({
-  ord,
-  row: summaryRow(caller, log),
-  if_blocked:
-    ifBlocked === undefined
-      ? undefined
-      : {
-          status_code: ifBlocked.statusCode,
-          error_code: ifBlocked.errorCode,
-          metadata_json: ifBlocked.metadata,
-        },
-  if_duplicate: ifDuplicate === undefined ? undefined : { metadata_json: ifDuplicate.metadata },
-  tags: log.tags.bespoke.map(({ key, value }) => ({ tag_key: key, tag_value: value })),
-  attempts: log.attempts.map((attempt) => attemptRow(log.requestLogId, attempt)),
-});
-
-const summaryRow = (caller: Caller, log: RequestLog) => ({
+const logColumns = ({ caller, log, blockedCostUsd }: LoggedRequest) => ({
+  logged: true,
   request_log_id: log.requestLogId,
   request_id: log.requestId,
   api_key_id: caller.apiKeyId,
@@ -86,9 +88,6 @@ const summaryRow = (caller: Caller, log: RequestLog) => ({
   prompt_tokens: log.usage?.promptTokens,
   completion_tokens: log.usage?.completionTokens,
   total_tokens: log.usage?.totalTokens,
-  has_payload: false,
-  request_payload_truncated: false,
-  response_payload_truncated: false,
   caller_service: log.tags.service,
   caller_component: log.tags.component,
   caller_env: log.tags.env,
@@ -98,10 +97,16 @@ const summaryRow = (caller: Caller, log: RequestLog) => ({
   agent_harness_key: log.harness.key,
   agent_harness_label: log.harness.label,
   metadata_json: log.metadata,
+  blocked_cost_usd: blockedCostUsd,
+  tags:
+    log.tags.bespoke.length === 0
+      ? undefined
+      : Object.fromEntries(log.tags.bespoke.map(({ key, value }) => [key, value])),
+  attempts: log.attempts.length === 0 ? undefined : log.attempts.map(attemptColumns),
 });
 
-const attemptRow = (requestLogId: string, attempt: Attempt) => ({
-  request_log_id: requestLogId,
+/** Times are milliseconds since the epoch. */
+const attemptColumns = (attempt: Attempt) => ({
   attempt_number: attempt.attemptNumber,
   provider_key: attempt.providerKey,
   upstream_model: attempt.upstreamModel,
@@ -110,7 +115,6 @@ const attemptRow = (requestLogId: string, attempt: Attempt) => ({
   error_code: attempt.errorCode,
   error_detail: attempt.errorDetail,
   stream: attempt.stream,
-  started_at: new Date(attempt.startedAt).toISOString(),
-  completed_at: new Date(attempt.completedAt).toISOString(),
-  latency_ms: attempt.completedAt - attempt.startedAt,
+  started_ms: attempt.startedAt,
+  completed_ms: attempt.completedAt,
 });

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { type DatabasePool, sql } from 'slonik';
+import { type DatabasePool, type DatabasePoolConnection, sql } from 'slonik';
 import type {
   ActiveBudget,
   Admission,
@@ -14,9 +14,9 @@ import type { Cadence } from '../../domain/budget/budget.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
 import { type GatewayError, storeUnavailable } from '../../domain/shared/gateway-error.ts';
 import { instant, integer, orNull } from './codecs.ts';
-import { Collector } from './collector.ts';
-import { type DatabaseFault, databaseFault } from './database-fault.ts';
-import { admissionRow, chargeRow, logEntry, scopeOf } from './ledger-rows.ts';
+import { Collector, putBack, WaitedTooLong } from './collector.ts';
+import { AnswerTooLate, type DatabaseFault, databaseFault } from './database-fault.ts';
+import { askRow, recordRow, scopeOf, scopeRow } from './ledger-rows.ts';
 import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
 
@@ -41,67 +41,98 @@ export function ledgerStore(pool: DatabasePool, options: LedgerOptions): Ledger 
   });
   const settlements = new Collector<SettlementRecord, Either<GatewayError, Verdict>>({
     run: (records) => settleBatch(pool, records, options),
-    lane: ({ charge }) => (charge === undefined ? undefined : scopeOf(charge.caller)),
+    lane: laneOf,
     size: ({ logged }) => 2048 + 2 * (logged?.log.requestId.length ?? 0),
   });
-  return { admit: (ask) => admissions.add(ask), settle: (record) => settlements.add(record) };
+  const given = async <A>(waiting: Promise<Either<GatewayError, A>>): Promise<Either<GatewayError, A>> => {
+    try {
+      return await waiting;
+    } catch (error) {
+      if (!(error instanceof WaitedTooLong)) throw error;
+      options.onFault('late', error);
+      return E.left(storeUnavailable());
+    }
+  };
+  return {
+    admit: (ask) => given(admissions.add(ask)),
+    settle: (record) => given(settlements.add(record)),
+  };
 }
+
+/** Records with a charge need their scope's lock; the others need none. */
+const laneOf = ({ charge }: SettlementRecord): string | undefined =>
+  charge === undefined ? undefined : scopeOf(charge.caller);
 
 const cadence = t.keyof({ daily: null, weekly: null, monthly: null });
 
-const admissionResult = t.type({
-  ord: t.number,
-  already_accounted: t.boolean,
-  claimed: t.boolean,
-  budget_id: orNull(t.string),
-  cadence: orNull<Cadence>(cadence),
-  amount_10000: orNull(integer),
-  hard_limit: orNull(t.boolean),
-  window_start: orNull(instant),
-  window_end: orNull(instant),
-  spent: orNull(integer),
-  closed: orNull(t.boolean),
-  database_time: instant,
+const instantText = new t.Type<Date, string>(
+  'instant as text',
+  (value): value is Date => value instanceof Date,
+  (value, context) => {
+    const at = typeof value === 'string' ? new Date(value) : undefined;
+    return at === undefined || Number.isNaN(at.getTime()) ? t.failure(value, context) : t.success(at);
+  },
+  (value) => value.toISOString(),
+);
+
+const budgetResult = t.type({
+  scope: t.string,
+  budget_id: t.string,
+  cadence,
+  amount_10000: integer,
+  hard_limit: t.boolean,
+  window_start: instantText,
+  window_end: instantText,
+  spent: integer,
+  closed: t.boolean,
 });
-type AdmissionResult = t.TypeOf<typeof admissionResult>;
+/** One row for a whole batch: budgets by scope, and the request log ids that are not as they should be. */
+const admissionResult = t.type({
+  database_time: instantText,
+  budgets: t.array(budgetResult),
+  accounted: t.array(t.string),
+  unclaimed: t.array(t.string),
+});
 
 async function admitBatch(
   pool: DatabasePool,
   asks: readonly AdmissionAsk[],
   claimSeconds: number,
 ): Promise<readonly Either<GatewayError, Admission>[]> {
-  const rows = await pool.any(sql.type(row(admissionResult))`
-    select ord, already_accounted, claimed, budget_id, cadence, amount_10000, hard_limit, window_start, window_end,
-           spent, closed, database_time
-    from gateway_admit(${storedJson(asks.map((ask, index) => admissionRow(ask, index + 1)))}::json, ${claimSeconds})
-    order by ord
-  `);
-  return rows.map((result) =>
+  const scopes = [...new Map(asks.map(({ caller }) => [scopeOf(caller), scopeRow(caller)])).values()];
+  const chosen = asks.filter(({ callerChoseRequestId }) => callerChoseRequestId).map(askRow);
+  const statement = sql.type(row(t.type({ result: admissionResult })))`
+    select gateway_admit(${storedJson(scopes)}::json, ${storedJson(chosen)}::json, ${claimSeconds}) as result
+  `;
+  const { result } = await withinTime(pool, (connection) => connection.one(statement));
+  const budgets = new Map(result.budgets.map((budget) => [budget.scope, activeBudget(budget)]));
+  const accounted = new Set(result.accounted);
+  const unclaimed = new Set(result.unclaimed);
+  return asks.map(({ requestLogId, caller }) =>
     E.right({
-      alreadyAccounted: result.already_accounted,
-      claimed: result.claimed,
-      budget: activeBudget(result),
+      alreadyAccounted: accounted.has(requestLogId),
+      claimed: !unclaimed.has(requestLogId),
+      budget: budgets.get(scopeOf(caller)),
       databaseTime: result.database_time,
     }),
   );
 }
 
-function activeBudget(result: AdmissionResult): ActiveBudget | undefined {
-  const { budget_id, cadence, amount_10000, hard_limit, window_start, window_end, spent, closed } = result;
-  if (budget_id === null || cadence === null || amount_10000 === null || hard_limit === null)
-    return undefined;
-  if (window_start === null || window_end === null || spent === null) return undefined;
-  return {
-    terms: { budgetId: budget_id, cadence, amount: fromAmount10000(amount_10000), hardLimit: hard_limit },
-    window: { from: window_start, until: window_end },
-    spent,
-    closed: closed === true,
-  };
-}
+const activeBudget = (found: t.TypeOf<typeof budgetResult>): ActiveBudget => ({
+  terms: {
+    budgetId: found.budget_id,
+    cadence: found.cadence,
+    amount: fromAmount10000(found.amount_10000),
+    hardLimit: found.hard_limit,
+  },
+  window: { from: found.window_start, until: found.window_end },
+  spent: found.spent,
+  closed: found.closed,
+});
 
 const verdictResult = t.type({
   ord: t.number,
-  verdict: t.keyof({ recorded: null, duplicate: null, blocked: null }),
+  verdict: t.keyof({ duplicate: null, blocked: null }),
   budget_id: orNull(t.string),
   cadence: orNull<Cadence>(cadence),
   amount_10000: orNull(integer),
@@ -111,34 +142,30 @@ const verdictResult = t.type({
 });
 type VerdictResult = t.TypeOf<typeof verdictResult>;
 
-type Settled = readonly Either<GatewayError, Verdict>[];
+type Settled = Either<GatewayError, Verdict>;
 
 /**
- * One transaction for the batch. A batch that fails is judged again in smaller ones, so that a bad row fails one
- * request and a stuck lock fails only those who need it. Every statement may safely run twice: rows have ids.
+ * One transaction for the batch. A batch that fails is judged again: after a lost connection once more, after a
+ * refusal one by one in arrival order, so that a bad row fails one request, and when it was stuck scope by scope, so
+ * that a stuck lock fails only those who need it. Every statement may safely run twice: rows have ids.
  */
 async function settleBatch(
   pool: DatabasePool,
   records: readonly SettlementRecord[],
   options: LedgerOptions,
   triesLeft = 2,
-): Promise<Settled> {
+): Promise<readonly (Settled | typeof putBack)[]> {
   try {
-    return await withinTime(settleOnce(pool, records, options));
+    return await settleOnce(pool, records, options);
   } catch (error) {
     const fault = databaseFault(error);
     options.onFault(fault, error);
-    const parts = triesLeft === 0 ? [] : partsAfter(fault, records);
-    if (parts.length === 0) return records.map(() => E.left(failureOf(fault)));
-    const settled = new Map<SettlementRecord, Either<GatewayError, Verdict>>();
-    const again = async (part: readonly SettlementRecord[]): Promise<void> => {
-      const verdicts = await settleBatch(pool, part, options, triesLeft - 1);
-      part.forEach((record, index) => settled.set(record, verdicts[index] ?? E.left(storeUnavailable())));
-    };
-    // One by one in arrival order; scopes do not wait for one another.
-    if (fault === 'refused') for (const part of parts) await again(part);
-    else await Promise.all(parts.map(again));
-    return records.map((record) => settled.get(record) ?? E.left(storeUnavailable()));
+    if (fault === 'stuck' && new Set(records.map(laneOf)).size > 1) return records.map(() => putBack);
+    if (fault === 'connection' && triesLeft > 0) return settleBatch(pool, records, options, triesLeft - 1);
+    if (fault !== 'refused' || records.length === 1) return records.map(() => E.left(failureOf(fault)));
+    const settled: (Settled | typeof putBack)[] = [];
+    for (const record of records) settled.push(...(await settleBatch(pool, [record], options, triesLeft)));
+    return settled;
   }
 }
 
@@ -147,40 +174,24 @@ const failureOf = (fault: DatabaseFault): GatewayError =>
     ? { code: 'internal_error', message: 'The gateway could not record the request.' }
     : storeUnavailable();
 
-/** Lost connection: the same once more. Stuck: each scope on its own. Refused: each record on its own. */
-function partsAfter(
-  fault: DatabaseFault,
-  records: readonly SettlementRecord[],
-): readonly (readonly SettlementRecord[])[] {
-  if (fault === 'connection') return [records];
-  if (fault === 'refused') return records.length === 1 ? [] : records.map((record) => [record]);
-  const scopes = Map.groupBy(records, ({ charge }) => (charge === undefined ? '' : scopeOf(charge.caller)));
-  return scopes.size === 1 ? [] : [...scopes.values()];
-}
-
 async function settleOnce(
   pool: DatabasePool,
   records: readonly SettlementRecord[],
   options: LedgerOptions,
-): Promise<Settled> {
-  const charges = records.flatMap(({ charge }, index) =>
-    charge === undefined ? [] : [chargeRow(charge, index + 1)],
-  );
-  const logs = records.flatMap(({ logged }, index) =>
-    logged === undefined ? [] : [logEntry(logged, index + 1)],
-  );
+): Promise<readonly Settled[]> {
   const releases = records.flatMap(({ release }) => (release === undefined ? [] : [release]));
-  const rows = await pool.any(sql.type(row(verdictResult))`
+  const statement = sql.type(row(verdictResult))`
     select ord, verdict, budget_id, cadence, amount_10000, window_start, window_end, database_time
-    from gateway_settle(${storedJson(charges)}::json, ${storedJson(logs)}::json,
-                        ${sql.array([...releases], 'uuid')}, ${options.closeOnBlock()})
-  `);
+    from gateway_settle(${storedJson(records.map((record, index) => recordRow(record, index + 1)))}::json,
+                        ${sql.array(releases, 'uuid')}, ${options.closeOnBlock()})
+  `;
+  const rows = await withinTime(pool, (connection) => connection.any(statement));
   const verdicts = new Map(rows.map((result) => [result.ord, verdictOf(result)]));
   return records.map((_, index) => E.right(verdicts.get(index + 1) ?? { kind: 'recorded' }));
 }
 
 function verdictOf(result: VerdictResult): Verdict {
-  if (result.verdict !== 'blocked') return { kind: result.verdict };
+  if (result.verdict === 'duplicate') return { kind: 'duplicate' };
   const { budget_id, cadence, amount_10000, window_start, window_end, database_time } = result;
   if (budget_id === null || cadence === null || amount_10000 === null)
     throw new TypeError('a cost was blocked without a budget');
@@ -198,17 +209,22 @@ async function orUnavailable<A>(
   options: LedgerOptions,
 ): Promise<readonly Either<GatewayError, A>[]> {
   try {
-    return await withinTime(run());
+    return await run();
   } catch (error) {
     options.onFault(databaseFault(error), error);
     return Array.from({ length: count }, () => E.left(storeUnavailable()));
   }
 }
 
-async function withinTime<A>(work: Promise<A>): Promise<A> {
+/** Runs a statement within a bounded time. A connection that has not answered by then is closed, not used again. */
+async function withinTime<A>(
+  pool: DatabasePool,
+  statement: (connection: DatabasePoolConnection) => Promise<A>,
+): Promise<A> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the database did not answer in time')), giveUpMs);
+    timer = setTimeout(() => reject(new AnswerTooLate('the database did not answer in time')), giveUpMs);
   });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+  const answered = pool.connect((connection) => Promise.race([statement(connection), late]));
+  return Promise.race([answered, late]).finally(() => clearTimeout(timer));
 }

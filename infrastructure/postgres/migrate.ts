@@ -83,13 +83,22 @@ async function withClient<A>(url: string, body: (client: Client) => Promise<A>):
   client.on('error', (error) => {
     lost = error;
   });
-  await client.connect();
+  await connect(client);
   try {
     return await body(client);
   } catch (error) {
     throw lost ?? error;
   } finally {
     await client.end();
+  }
+}
+
+async function connect(client: Client): Promise<void> {
+  try {
+    await client.connect();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`The database cannot be reached: ${why}`, { cause: error });
   }
 }
 

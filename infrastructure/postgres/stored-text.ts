@@ -1,17 +1,15 @@
-/**
- * Text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored replaced by U+FFFD; it never fails or loses
- * a row (CONTRACT §7).
- */
-export const storedText = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD');
-
-/** How `JSON.stringify` spells what cannot be stored; a backslash before it makes it harmless text, and slower. */
+/** How `JSON.stringify` spells what PostgreSQL cannot hold; a backslash before it makes it harmless text, and slower. */
 const unstorable = /\\u(?:0000|d[89a-f])/;
 
-/** A value as JSON text for a statement, with every string in it fit to be stored. */
+/** Any escape, whole: an escaped backslash too, so that what follows it is seen for the plain text that it is. */
+const escapes = /\\(?:u(?:0000|d[89a-f][0-9a-f]{2})|.)/g;
+
+/**
+ * A value as JSON text for a statement. Text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored
+ * replaced by U+FFFD, in keys too; it never fails or loses a row (CONTRACT §7).
+ */
 export function storedJson(value: unknown): string {
   const text = JSON.stringify(value);
   if (!unstorable.test(text)) return text;
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === 'string' ? storedText(inner) : inner,
-  );
+  return text.replace(escapes, (escape) => (escape.length === 6 ? '\uFFFD' : escape));
 }

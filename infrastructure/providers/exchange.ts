@@ -126,7 +126,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.ended = true;
     this.fault = fault;
     this.options.deadlines.delete(this);
-    if (this.events === undefined) this.answer(fault === undefined ? this.whole() : E.left(fault));
+    if (this.events === undefined) this.answer(fault === undefined ? this.wholeReply() : E.left(fault));
     else this.wake?.();
   }
 
@@ -165,6 +165,14 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
       this.deadlineAt = Date.now() + lingerMs;
     }
     return events;
+  }
+
+  /** What is wrong with a 2xx answer is told with its status: the upstream did answer. */
+  private wholeReply(): Either<UpstreamFault, UpstreamReply> {
+    return E.mapLeft(
+      (fault: UpstreamFault): UpstreamFault =>
+        fault.kind === 'protocol' ? { ...fault, status: this.status } : fault,
+    )(this.whole());
   }
 
   private whole(): Either<UpstreamFault, UpstreamReply> {
@@ -220,8 +228,11 @@ const isEventStream = (head: Head): boolean =>
   headValue(head, 'content-type').startsWith('text/event-stream');
 const isEncoded = (head: Head): boolean => !['', 'identity'].includes(headValue(head, 'content-encoding'));
 
-const endingOf = (fault: UpstreamFault | undefined): Ending =>
-  fault === undefined ? { kind: 'eof' } : { kind: 'fault', reason: upstreamError(fault).message };
+function endingOf(fault: UpstreamFault | undefined): Ending {
+  if (fault === undefined) return { kind: 'eof' };
+  const { message, upstream } = upstreamError(fault);
+  return { kind: 'fault', reason: message, status: upstream?.status };
+}
 
 const timeouts: Readonly<Record<string, 'connect' | 'first_byte' | 'idle'>> = {
   UND_ERR_CONNECT_TIMEOUT: 'connect',

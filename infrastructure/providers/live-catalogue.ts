@@ -4,6 +4,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { Catalogue, CatalogueSnapshot } from '../../application/ports/catalogue.ts';
 import type { PriceCatalogue } from '../../domain/money/price-catalogue.ts';
 import type { Model, Route, RoutingProvider } from '../../domain/routing/model.ts';
+import { routesInOrder } from '../../domain/routing/resolve-route.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import { sanitiseMessage } from '../../domain/upstream/upstream-fault.ts';
 import type { RouteConfig } from '../config/model-config.ts';
@@ -78,10 +79,12 @@ export class LiveCatalogue implements Catalogue {
     return {
       id,
       createdAt,
-      routes: routes.flatMap(({ position, config }): readonly Route[] => {
-        const route = this.orWarn(`route ${id}[${position}]`, resolver.route(id, position, config));
-        return route === undefined ? [] : [{ ...route, routeId: `${id}#${position}` }];
-      }),
+      routes: routesInOrder(
+        routes.flatMap(({ position, config }): readonly Route[] => {
+          const route = this.orWarn(`route ${id}[${position}]`, resolver.route(id, position, config));
+          return route === undefined ? [] : [{ ...route, routeId: `${id}#${position}` }];
+        }),
+      ),
     };
   }
 

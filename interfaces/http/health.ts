@@ -1,4 +1,4 @@
-import type { RequestContext } from './request-context.ts';
+import { idHeaders, type RequestContext } from './request-context.ts';
 
 export interface HealthPorts {
   /** Why the process must not get requests at the moment; undefined when it may. */
@@ -18,12 +18,13 @@ export const readyz =
       : answer(context, 503, { status: 'not_ready', reason });
   };
 
-async function answer({ res }: RequestContext, status: number, body: object): Promise<void> {
+async function answer(context: RequestContext, status: number, body: object): Promise<void> {
   const text = JSON.stringify(body);
-  res.writeHead(status, {
+  context.res.writeHead(status, {
+    ...idHeaders(context),
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
   });
-  res.end(text);
+  context.res.end(text);
 }

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { UpstreamCall } from '../../../application/ports/upstream.ts';
 import { readChatCompletion } from '../../../domain/chat/chat-completion.ts';
 import { chatStream } from '../../../domain/chat/chat-stream.ts';
-import { permissive } from '../../../domain/routing/capabilities.ts';
+import { type Capabilities, permissive } from '../../../domain/routing/capabilities.ts';
 import { andThen, seal } from '../../../domain/shared/stream-machine.ts';
 import type { CompatProvider } from '../../config/provider-config.ts';
 import type { Authenticator, Dialect, ProviderContext, ProviderImplementation } from '../provider.ts';
@@ -10,11 +10,13 @@ import { sseFrames } from '../wire/sse.ts';
 
 const namespace = 'compat';
 
+/** Responses and embeddings become true with their dialects. */
+const supported: Capabilities = { ...permissive, responses: false, embeddings: false };
+
 /** A generic upstream that speaks the common chat-style API. */
 export const compat: ProviderImplementation<CompatProvider> = {
   kind: 'compat',
-  // Responses and embeddings become true with their dialects.
-  supports: () => ({ ...permissive, responses: false, embeddings: false }),
+  supports: () => supported,
   connect: (config, context) => {
     const chat = chatDialect(config.defaultHeaders, context);
     return {
@@ -36,10 +38,12 @@ const chatDialect = (
     body: call.body,
   }),
   decode: (body) => {
-    const completion = readChatCompletion(body.toString('utf8'), namespace, sanitise);
+    const text = body.toString('utf8');
+    const completion = readChatCompletion(text, namespace, sanitise);
     if (E.isLeft(completion)) return completion;
     const { value, rewritten } = completion.right;
-    return E.right({ value, text: rewritten ?? body });
+    // Plain ASCII says the same as text, which goes out with its head in one write; other bytes go as they came.
+    return E.right({ value, text: rewritten ?? (text.length === body.length ? text : body) });
   },
   events: andThen(sseFrames, seal(chatStream({ namespace, sanitise }))),
 });

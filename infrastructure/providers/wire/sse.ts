@@ -10,7 +10,7 @@ const CR = 0x0d;
  * fragments once, when the event is complete.
  */
 interface Pending {
-  fragments: Buffer[];
+  readonly fragments: Buffer[];
   size: number;
   /** Lines with something in them, so far. */
   lines: number;
@@ -40,6 +40,7 @@ export const sseFrames: Sealed<Buffer, SseFrame> = seal<Pending, Buffer, SseFram
       if (cut === undefined) continue;
       const end = cut === 'after' ? at + 1 : at;
       complete(pending, chunk.subarray(from, end), frames);
+      if (pending.over) return [pending, frames];
       from = end;
       if (cut === 'before') beginLine(pending, chunk[at] === CR);
     }
@@ -86,15 +87,30 @@ function beginLine(pending: Pending, cr: boolean): void {
 
 function keep(pending: Pending, rest: Buffer, frames: SseFrame[]): void {
   if (rest.length === 0) return;
-  pending.fragments.push(rest);
+  if (pending.size + rest.length > maxStreamEventBytes) return giveUp(pending, frames);
   pending.size += rest.length;
-  if (pending.size > maxStreamEventBytes) {
-    Object.assign(pending, nothingPending(), { over: true });
-    frames.push({ kind: 'oversize' });
+  let last = rest;
+  for (let before = pending.fragments.at(-1); isSmall(before, last); before = pending.fragments.at(-1)) {
+    pending.fragments.pop();
+    last = Buffer.concat([before, last]);
   }
+  pending.fragments.push(last);
+}
+
+/** Fragments below this size are joined early: an upstream that sends byte by byte costs bytes, not objects. */
+const smallBytes = 16 * 1024;
+
+/** Joined only with one that is not larger, a byte is copied a few times, however small the pieces are. */
+const isSmall = (before: Buffer | undefined, last: Buffer): before is Buffer =>
+  before !== undefined && before.length <= last.length && last.length < smallBytes;
+
+function giveUp(pending: Pending, frames: SseFrame[]): void {
+  Object.assign(pending, nothingPending(), { over: true });
+  frames.push({ kind: 'oversize' });
 }
 
 function complete(pending: Pending, tail: Buffer, frames: SseFrame[]): void {
+  if (pending.size + tail.length > maxStreamEventBytes) return giveUp(pending, frames);
   const wire = pending.fragments.length === 0 ? tail : Buffer.concat([...pending.fragments, tail]);
   const frame = pending.lines === 0 ? undefined : parseFrame(wire, pending.lines, pending.first);
   Object.assign(pending, nothingPending());

@@ -70,7 +70,7 @@ async function modelRequest(
 ): Promise<ModelRequest> {
   const { req, requestId, callerChoseRequestId, receivedAt, link } = context;
   return {
-    requestLogId: ports.clock.newId(),
+    requestLogId: callerChoseRequestId ? ports.clock.newId() : requestId,
     requestId,
     callerChoseRequestId,
     receivedAt,

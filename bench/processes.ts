@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/** A process under measurement. */
+export interface Measured {
+  readonly url: string;
+  /** Its own CPU so far (user and system), in microseconds. */
+  readonly cpuMicros: () => number;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a script and waits until it prints the URL that it listens on. */
+export async function start(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Measured> {
+  const child = spawn(process.execPath, [...args], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await printedUrl(child);
+  return {
+    url,
+    cpuMicros: () => cpuMicros(child.pid ?? 0),
+    stop: () =>
+      new Promise((resolve) => {
+        child.once('exit', () => resolve());
+        child.kill('SIGTERM');
+      }),
+  };
+}
+
+function printedUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      if (text.length > 100_000) return;
+      text += chunk.toString();
+      const [, url] = /(?:"url":"|listens on )(http:[^"\s]+)/.exec(text) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+    child.once('exit', (code) => reject(new Error(`a benchmarked process ended with ${code}: ${text}`)));
+  });
+}
+
+/** Linux counts in ticks of 10 ms. */
+const microsPerTick = 10_000;
+
+function cpuMicros(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * microsPerTick;
+}

@@ -1,0 +1,133 @@
+// npm run bench: the gateway beside a bare proxy, interleaved in one run, as medians of ratios.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { stringify } from 'yaml';
+import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { closedLoop, median, openLoop, type Target } from './load.ts';
+import { type Measured, start } from './processes.ts';
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '7' }, scale: { type: 'string', default: '1' } },
+});
+const rounds = Number(values.rounds);
+const scale = Number(values.scale);
+
+const root = path.join(import.meta.dirname, '..');
+const gatewayScript = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
+const key = `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
+
+/** A hard budget that is checked at each request and never reached. */
+const config = (upstreamUrl: string) => ({
+  server: { bind: '127.0.0.1:0' },
+  providers: [{ id: 'simulated', type: 'compat', base_url: upstreamUrl, auth: { mode: 'none' } }],
+  models: [
+    { id: 'simulated-fast', routes: [{ provider: 'simulated', upstream_model: 'simulated-fast' }] },
+    { id: 'renamed', routes: [{ provider: 'simulated', upstream_model: 'simulated-fast' }] },
+  ],
+  users: [
+    {
+      email: 'bench@example.com',
+      name: 'Bench',
+      budget: { cadence: 'monthly', amount_10000: 9007199254740991, hard_limit: true },
+    },
+  ],
+  api_keys: [{ name: 'bench', owner: 'user:bench@example.com', value: key }],
+});
+
+const small = JSON.stringify({
+  model: 'simulated-fast',
+  messages: [{ role: 'user', content: 'Hello there' }],
+});
+const large = JSON.stringify({
+  model: 'simulated-fast',
+  messages: Array.from({ length: 50 }, (_, turn) => ({
+    role: turn % 2 === 0 ? 'user' : 'assistant',
+    content: `${turn} ${'lorem ipsum "dolor" sit amet\n'.repeat(70)}`,
+  })),
+});
+const chunks = 100;
+const streamed = JSON.stringify({
+  model: 'simulated-fast',
+  stream: true,
+  stream_options: { include_usage: true },
+  messages: [{ role: 'user', content: `Say ${'a word '.repeat(chunks * 3)}` }],
+});
+
+interface Scenario {
+  readonly name: string;
+  readonly units: number;
+  readonly run: (target: Target) => Promise<void>;
+}
+
+const scenarios: readonly Scenario[] = [
+  {
+    name: 'small chat, CPU per request',
+    units: 3000 * scale,
+    run: (to) => closedLoop(to, small, 32, 3000 * scale),
+  },
+  {
+    name: '100 KB chat, CPU per request',
+    units: 600 * scale,
+    run: (to) => closedLoop(to, large, 16, 600 * scale),
+  },
+  {
+    name: 'stream of 100 chunks and more, CPU per stream',
+    units: 300 * scale,
+    run: (to) => closedLoop(to, streamed, 100, 300 * scale),
+  },
+];
+
+async function cpuOf(process: Measured, target: Target, scenario: Scenario): Promise<number> {
+  const before = process.cpuMicros();
+  await scenario.run(target);
+  return (process.cpuMicros() - before) / scenario.units;
+}
+
+const out = (line: string): void => void globalThis.process.stdout.write(`${line}\n`);
+
+const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
+const database = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database') });
+const upstream = await start([gatewayScript, 'simulate-upstream', '--port', '0']);
+const configFile = path.join(folder, 'gateway.yaml');
+await writeFile(configFile, stringify(config(upstream.url)));
+const gateway = await start([gatewayScript, 'serve'], {
+  GATEWAY_CONFIG: configFile,
+  DATABASE_URL: database.url,
+});
+const bare = await start([path.join(root, 'bench', 'bare-proxy.ts'), upstream.url]);
+
+const toGateway: Target = { url: gateway.url, headers: { authorization: `Bearer ${key}` } };
+const toBare: Target = { url: bare.url, headers: {} };
+try {
+  for (const scenario of scenarios) {
+    await scenario.run(toBare);
+    await scenario.run(toGateway);
+    const ratios: number[] = [];
+    const units: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const plain = await cpuOf(bare, toBare, scenario);
+      const full = await cpuOf(gateway, toGateway, scenario);
+      ratios.push(full / plain);
+      units.push(plain);
+    }
+    out(
+      `${scenario.name}: ${median(ratios).toFixed(2)} × the bare proxy (its own: ${median(units).toFixed(0)} µs)`,
+    );
+  }
+  const added: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const plain = median(await openLoop(toBare, streamed, 100, 3));
+    const full = median(await openLoop(toGateway, streamed, 100, 3));
+    added.push(full - plain);
+  }
+  out(`added time to the first token at 100 streams a second: ${median(added).toFixed(2)} ms at the median`);
+} finally {
+  await gateway.stop();
+  await bare.stop();
+  await upstream.stop();
+  await database.stop();
+  await rm(folder, { recursive: true, force: true });
+}

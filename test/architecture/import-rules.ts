@@ -1,0 +1,175 @@
+/** Who may import whom, as allow-lists: what is not named here is refused. Each says what to do instead. */
+export interface Rule {
+  /** The folders or files that the rule speaks of; the first rule that matches a file is its rule. */
+  readonly of: RegExp;
+  /** Project files that they may import, by path from the root. */
+  readonly files: readonly RegExp[];
+  /** Packages and `node:` modules that they may import. */
+  readonly packages: readonly RegExp[];
+  readonly instead: string;
+}
+
+const fpTs = /^fp-ts\/lib\/(?:Either|Option|function)\.js$/;
+const node = /^node:/;
+
+export const rules: readonly Rule[] = [
+  {
+    of: /^domain\//,
+    files: [/^domain\//],
+    packages: [fpTs],
+    instead: 'The domain is pure: hashes, time and ids come in as arguments.',
+  },
+  {
+    of: /^application\//,
+    files: [/^application\//, /^domain\//],
+    packages: [fpTs],
+    instead: 'Ask for what is needed as a port in application/ports.',
+  },
+  {
+    of: /^infrastructure\/providers\/wire\//,
+    files: [/^infrastructure\/providers\/(?:wire\/|provider\.ts$)/, /^domain\//],
+    packages: [fpTs, node],
+    instead: 'Wire formats know bytes and nothing of providers.',
+  },
+  {
+    of: /^infrastructure\/providers\/(?:executor|exchange)\.ts$/,
+    files: [/^infrastructure\/(?:providers|config)\//, /^application\/ports\//, /^domain\//],
+    packages: [fpTs, node, /^undici$/],
+    instead: 'These two files are the only ones that talk HTTP to upstreams.',
+  },
+  {
+    of: /^infrastructure\/providers\/(?:[^/]+\.ts$)/,
+    files: [/^infrastructure\/(?:providers|config)\//, /^application\/ports\//, /^domain\//],
+    packages: [fpTs, node],
+    instead: 'Upstreams are called through executor.ts; provider folders are reached through registry.ts.',
+  },
+  {
+    of: /^infrastructure\/providers\/compat\//,
+    files: [
+      /^infrastructure\/providers\/(?:compat|wire)\//,
+      /^infrastructure\/providers\/provider\.ts$/,
+      /^infrastructure\/config\/provider-/,
+      /^application\/ports\//,
+      /^domain\//,
+    ],
+    packages: [fpTs, node],
+    instead: 'A provider folder never imports another provider folder.',
+  },
+  {
+    of: /^infrastructure\/postgres\//,
+    files: [
+      /^infrastructure\/postgres\//,
+      /^infrastructure\/providers\/live-catalogue\.ts$/,
+      /^application\/ports\//,
+      /^domain\//,
+    ],
+    packages: [fpTs, node, /^(?:slonik|pg|io-ts|@standard-schema\/spec)$/],
+    instead: 'Stores are functions of the pool; SQL stays here.',
+  },
+  {
+    of: /^infrastructure\/config\//,
+    files: [
+      /^infrastructure\/config\//,
+      /^infrastructure\/providers\/live-catalogue\.ts$/,
+      /^application\/(?:ports\/|model-request\.ts$)/,
+      /^domain\//,
+    ],
+    packages: [fpTs, node, /^(?:io-ts|yaml|cron-parser)$/],
+    instead: 'The configuration is read once; what needs it gets it as an argument.',
+  },
+  {
+    of: /^infrastructure\/(?:embedded-postgres|pricing)\//,
+    files: [/^infrastructure\/(?:embedded-postgres|pricing)\//, /^domain\//],
+    packages: [fpTs, node, /^(?:pg|io-ts)$/],
+    instead: 'These folders stand on their own.',
+  },
+  {
+    of: /^infrastructure\//,
+    files: [/^infrastructure\//, /^application\/ports\//, /^domain\//],
+    packages: [fpTs, node],
+    instead: 'Infrastructure fills ports; it never sees interfaces.',
+  },
+  {
+    of: /^interfaces\/http\//,
+    files: [/^interfaces\/http\//, /^application\//, /^domain\//],
+    packages: [fpTs, node, /^(?:koa|@koa\/router|io-ts)$/],
+    instead: 'The door knows use cases, not stores; container.ts brings them together.',
+  },
+  {
+    of: /^interfaces\/simulated-upstream\//,
+    files: [/^interfaces\/simulated-upstream\//],
+    packages: [fpTs, node],
+    instead: 'The simulated upstream is a program of its own that speaks the providers’ protocol.',
+  },
+  {
+    of: /^interfaces\/cli\//,
+    files: [/^interfaces\//, /^application\//, /^domain\//, /^main\.ts$/],
+    packages: [fpTs, node],
+    instead: 'Commands get what they need from main.ts.',
+  },
+  {
+    of: /^container\.ts$/,
+    files: [/./],
+    packages: [/./],
+    instead: 'The composition root may import anything.',
+  },
+  {
+    of: /^(?:main|serve|serve-command|supervise|database|quickstart)\.ts$/,
+    files: [/^(?!test\/|bench\/)/],
+    packages: [fpTs, node, /^slonik$/],
+    instead: 'Only container.ts imports inversify.',
+  },
+];
+
+/** `process.env` has one reader, so that the configuration says all there is to say. */
+const environmentReader = 'infrastructure/config/load.ts';
+
+/** What the pure layers must not reach for, even without an import. */
+const impure =
+  /\b(?:process\.(?!env)|Date\.now\b|new Date\(\)|Math\.random\b|console\.|performance\.now\b|setTimeout\b|setInterval\b|fetch\()/;
+
+export interface Source {
+  /** From the root, with slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const imports =
+  /(?:^|[\s;])(?:import|export)\s+(?:type\s+)?(?:[\w*{][^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]|\bimport\s*\(\s*['"]([^'"]+)['"]\s*\)|\brequire\s*\(\s*['"]([^'"]+)['"]\s*\)/g;
+
+/** Every sentence that a tree of sources breaks; empty when it keeps them all. */
+export const violations = (sources: readonly Source[]): readonly string[] =>
+  sources.flatMap((source) => [...importFaults(source), ...reachFaults(source)]);
+
+function importFaults({ path, text }: Source): readonly string[] {
+  const rule = rules.find(({ of }) => of.test(path));
+  if (rule === undefined) return [`${path}: no rule says what this file may import`];
+  return importedBy(text).flatMap((specifier) => {
+    const local = specifier.startsWith('.');
+    const target = local ? resolved(path, specifier) : specifier;
+    const allowed = (local ? rule.files : rule.packages).some((each) => each.test(target));
+    return allowed ? [] : [`${path} imports ${target}. ${rule.instead}`];
+  });
+}
+
+function reachFaults({ path, text }: Source): readonly string[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+  const faults: string[] = [];
+  if (path !== environmentReader && /\bprocess\.env\b/.test(code))
+    faults.push(`${path} reads process.env. Only ${environmentReader} does.`);
+  if (/^(?:domain|application)\//.test(path) && impure.test(code))
+    faults.push(`${path} reaches for ${impure.exec(code)?.[0]}. Clock, randomness and I/O are ports.`);
+  return faults;
+}
+
+export const importedBy = (text: string): readonly string[] =>
+  [...text.matchAll(imports)].flatMap(([, from, dynamic, required]) => from ?? dynamic ?? required ?? []);
+
+function resolved(from: string, specifier: string): string {
+  const parts = from.split('/').slice(0, -1);
+  for (const step of specifier.split('/')) {
+    if (step === '..') parts.pop();
+    else if (step !== '.') parts.push(step);
+  }
+  return parts.join('/');
+}

@@ -1,0 +1,250 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import type { SettlementRecord } from '../../application/ports/ledger.ts';
+import type { Caller } from '../../domain/identity/caller.ts';
+import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import {
+  aLog,
+  aRecord,
+  aUser,
+  holder,
+  type Holder,
+  openLedger,
+  type OpenLedger,
+  pricedAt,
+  rowsOf,
+  scopeOf,
+  settleTogether,
+  spendOf,
+  unit,
+  untilWaiting,
+  withClock,
+  withLedgers,
+  wordOf,
+} from './ledger-bench.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const { ledgers } = withLedgers(database.url, 3);
+const clock = withClock(query);
+const ledger = () => ledgers[0]!;
+
+/** A settlement as another replica makes it, whose transaction stays open. */
+async function openSettlement(record: SettlementRecord): Promise<Holder> {
+  const held = await holder(database.url());
+  await held.query('select * from gateway_settle($1, $2, false)', [
+    JSON.stringify([recordRow(record, 1)]),
+    [],
+  ]);
+  return held;
+}
+
+describe('two settlements on both sides of midnight', () => {
+  afterEach(() => clock.run());
+
+  const before = '2028-01-15T23:59:59.999Z';
+  const after = '2028-01-16T00:00:00.001Z';
+
+  /** The first is held open before midnight; the second, asked for on either side of it, waits for the first. */
+  const overMidnight = async (
+    user: Caller,
+    end: 'commit' | 'rollBack',
+    { cost = 6n * unit, asked = 'before' }: { readonly cost?: bigint; readonly asked?: string } = {},
+  ): Promise<Awaited<ReturnType<OpenLedger['settle']>>> => {
+    await clock.standAt(before);
+    const first = await openSettlement(aRecord(user, 6n * unit));
+    if (asked === 'after') await clock.standAt(after);
+    const second = ledger().settle(aRecord(user, cost));
+    await untilWaiting(query, 1);
+    await clock.standAt(after);
+    await first[end]();
+    return second;
+  };
+
+  it.each(['before', 'after'])(
+    'never pass each other in one monthly window: the second, asked for %s it, sees what the first has spent',
+    async (asked) => {
+      const user = await aUser(query, { amount: 10n, cadence: 'monthly' });
+      const second = await overMidnight(user, 'commit', { asked });
+      expect(E.isRight(second) && second.right).toMatchObject({
+        kind: 'blocked',
+        databaseTime: new Date(after),
+      });
+      expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 6n * unit, days: 6n * unit });
+    },
+  );
+
+  it('are both counted in one weekly window when both fit, each on its own day', async () => {
+    // 2028-01-15 is a Saturday, its week ends with Sunday
+    const user = await aUser(query, { amount: 10n, cadence: 'weekly' });
+    expect(wordOf(await overMidnight(user, 'commit', { cost: 4n * unit }))).toBe('recorded');
+    const days = await query(
+      'select day::text, counted_picousd from usage_daily_totals where ownership_scope_key = $1 order by 1',
+      [scopeOf(user)],
+    );
+    expect(days).toEqual([
+      { day: '2028-01-15', counted_picousd: String(6n * unit) },
+      { day: '2028-01-16', counted_picousd: String(4n * unit) },
+    ]);
+  });
+
+  it('are in two daily windows: the second counts in that of the moment when it is settled', async () => {
+    const user = await aUser(query, { amount: 10n, cadence: 'daily' });
+    expect(wordOf(await overMidnight(user, 'commit'))).toBe('recorded');
+    expect(await settleTogether(ledger(), [aRecord(user, 5n * unit), aRecord(user, 4n * unit)])).toEqual([
+      'blocked',
+      'recorded',
+    ]);
+  });
+
+  it('give way when the first is rolled back', async () => {
+    const user = await aUser(query, { amount: 10n, cadence: 'monthly' });
+    expect(wordOf(await overMidnight(user, 'rollBack'))).toBe('recorded');
+    expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 6n * unit, days: 6n * unit });
+  });
+
+  it('never go over, with many at once on three replicas while the days pass', async () => {
+    const user = await aUser(query, { amount: 300n, cadence: 'monthly' });
+    await clock.standAt('2028-01-01T00:00:00Z');
+    const costs = Array.from({ length: 600 }, (_, index) => BigInt((index * 7919) % 200) * (unit / 100n));
+    let settled = 0;
+    const verdicts = await Promise.all([
+      ...costs.map(async (cost, index) => {
+        await sleep(index % 120);
+        const word = wordOf(await ledgers[index % 3]!.settle(aRecord(user, cost)));
+        settled += 1;
+        return word;
+      }),
+      (async () => {
+        for (let day = 2; settled < costs.length; day = Math.min(31, day + 1)) {
+          await clock.standAt(`2028-01-${String(day).padStart(2, '0')}T00:00:00Z`);
+          await sleep(10);
+        }
+        return 'clock';
+      })(),
+    ]);
+    const { rows, days } = await spendOf(query, scopeOf(user));
+    expect(rows).toBe(days);
+    expect(rows).toBeLessThanOrEqual(300n * unit);
+    const wanted = costs.reduce((sum, cost) => sum + cost, 0n);
+    expect(wanted).toBeGreaterThan(500n * unit);
+    // Only what does not fit is blocked: the smallest of them would not have.
+    const blocked = costs.filter((_, index) => verdicts[index] === 'blocked').sort((a, b) => Number(a - b));
+    expect(rows + (blocked[0] ?? 0n)).toBeGreaterThan(300n * unit);
+    const held = await query(
+      `select count(distinct (occurred_at at time zone 'UTC')::date) as days
+       from usage_cost_events where ownership_scope_key = $1`,
+      [scopeOf(user)],
+    );
+    expect(Number(held[0]?.['days'])).toBeGreaterThan(2);
+  });
+});
+
+describe('the default isolation of the database', () => {
+  const strict = withDatabase();
+  const strictQuery = queries(strict.url);
+  const strictClock = withClock(strictQuery);
+
+  it.each(['repeatable read', 'serializable'])('changes nothing when it is %s', async (isolation) => {
+    const name = new URL(strict.url()).pathname.slice(1);
+    await strictQuery(`alter database ${name} set default_transaction_isolation = '${isolation}'`);
+    const [one, two] = [await openLedger(strict.url()), await openLedger(strict.url())];
+    const user = await aUser(strictQuery, { amount: 10n });
+    await strictClock.standAt('2028-01-15T23:59:59Z');
+    const first = await holder(strict.url());
+    await first.query('select lock_scopes(array[$1])', [scopeOf(user)]);
+    const both = [one, two].map((each) => each.settle(aRecord(user, 6n * unit)));
+    await sleep(100);
+    await strictClock.standAt('2028-01-16T00:00:01Z');
+    await first.commit();
+    expect((await Promise.all(both)).map(wordOf).sort()).toEqual(['blocked', 'recorded']);
+    expect(await spendOf(strictQuery, scopeOf(user))).toEqual({ rows: 6n * unit, days: 6n * unit });
+    expect([...one.faults, ...two.faults]).toEqual([]);
+    await Promise.all([one.pool.end(), two.pool.end()]);
+  });
+});
+
+describe('scopes in every order', () => {
+  it('never wait for each other in a circle', async () => {
+    const users: Caller[] = [];
+    for (let index = 0; index < 12; index += 1) users.push(await aUser(query, { amount: 1_000_000n }));
+    const rounds = ledgers.flatMap((each, replica) =>
+      Array.from({ length: 40 }, async (_, round) => {
+        await sleep(round * 3);
+        const order = users.map((_, index) => users[(index * 5 + round * (replica + 1)) % users.length]!);
+        return settleTogether(
+          each,
+          order.slice(0, 1 + ((round * 7) % 12)).map((user) => aRecord(user, 1n)),
+        );
+      }),
+    );
+    const verdicts = (await Promise.all(rounds)).flat();
+    expect(new Set(verdicts)).toEqual(new Set(['recorded']));
+    expect(ledgers.flatMap(({ faults }) => faults)).toEqual([]);
+  });
+});
+
+describe('a poisoned row in a batch', () => {
+  type Poison = (user: Caller) => SettlementRecord;
+  const attempt = {
+    attemptNumber: 1,
+    providerKey: 'up',
+    upstreamModel: 'm',
+    status: 'success',
+    statusCode: 200,
+    errorCode: undefined,
+    errorDetail: undefined,
+    stream: false,
+    startedAt: 0,
+    completedAt: 1,
+  } as const;
+  const logPoison: Poison = (user) => ({
+    charge: undefined,
+    logged: aLog(user, { attempts: [attempt, attempt] }),
+    release: undefined,
+  });
+
+  it.each<readonly [string, Poison]>([
+    ['a charge that a check constraint refuses', (user) => aRecord(user, pricedAt(-1n))],
+    ['a charge beyond the range of a column', (user) => aRecord(user, pricedAt(10n ** 38n))],
+    ['a charge that is no such type at all', (user) => aRecord({ ...user, apiKeyId: 'no uuid' }, 1n)],
+    ['a log row whose attempts collide', logPoison],
+  ])('%s fails one request; the other 49 are recorded', async (_, poison) => {
+    const users = [
+      await aUser(query, { amount: 30n }),
+      await aUser(query, { amount: 30n }),
+      await aUser(query),
+    ];
+    const records: SettlementRecord[] = Array.from({ length: 49 }, (_, index) =>
+      aRecord(users[index % 3]!, unit),
+    );
+    records.splice(20, 0, poison(users[2]!));
+    const faultsBefore = ledger().faults.length;
+    const verdicts = await settleTogether(ledger(), records);
+    expect(verdicts[20]).toBe('internal_error');
+    expect(verdicts.toSpliced(20, 1)).toEqual(Array(49).fill('recorded'));
+    expect(await rowsOf(query, records[20]!)).toEqual([0, 0]);
+    for (const record of records.toSpliced(20, 1)) expect(await rowsOf(query, record)).toEqual([1, 1]);
+    expect(ledger().faults.slice(faultsBefore)).toEqual(['refused', 'refused']);
+    const spends = [];
+    for (const user of users) spends.push(await spendOf(query, scopeOf(user)));
+    expect(spends.map(({ rows }) => rows / unit)).toEqual([17n, 16n, 16n]);
+    expect(spends.map(({ days }) => days / unit)).toEqual([17n, 16n, 16n]);
+  });
+
+  it('leaves the order of arrival as it was: what was blocked still is, alone', async () => {
+    const user = await aUser(query, { amount: 10n });
+    const costs = [6n, 6n, -1n, 4n, 1n];
+    const records = costs.map((cost) => aRecord(user, pricedAt(cost * unit)));
+    expect(await settleTogether(ledger(), records)).toEqual([
+      'recorded',
+      'blocked',
+      'internal_error',
+      'recorded',
+      'blocked',
+    ]);
+  });
+});

@@ -1,0 +1,255 @@
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import type { SettlementRecord } from '../../application/ports/ledger.ts';
+import type { Caller } from '../../domain/identity/caller.ts';
+import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
+import { migrate } from '../../infrastructure/postgres/migrate.ts';
+import { createDatabase, withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+import {
+  anAsk,
+  aRecord,
+  aUser,
+  holder,
+  openLedger,
+  type OpenLedger,
+  rowsOf,
+  scopeOf,
+  settleTogether,
+  spendOf,
+  unit,
+  untilWaiting,
+  withClient,
+  wordOf,
+} from './ledger-bench.ts';
+import { tcpProxy, type TcpProxy } from './tcp-proxy.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+
+const timed = async <A>(work: Promise<A>): Promise<{ readonly value: A; readonly ms: number }> => {
+  const from = performance.now();
+  const value = await work;
+  return { value, ms: performance.now() - from };
+};
+
+const someUsers = (url: string, count: number): Promise<readonly Caller[]> =>
+  withClient(url, async (ask) => {
+    const users: Caller[] = [];
+    for (let index = 0; index < count; index += 1) users.push(await aUser(ask, { amount: 1_000_000n }));
+    return users;
+  });
+
+/** Settles for one owner again and again for 5 s, and tells each verdict and how long it took. */
+async function settleFor5s(
+  ledger: OpenLedger,
+  user: Caller,
+  pauseMs: number,
+): Promise<readonly { readonly value: string; readonly ms: number }[]> {
+  const until = performance.now() + 5_000;
+  const found: { readonly value: string; readonly ms: number }[] = [];
+  while (performance.now() < until) {
+    found.push(await timed(ledger.settle(aRecord(user, 1n)).then(wordOf)));
+    await sleep(pauseMs);
+  }
+  return found;
+}
+
+/** One scope's lock is never let go, while that owner and ten others go on. */
+async function oneScopeStuck(url: string) {
+  const ledger = await openLedger(url);
+  const [stuck, ...others] = await someUsers(url, 11);
+  const held = await holder(url);
+  await held.query('select lock_scopes(array[$1])', [scopeOf(stuck!)]);
+  const [ofStuck, ofOthers] = await Promise.all([
+    Promise.all(Array.from({ length: 5 }, (_, index) => settleFor5s(ledger, stuck!, 20 + index))),
+    Promise.all(others.map((user, index) => settleFor5s(ledger, user, 10 + index))),
+  ]);
+  await held.rollBack();
+  const after = await settleTogether(
+    ledger,
+    [stuck!, ...others].map((user) => aRecord(user, 1n)),
+  );
+  await ledger.pool.end();
+  return { ofStuck: ofStuck.flat(), ofOthers: ofOthers.flat(), after };
+}
+
+/** Everything waits for a table. */
+async function oneTableStuck(url: string) {
+  const ledger = await openLedger(url);
+  const users = await someUsers(url, 30);
+  const settleAndAsk = () =>
+    Promise.all([
+      settleTogether(
+        ledger,
+        users.map((user) => aRecord(user, 1n)),
+      ),
+      Promise.all(users.map((user) => ledger.admit(anAsk(user)))),
+    ]);
+  const held = await holder(url);
+  await held.query('lock table usage_daily_totals in access exclusive mode');
+  const during = await timed(settleAndAsk());
+  await held.rollBack();
+  const after = await timed(settleAndAsk());
+  await ledger.pool.end();
+  return { during, after };
+}
+
+/** The network swallows everything that is sent on the connections that there are, and tells nobody. */
+async function swallowed(url: string) {
+  const proxy = await tcpProxy();
+  const ledger = await openLedger(proxy.to(url), { connections: 2 });
+  const [user] = await someUsers(url, 1);
+  const both = () => Promise.all([ledger.settle(aRecord(user!, unit)), ledger.admit(anAsk(user!))]);
+  await both();
+  proxy.freeze();
+  const during = await timed(both());
+  const after = await timed(both());
+  await ledger.pool.end();
+  await proxy.close();
+  return { during, after };
+}
+
+/** Such a scenario mostly waits, so they run side by side, each on a database of its own; the tests tell of them. */
+function sideBySide<const S extends Record<string, (url: string) => Promise<unknown>>>(scenarios: S) {
+  const running = new Map<string, Promise<unknown>>();
+  beforeAll(async () => {
+    for (const [name, scenario] of Object.entries(scenarios)) {
+      const { url } = await createDatabase();
+      const story = scenario(url);
+      story.catch(() => 'told by the test that asks for it');
+      running.set(name, story);
+    }
+  });
+  return <K extends keyof S & string>(name: K) => running.get(name) as ReturnType<S[K]>;
+}
+
+const codes = (answers: readonly E.Either<{ readonly code: string }, unknown>[]): readonly string[] =>
+  answers.map((answer) => (E.isLeft(answer) ? answer.left.code : 'right'));
+
+describe('what is never let go', () => {
+  const story = sideBySide({ oneScopeStuck, oneTableStuck, swallowed });
+
+  it('as the lock of one scope, fails its settlements within seconds, while those of others are prompt', async () => {
+    const { ofStuck, ofOthers, after } = await story('oneScopeStuck');
+    expect(new Set(ofStuck.map(({ value }) => value))).toEqual(new Set(['store_unavailable']));
+    expect(Math.max(...ofStuck.map(({ ms }) => ms))).toBeLessThan(6_500);
+    expect(new Set(ofOthers.map(({ value }) => value))).toEqual(new Set(['recorded']));
+    const times = ofOthers.map(({ ms }) => ms).sort((a, b) => a - b);
+    // Those who shared the first batch with it wait once for the lock's time-out, and never again.
+    expect(times.filter((ms) => ms > 1_000).length).toBeLessThanOrEqual(20);
+    expect(times.at(-1)).toBeLessThan(5_000);
+    expect(times[Math.floor(times.length / 2)]).toBeLessThan(250);
+    expect(new Set(after)).toEqual(new Set(['recorded']));
+  });
+
+  it('as the lock of a table, fails everybody in bounded time, and works again afterwards', async () => {
+    const { during, after } = await story('oneTableStuck');
+    const [settled, asked] = during.value;
+    expect(new Set([...settled, ...codes(asked)])).toEqual(new Set(['store_unavailable']));
+    expect(during.ms).toBeLessThan(15_000);
+    expect(new Set(after.value[0])).toEqual(new Set(['recorded']));
+    expect(new Set(codes(after.value[1]))).toEqual(new Set(['right']));
+    expect(after.ms).toBeLessThan(3_000);
+  });
+
+  it('as what a dead network has swallowed, is given up in time, and its connections with it', async () => {
+    const { during, after } = await story('swallowed');
+    expect(codes(during.value)).toEqual(['store_unavailable', 'store_unavailable']);
+    expect(during.ms).toBeLessThan(16_000);
+    expect(codes(after.value)).toEqual(['right', 'right']);
+    expect(after.ms).toBeLessThan(3_000);
+  });
+});
+
+describe('a database that is lost', () => {
+  let proxy: TcpProxy;
+  let far: OpenLedger;
+  beforeAll(async () => {
+    proxy = await tcpProxy();
+    far = await openLedger(proxy.to(database.url()), { connections: 4 });
+  });
+  afterAll(async () => {
+    await far?.pool.end();
+    await proxy?.close();
+  });
+  afterEach(() => proxy.open());
+
+  it('makes admission and settlement store_unavailable at once, and works again without a restart', async () => {
+    const user = await aUser(query, { amount: 10n });
+    const record = aRecord(user, unit);
+    expect(wordOf(await far.settle(aRecord(user, unit)))).toBe('recorded');
+    await proxy.refuse();
+    const refused = await timed(
+      Promise.all([far.settle(record), far.admit(anAsk(user)), far.settle(record)]),
+    );
+    expect(refused.value.map((each) => E.isLeft(each) && each.left)).toEqual(
+      Array(3).fill(expect.objectContaining({ code: 'store_unavailable', retryAfterSecs: 5 })),
+    );
+    expect(refused.ms).toBeLessThan(3_000);
+    await proxy.open();
+    expect(E.isRight(await far.admit(anAsk(user)))).toBe(true);
+    expect(wordOf(await far.settle(record))).toBe('recorded');
+    expect(await rowsOf(query, record)).toEqual([1, 1]);
+    expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 2n * unit, days: 2n * unit });
+  });
+
+  it('costs a settlement whose connection is cut nothing: the answer that was lost is asked for again', async () => {
+    const user = await aUser(query, { amount: 10n });
+    const records = [aRecord(user, unit), aRecord(user, unit), aRecord(user, 9n * unit)];
+    const held = await holder(database.url());
+    await held.query('select lock_scopes(array[$1])', [scopeOf(user)]);
+    const settled = settleTogether(far, records);
+    await untilWaiting(query, 1);
+    proxy.cut();
+    // The server goes on with the statement whose client is gone, and the second try waits behind it.
+    await untilWaiting(query, 2);
+    await held.rollBack();
+    expect(await settled).toEqual(['recorded', 'recorded', 'blocked']);
+    for (const record of records.slice(0, 2)) expect(await rowsOf(query, record)).toEqual([1, 1]);
+    expect(await rowsOf(query, records[2]!)).toEqual([0, 1]);
+    expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 2n * unit, days: 2n * unit });
+  });
+
+  it('comes back after a restart of the server, wherever the restart met the settlements', async () => {
+    const dataDir = path.join(await makeTestFolder('restarted'), 'server');
+    let server = await startEmbeddedPostgres({ dataDir, testing: true });
+    await migrate(server.url, path.join(import.meta.dirname, '..', '..', 'migrations'));
+    const way = await tcpProxy();
+    const store = await openLedger(way.to(server.url));
+    const user = await withClient(server.url, (ask) => aUser(ask, { amount: 1_000_000n }));
+    const settled: { readonly record: SettlementRecord; readonly verdict: string }[] = [];
+    let stopped = false;
+    const load = Array.from({ length: 8 }, async () => {
+      while (!stopped) {
+        const record = aRecord(user, unit);
+        settled.push({ record, verdict: wordOf(await store.settle(record)) });
+        await sleep(1);
+      }
+    });
+    await sleep(150);
+    await server.stop();
+    await sleep(100);
+    server = await startEmbeddedPostgres({ dataDir, testing: true });
+    way.to(server.url);
+    await sleep(150);
+    stopped = true;
+    await Promise.all(load);
+    expect(new Set(settled.map(({ verdict }) => verdict))).toEqual(
+      new Set(['recorded', 'store_unavailable']),
+    );
+    expect(settled.at(-1)?.verdict).toBe('recorded');
+    const rows = await withClient(server.url, (ask) =>
+      ask<{ id: string }>('select request_log_id as id from usage_cost_events'),
+    );
+    const found = new Set(rows.map(({ id }) => id));
+    const recorded = settled.filter(({ verdict }) => verdict === 'recorded');
+    expect(recorded.filter(({ record }) => !found.has(record.charge?.requestLogId ?? ''))).toEqual([]);
+    await store.pool.end();
+    await way.close();
+    await server.stop();
+  });
+});

@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** A network between a store and its database that a test can break. */
+export interface TcpProxy {
+  /** `url` as it is reached through the proxy; from now on the proxy leads to that server. */
+  readonly to: (url: string) => string;
+  /** Ends every connection that there is; new ones are served. */
+  readonly cut: () => void;
+  /** Ends every connection that there is and refuses new ones, until `open`. */
+  readonly refuse: () => Promise<void>;
+  /** Not a byte passes any more on the connections that there are, and nobody learns of it. */
+  readonly freeze: () => void;
+  readonly open: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export async function tcpProxy(): Promise<TcpProxy> {
+  let target = { host: '127.0.0.1', port: 0 };
+  const pairs = new Set<readonly [Socket, Socket]>();
+
+  const server: Server = createServer((near) => {
+    const far = connect(target);
+    const pair = [near, far] as const;
+    pairs.add(pair);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      // a broken side closes the other; the error itself says nothing more
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        pairs.delete(pair);
+        to.destroy();
+      });
+      from.pipe(to);
+    }
+  });
+  const listen = async (port: number): Promise<number> => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  const port = await listen(0);
+
+  const cut = (): void => {
+    for (const [near, far] of pairs) {
+      near.destroy();
+      far.destroy();
+    }
+  };
+  const refuse = async (): Promise<void> => {
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    cut();
+    await closed;
+  };
+  return {
+    to: (url) => {
+      const { hostname, port: targetPort } = new URL(url);
+      target = { host: hostname, port: Number(targetPort) };
+      const through = new URL(url);
+      through.host = `127.0.0.1:${port}`;
+      return through.href;
+    },
+    cut,
+    refuse,
+    freeze: () => {
+      for (const pair of pairs)
+        for (const socket of pair) {
+          socket.unpipe();
+          socket.pause();
+        }
+    },
+    open: async () => {
+      if (!server.listening) await listen(port);
+    },
+    close: refuse,
+  };
+}

@@ -1,0 +1,132 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { readChatCompletion } from '../../../domain/chat/chat-completion.ts';
+import { observeCompletion } from '../../../domain/chat/observe-chat.ts';
+import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import { exactJsonText } from '../../support/arbitraries/json-text.ts';
+
+const read = (text: string) =>
+  readChatCompletion(text, 'compat', (message) => message.replaceAll('hunter2', '[REDACTED]'));
+
+/** What goes out: `as it came`, or the text that a rule made. */
+const sent = (text: string): string => {
+  const answer = read(text);
+  if (E.isLeft(answer)) throw new Error(JSON.stringify(answer.left));
+  return answer.right.rewritten ?? 'as it came';
+};
+
+describe('an upstream’s unary answer', () => {
+  it.each([
+    ['nothing', ''],
+    ['HTML', '<html></html>'],
+    ['cut JSON', '{"choices":['],
+    ['an array', '[{"choices":[]}]'],
+    ['null', 'null'],
+    ['a string', '"ok"'],
+    ['an event stream', 'data: {"choices":[]}\n\n'],
+  ])('that is no JSON object is a protocol fault: %s', (_, text) => {
+    expect(read(text)).toEqual(
+      E.left({
+        kind: 'protocol',
+        message: 'The upstream answered with something that is not a JSON object.',
+      }),
+    );
+  });
+
+  it.each([
+    ['no choices', '{"id":"c1"}', 'The upstream answered without `choices`.'],
+    ['choices that are no array', '{"choices":{}}', 'The upstream answered without `choices`.'],
+    ['choices that are null', '{"choices":null}', 'The upstream answered without `choices`.'],
+    ['an error', '{"error":{"message":"quota exceeded"}}', 'quota exceeded'],
+    ['an error beside choices', '{"error":{"message":"cut"},"choices":[]}', 'cut'],
+    ['an error in a string', '{"error":"no key hunter2"}', 'no key [REDACTED]'],
+    ['a message instead of an answer', '{"message":"hunter2 is down"}', '[REDACTED] is down'],
+    ['an error without words', '{"error":{},"choices":[]}', 'The upstream answered without `choices`.'],
+  ])('that is an error, or no chat completion, is one under status 200 too: %s', (_, text, message) => {
+    expect(read(text)).toEqual(E.left({ kind: 'protocol', message }));
+  });
+
+  it.each([
+    ['{ "choices" : [], "n": 9007199254740993 }'],
+    ['{"error":null,"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"cost":0.10}}'],
+    ['{"choices":[{"message":{"content":"a","reasoning_content":"hm"}}]}'],
+    ['{"choices":[{"message":{"content":[{"type":"text","text":"a"}]}}]}'],
+    ['{"choices":[{"message":null},{"text":"a"},null,7]}'],
+  ])('goes out as it came when no rule touches it: %s', (text) => {
+    expect(sent(text)).toBe('as it came');
+  });
+
+  it('never throws, whatever it is', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          exactJsonText,
+          exactJsonText.map((text) => `{"choices":[${text}]}`),
+        ),
+        (text) => {
+          read(text);
+        },
+      ),
+    );
+  });
+});
+
+describe('native reasoning is never placed in choices[*].message.content', () => {
+  const thinking = '{"type":"thinking","thinking":"hm","signature":"s"}';
+  const message = (fields: string): string =>
+    `{"id":"c1","choices":[{"index":0,"message":{${fields}},"finish_reason":"stop"}],"n":0.10}`;
+
+  it.each([
+    [
+      'a thinking part is kept under provider_metadata.compat.reasoning',
+      `"role":"assistant","content":[${thinking},{"type":"text","text":"a"},{"type":"text","text":"b"}]`,
+      `"role":"assistant","content":"ab","provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
+    ],
+    [
+      'a thinking part alone',
+      `"content":[${thinking}]`,
+      `"content":"","provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
+    ],
+    [
+      'redacted thinking too',
+      '"content":[{"type":"text","text":"a"},{"type":"redacted_thinking","data":"x"}]',
+      '"content":"a","provider_metadata":{"compat":{"reasoning":[{"type":"redacted_thinking","data":"x"}]}}',
+    ],
+  ])('%s', (_, fields, out) => {
+    expect(sent(message(fields))).toBe(message(out));
+  });
+
+  it('in every choice, and what is no choice stays', () => {
+    expect(
+      sent(`{"choices":[null,{"message":{"content":[${thinking}]}},{"message":{"content":"b"}},7]}`),
+    ).toBe(
+      `{"choices":[null,{"message":{"content":"","provider_metadata":{"compat":{"reasoning":[${thinking}]}}}},{"message":{"content":"b"}},7]}`,
+    );
+  });
+
+  it('and its usage can still be read, however the counts are spelled', () => {
+    const answer = read(
+      `{"choices":[{"message":{"content":[${thinking}]}}],"usage":{"prompt_tokens":12.0,"completion_tokens":1e1,"cost":0.10}}`,
+    );
+    if (E.isLeft(answer)) throw new Error(JSON.stringify(answer.left));
+    expect(answer.right.rewritten).toContain('"prompt_tokens":12.0,"completion_tokens":1e1,"cost":0.10');
+    expect(observeCompletion(answer.right.value)).toMatchObject({
+      usage: { promptTokens: 12, completionTokens: 10, totalTokens: 22 },
+      usageUnusable: false,
+    });
+  });
+
+  it('an answer that nests too deeply to be rebuilt is a fault, one that nobody touches is not', () => {
+    const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+    const touched = (levels: number): string =>
+      `{"choices":[{"message":{"content":[${thinking}]}}],"a":${deep(levels)}}`;
+    expect(E.isRight(read(touched(maxJsonDepth - 1)))).toBe(true);
+    for (const levels of [maxJsonDepth, 100_000])
+      expect(read(touched(levels))).toEqual(
+        E.left({ kind: 'protocol', message: 'The upstream sent an answer that is nested too deeply.' }),
+      );
+    expect(sent(`{"choices":[],"a":${deep(100_000)}}`)).toBe('as it came');
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { ChatObserver, observeCompletion } from '../../../domain/chat/observe-chat.ts';
+import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { maxCountedToolCalls } from '../../../domain/shared/limits.ts';
+import { aJsonObject } from '../../support/arbitraries/json-text.ts';
+
+const observedStream = (chunks: readonly JsonObject[]) => {
+  const observer = new ChatObserver();
+  for (const chunk of chunks) observer.see(chunk);
+  return observer.observed();
+};
+
+const usage = (prompt: number, completion: number) => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+});
+const tokens = (prompt: number, completion: number) => ({
+  promptTokens: prompt,
+  completionTokens: completion,
+  totalTokens: prompt + completion,
+});
+
+describe('usage of an answer', () => {
+  it.each<[string, JsonObject, object | undefined, boolean]>([
+    ['top-level usage', { usage: usage(3, 5) }, tokens(3, 5), false],
+    ['no usage', {}, undefined, false],
+    ['usage of null', { usage: null }, undefined, false],
+    ['usage kept in x_groq alone', { x_groq: { usage: usage(3, 5) } }, tokens(3, 5), false],
+    ['usage of null, and x_groq', { usage: null, x_groq: { usage: usage(3, 5) } }, tokens(3, 5), false],
+    ['both: top-level counts', { usage: usage(1, 2), x_groq: { usage: usage(3, 5) } }, tokens(1, 2), false],
+    ['x_groq without usage', { x_groq: { id: 'r1' } }, undefined, false],
+    ['x_groq that is no object', { x_groq: 'r1' }, undefined, false],
+    ['usage without counts', { usage: {} }, undefined, true],
+    ['usage that is no object', { usage: 7 }, undefined, true],
+    ['a negative count', { usage: usage(-1, 5) }, undefined, true],
+    ['half of the counts', { usage: { prompt_tokens: 3 } }, undefined, true],
+  ])('%s', (_, answer, expected, unusable) => {
+    expect(observeCompletion(answer)).toMatchObject({ usage: expected, usageUnusable: unusable });
+    expect(observedStream([{}, answer, {}])).toMatchObject({ usage: expected, usageUnusable: unusable });
+  });
+
+  it.each<[string, readonly JsonObject[], object | undefined, boolean]>([
+    ['on the last chunk', [{}, { usage: usage(3, 5) }], tokens(3, 5), false],
+    ['on the first chunk', [{ usage: usage(3, 5) }, {}], tokens(3, 5), false],
+    ['twice the same', [{ usage: usage(3, 5) }, { usage: usage(3, 5) }], tokens(3, 5), false],
+    [
+      'growing',
+      [{ usage: usage(3, 1) }, { usage: usage(3, 2) }, { usage: usage(3, 5) }],
+      tokens(3, 5),
+      false,
+    ],
+    ['then null', [{ usage: usage(3, 5) }, { usage: null }], tokens(3, 5), false],
+    ['then unusable', [{ usage: usage(3, 5) }, { usage: { prompt_tokens: -1 } }], undefined, true],
+    ['unusable, then usable', [{ usage: {} }, { usage: usage(3, 5) }], tokens(3, 5), false],
+  ])('usage repeated in a stream: the last one counts: %s', (_, chunks, expected, unusable) => {
+    expect(observedStream(chunks)).toMatchObject({ usage: expected, usageUnusable: unusable });
+  });
+
+  it('is never a sum, and always the last that was reported', () => {
+    const count = fc.nat({ max: 1000 });
+    fc.assert(
+      fc.property(fc.array(fc.option(fc.tuple(count, count)), { minLength: 1 }), (reports) => {
+        const chunks = reports.map((each) => (each === null ? { usage: null } : { usage: usage(...each) }));
+        const last = reports.findLast((each) => each !== null);
+        expect(observedStream(chunks).usage).toEqual(last == null ? undefined : tokens(...last));
+      }),
+    );
+  });
+
+  it('is read however a rule has kept its numbers', () => {
+    const chunk = parseExact('{"usage":{"prompt_tokens":12.0,"completion_tokens":1E1,"total_tokens":22.00}}');
+    expect(observedStream([chunk as JsonObject]).usage).toEqual(tokens(12, 10));
+  });
+});
+
+describe('invoked_tool_count of a whole answer counts tool-call artifacts', () => {
+  it.each<[string, readonly JsonObject[], number]>([
+    ['none', [{ message: { content: 'a' } }], 0],
+    ['an empty list', [{ message: { tool_calls: [] } }], 0],
+    ['a list of null', [{ message: { tool_calls: null } }], 0],
+    ['one', [{ message: { tool_calls: [{ id: 'a' }] } }], 1],
+    ['two at once', [{ message: { tool_calls: [{ id: 'a' }, { id: 'b' }] } }], 2],
+    [
+      'in several choices',
+      [{ message: { tool_calls: [{ id: 'a' }] } }, { message: { tool_calls: [{ id: 'a' }] } }],
+      2,
+    ],
+    ['a legacy call', [{ message: { function_call: { name: 'f', arguments: '{}' } } }], 1],
+    ['a legacy call that is empty', [{ message: { function_call: { name: '', arguments: '' } } }], 0],
+    ['a legacy call of null', [{ message: { function_call: null } }], 0],
+    ['what is no call', [{ message: { tool_calls: ['a', null, 1] } }], 0],
+    ['a choice without a message', [{ text: 'a' }], 0],
+  ])('%s', (_, choices, count) => {
+    expect(observeCompletion({ choices })).toMatchObject({ invokedToolCount: count });
+  });
+});
+
+describe('invoked_tool_count of a stream is incremented while frames are parsed', () => {
+  const piece = (call: JsonObject, index: number | undefined = 0): JsonObject => ({
+    choices: [{ ...(index === undefined ? {} : { index }), delta: { tool_calls: [call] } }],
+  });
+
+  it.each<[string, readonly JsonObject[], number]>([
+    ['no calls', [{ choices: [{ delta: { content: 'a' } }] }], 0],
+    ['one call in pieces', [piece({ index: 0, id: 'a' }), piece({ index: 0 }), piece({ index: 0 })], 1],
+    [
+      'two calls in pieces',
+      [piece({ index: 0, id: 'a' }), piece({ index: 1, id: 'b' }), piece({ index: 0 }), piece({ index: 1 })],
+      2,
+    ],
+    ['two calls in one frame', [{ choices: [{ delta: { tool_calls: [{ index: 0 }, { index: 1 }] } }] }], 2],
+    ['the same index in two choices', [piece({ index: 0 }, 0), piece({ index: 0 }, 1)], 2],
+    ['a choice without an index is the first', [piece({ index: 0 }, 0), piece({ index: 0 }, undefined)], 1],
+    ['whole calls told apart by their ids', [piece({ id: 'a' }), piece({ id: 'b' }), piece({ id: 'a' })], 2],
+    [
+      'whole calls without anything to tell them apart',
+      [piece({ function: {} }), piece({ function: {} })],
+      2,
+    ],
+    [
+      'a legacy call in pieces',
+      [
+        { choices: [{ delta: { function_call: { name: 'f', arguments: '' } } }] },
+        { choices: [{ delta: { function_call: { arguments: '{}' } } }] },
+      ],
+      1,
+    ],
+    [
+      'a legacy call that is empty',
+      [{ choices: [{ delta: { function_call: { name: '', arguments: '' } } }] }],
+      0,
+    ],
+    [
+      'what is no call',
+      [{ choices: [{ delta: { tool_calls: ['a', null] } }] }, { choices: 'x' }, { choices: [null] }, {}],
+      0,
+    ],
+  ])('%s', (_, chunks, count) => {
+    expect(observedStream(chunks).invokedToolCount).toBe(count);
+  });
+
+  it('tells calls apart however a rule has kept their index', () => {
+    const chunks = [
+      '{"choices":[{"index":0.0,"delta":{"tool_calls":[{"index":1.0}]}}]}',
+      '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1}]}}]}',
+    ];
+    expect(observedStream(chunks.map((text) => parseExact(text) as JsonObject)).invokedToolCount).toBe(1);
+  });
+
+  it(`is bounded: beyond ${maxCountedToolCalls} calls are no longer told apart`, () => {
+    const many = Array.from({ length: maxCountedToolCalls + 100 }, (_, index) => piece({ index }));
+    expect(observedStream(many).invokedToolCount).toBe(maxCountedToolCalls);
+  });
+
+  it('never throws, whatever a chunk holds', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(
+            aJsonObject,
+            aJsonObject.map((delta) => ({ choices: [{ delta }] })),
+          ),
+        ),
+        (chunks) => {
+          observedStream(chunks);
+        },
+      ),
+    );
+  });
+});

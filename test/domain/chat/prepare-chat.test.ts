@@ -1,0 +1,121 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { chatWatched, readChatRequest } from '../../../domain/chat/chat-request.ts';
+import { prepareChat } from '../../../domain/chat/prepare-chat.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { deepMerge, type JsonObject } from '../../../domain/shared/json.ts';
+import { parseDocument } from '../../../domain/shared/json-document.ts';
+import { aJsonObject, writtenOf } from '../../support/arbitraries/json-text.ts';
+import { aRoute } from '../../support/arbitraries/routing.ts';
+
+const prepared = (
+  text: string,
+  upstreamModel: string,
+  extraBody: JsonObject = {},
+): E.Either<GatewayError, string> => {
+  const document = parseDocument(text, chatWatched);
+  if (E.isLeft(document)) throw new Error(document.left.message);
+  const request = readChatRequest(document.right);
+  if (E.isLeft(request)) throw new Error(request.left.message);
+  return prepareChat(request.right, aRoute({ upstreamModel, extraBody }));
+};
+
+const outbound = (text: string, upstreamModel: string, extraBody?: JsonObject): string => {
+  const body = prepared(text, upstreamModel, extraBody);
+  if (E.isLeft(body)) throw new Error(body.left.message);
+  return body.right;
+};
+
+const messages = '"messages":[{"role":"user","content":"Hi"}]';
+
+describe('the outbound chat body', () => {
+  it('is the caller’s own text when the model has the same name upstream', () => {
+    const text = `{ "model":"fast",\n ${messages}, "n": 9007199254740993, "t": 0.10, "unknown": {"x":1,"x":2} }`;
+    expect(outbound(text, 'fast')).toBe(text);
+  });
+
+  it('carries the upstream’s name of the model, and is otherwise the caller’s text', () => {
+    const text = `{ "n": 9007199254740993,\t"model" : "fast", ${messages}, "t": 0.10 }`;
+    expect(outbound(text, 'upstream "fast"')).toBe(text.replace('"fast"', '"upstream \\"fast\\""'));
+  });
+});
+
+describe('extra_body is the final raw override merged into the upstream body', () => {
+  const text = (fields: string): string => `{"model":"fast",${messages},${fields}}`;
+
+  it.each<[string, string, JsonObject, string]>([
+    ['adds a key', '"a":1', { b: { c: [1] } }, '"a":1,"b":{"c":[1]}'],
+    ['replaces a scalar', '"a":1', { a: 2 }, '"a":2'],
+    ['null replaces', '"a":{"b":1}', { a: null }, '"a":null'],
+    ['an array replaces', '"a":[1,2,3]', { a: [4] }, '"a":[4]'],
+    ['an object replaces a scalar', '"a":1', { a: { b: 1 } }, '"a":{"b":1}'],
+    ['an object replaces an array', '"a":[1]', { a: { b: 1 } }, '"a":{"b":1}'],
+    [
+      'objects merge deeply',
+      '"a":{"b":{"c":1,"d":2},"e":3}',
+      { a: { b: { c: 9 }, f: 4 } },
+      '"a":{"b":{"c":9,"d":2},"e":3,"f":4}',
+    ],
+    [
+      'keeps the digits of what it merges with',
+      '"a":{"n":9007199254740993,"m":[0.10],"o":1e400}',
+      { a: { b: 1 } },
+      '"a":{"n":9007199254740993,"m":[0.10],"o":1e400,"b":1}',
+    ],
+    ['an empty object changes nothing in an object', '"a":{"b":1.0}', { a: {} }, '"a":{"b":1.0}'],
+  ])('%s', (_, fields, extraBody, out) => {
+    expect(outbound(text(fields), 'fast', extraBody)).toBe(text(out));
+  });
+
+  it('wins over everything, also over the model’s name', () => {
+    expect(outbound(text('"a":1'), 'upstream', { model: 'raw' })).toBe(
+      text('"a":1').replace('"fast"', '"raw"'),
+    );
+  });
+
+  it.each([
+    ['"a":{"x":1,"x":2}', { a: { y: 1 } }, 'a.x'],
+    ['"a":{"x":1,"\\u0078":2}', { a: { y: 1 } }, 'a.x'],
+    ['"a":{"b":{"x":1,"x":2}}', { a: { b: { y: 1 } } }, 'a.b.x'],
+    ['"a":{"__proto__":1}', { a: { y: 1 } }, 'a.__proto__'],
+  ])('a level that it edits must not repeat a key: %s', (fields, extraBody, param) => {
+    expect(prepared(text(fields), 'fast', extraBody)).toEqual(
+      E.left(expect.objectContaining({ code: 'invalid_request', param })),
+    );
+  });
+
+  it.each<[string, JsonObject]>([
+    ['"a":{"x":1,"x":2}', { a: null }],
+    ['"a":{"x":1,"x":2}', { b: {} }],
+    ['"a":{"b":{"x":1,"x":2}}', { a: { y: 1 } }],
+    ['"a":{"b":{"x":1,"x":2}}', { a: { b: 1 } }],
+  ])('a level that it replaces or leaves alone may: %s', (fields, extraBody) => {
+    expect(E.isRight(prepared(text(fields), 'fast', extraBody))).toBe(true);
+  });
+
+  it('is always the deep merge of the body, with the upstream’s model, and of extra_body', () => {
+    const written = aJsonObject.chain((fields) => {
+      const body = { ...fields, model: 'fast', messages: [{ role: 'user' }] };
+      return fc.tuple(fc.constant(body), writtenOf(body));
+    });
+    fc.assert(
+      fc.property(written, aJsonObject, aJsonObject, ([body, text], own, over) => {
+        // Most overrides concern keys that the body has.
+        const extraBody = deepMerge(
+          over,
+          Object.fromEntries(
+            Object.entries(body)
+              .slice(0, 1)
+              .map(([key]) => [key, own]),
+          ),
+        );
+        const expected = deepMerge({ ...body, model: 'upstream' }, extraBody);
+        expect(JSON.parse(outbound(text, 'upstream', extraBody))).toEqual(
+          JSON.parse(JSON.stringify(expected)),
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

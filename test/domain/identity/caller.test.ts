@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { mayUseModel, ownerOf, ownershipScopeKey } from '../../../domain/identity/caller.ts';
+import { aCaller, serviceAccountKey, teamKey, userKey } from '../../support/arbitraries/callers.ts';
+
+describe('budgets and spend belong to the owner of the key', () => {
+  it.each([
+    ['a user’s key', userKey(), { kind: 'user', userId: 'u1' }, 'user:u1'],
+    ['a team’s key', teamKey, { kind: 'team', teamId: 't1' }, 'team:t1:actor:none'],
+    [
+      'a service account’s key: its team',
+      serviceAccountKey,
+      { kind: 'team', teamId: 't1' },
+      'team:t1:actor:none',
+    ],
+  ])('%s', (_, keyOwner, owner, scope) => {
+    expect(ownerOf(aCaller(keyOwner))).toEqual(owner);
+    expect(ownershipScopeKey(ownerOf(aCaller(keyOwner)))).toBe(scope);
+  });
+
+  it('logging does not change who pays', () => {
+    expect(ownerOf(aCaller(userKey(false)))).toEqual(ownerOf(aCaller(userKey(true))));
+  });
+});
+
+describe('a key may use a model', () => {
+  it.each([
+    ['any, when its list is empty', [], 'fast', true],
+    ['on its list', ['slow', 'fast'], 'fast', true],
+    ['that is not on its list', ['slow'], 'fast', false],
+    ['whose name only begins so', ['fast'], 'fast-2', false],
+    ['in other capitals', ['fast'], 'Fast', false],
+    ['without a name', ['fast'], '', false],
+  ])('%s', (_, allowedModels, model, allowed) => {
+    expect(mayUseModel(aCaller(userKey(), allowedModels), model)).toBe(allowed);
+  });
+});

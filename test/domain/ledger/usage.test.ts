@@ -1,0 +1,134 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { generationUsage, tokenCount } from '../../../domain/ledger/usage.ts';
+import { type Json, parseExact } from '../../../domain/shared/json.ts';
+import { aJson } from '../../support/arbitraries/json-text.ts';
+
+const max = Number.MAX_SAFE_INTEGER;
+
+describe('a token count is an integer in 0 … 2^53 − 1', () => {
+  it.each([['0'], ['1'], ['128000'], ['9007199254740991'], ['12.0'], ['1e3'], ['1.5e1']])(
+    '%s is one',
+    (text) => {
+      expect(tokenCount(JSON.parse(text) as Json)).toBe(Number(text));
+      expect(tokenCount(parseExact(text))).toBe(Number(text));
+    },
+  );
+
+  it.each([
+    ['-1'],
+    ['-0.5'],
+    ['0.5'],
+    ['1.0000001'],
+    ['9007199254740992'],
+    ['9007199254740993'],
+    ['1e300'],
+    ['1e400'],
+    ['-1e400'],
+    ['"5"'],
+    ['""'],
+    ['null'],
+    ['true'],
+    ['[]'],
+    ['[5]'],
+    ['{}'],
+    ['{"rawJSON":"5"}'],
+  ])('%s is missing usage', (text) => {
+    expect(tokenCount(JSON.parse(text) as Json)).toBeUndefined();
+    expect(tokenCount(parseExact(text))).toBeUndefined();
+  });
+
+  it('whatever it is not is missing', () => {
+    fc.assert(
+      fc.property(fc.oneof(aJson, fc.double()), (value) => {
+        const count = tokenCount(value);
+        if (count === undefined) return !(Number.isSafeInteger(value) && (value as number) >= 0);
+        return Number.isSafeInteger(count) && count >= 0 && count === value;
+      }),
+    );
+  });
+});
+
+describe('usage needs prompt and completion, or input_tokens and output_tokens', () => {
+  it.each<[string, Json, readonly [number, number, number]]>([
+    ['chat', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }, [3, 5, 8]],
+    ['messages and responses', { input_tokens: 3, output_tokens: 5, total_tokens: 8 }, [3, 5, 8]],
+    ['an absent total is their sum', { prompt_tokens: 3, completion_tokens: 5 }, [3, 5, 8]],
+    ['a null total is absent', { input_tokens: 3, output_tokens: 5, total_tokens: null }, [3, 5, 8]],
+    ['a total that is more', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 50 }, [3, 5, 50]],
+    ['a total that is less', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 1 }, [3, 5, 1]],
+    ['zeros', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, [0, 0, 0]],
+    [
+      'null in the one spelling',
+      { prompt_tokens: null, completion_tokens: null, input_tokens: 3, output_tokens: 5 },
+      [3, 5, 8],
+    ],
+    [
+      'both spellings: the chat one counts',
+      { prompt_tokens: 1, completion_tokens: 2, input_tokens: 3, output_tokens: 5 },
+      [1, 2, 3],
+    ],
+    ['one of each', { prompt_tokens: 1, output_tokens: 2 }, [1, 2, 3]],
+    [
+      'details beside it',
+      { prompt_tokens: 3, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 2 } },
+      [3, 5, 8],
+    ],
+    ['the largest counts', { prompt_tokens: max, completion_tokens: 0 }, [max, 0, max]],
+  ])('%s', (_, usage, [promptTokens, completionTokens, totalTokens]) => {
+    expect(generationUsage(usage)).toEqual({ promptTokens, completionTokens, totalTokens });
+  });
+
+  it.each<[string, Json | undefined]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['an array', [3, 5]],
+    ['a number', 8],
+    ['a string', '8'],
+    ['an empty object', {}],
+    ['no completion', { prompt_tokens: 3, total_tokens: 8 }],
+    ['no prompt', { completion_tokens: 5, total_tokens: 8 }],
+    ['a total alone', { total_tokens: 8 }],
+    ['a negative prompt', { prompt_tokens: -3, completion_tokens: 5 }],
+    ['a fraction', { prompt_tokens: 3, completion_tokens: 5.5 }],
+    ['a huge count', { prompt_tokens: 1e300, completion_tokens: 5 }],
+    ['a count in a string', { prompt_tokens: '3', completion_tokens: 5 }],
+    ['a total that is negative', { prompt_tokens: 3, completion_tokens: 5, total_tokens: -8 }],
+    ['a total in a string', { prompt_tokens: 3, completion_tokens: 5, total_tokens: '8' }],
+    ['a total that is a fraction', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8.5 }],
+    ['a sum over the bound', { prompt_tokens: max, completion_tokens: 1 }],
+    [
+      'a count that is wrong, with a right one in the other spelling',
+      { prompt_tokens: -1, input_tokens: 3, completion_tokens: 5 },
+    ],
+  ])('anything else is missing usage: %s', (_, usage) => {
+    expect(generationUsage(usage)).toBeUndefined();
+  });
+
+  it('nothing is estimated: every count that comes out was reported, or is the sum', () => {
+    const fields = fc.record(
+      {
+        prompt_tokens: fc.oneof(fc.nat(), aJson),
+        completion_tokens: fc.oneof(fc.nat(), aJson),
+        input_tokens: fc.oneof(fc.nat(), aJson),
+        output_tokens: fc.oneof(fc.nat(), aJson),
+        total_tokens: fc.oneof(fc.nat(), aJson),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fields, (usage) => {
+        const read = generationUsage(usage);
+        if (read === undefined) return true;
+        const reported: readonly unknown[] = Object.values(usage);
+        return (
+          reported.includes(read.promptTokens) &&
+          reported.includes(read.completionTokens) &&
+          (reported.includes(read.totalTokens) ||
+            read.totalTokens === read.promptTokens + read.completionTokens)
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { type CatalogueEntry, priceCatalogue } from '../../../domain/money/price-catalogue.ts';
+
+const anEntry = (over: Partial<CatalogueEntry> = {}): CatalogueEntry => ({
+  pricingProviderId: 'openai',
+  upstreamModel: 'gpt-4o-mini',
+  inputUsdPerMillion: '0.15',
+  outputUsdPerMillion: '0.60',
+  effectiveFrom: '2026-01-01T00:00:00Z',
+  source: 'https://example.com/prices',
+  ...over,
+});
+
+const at = (instant: string): number => Date.parse(instant);
+const now = at('2026-11-21T12:00:00Z');
+
+describe('a price is found by the exact pair of pricing provider and upstream model', () => {
+  const catalogue = priceCatalogue([anEntry()], []);
+
+  it('with where it is written', () => {
+    expect(catalogue.priceOf('openai', 'gpt-4o-mini', now)).toMatchObject({
+      input: 150_000n,
+      output: 600_000n,
+      source: 'https://example.com/prices',
+    });
+  });
+
+  it.each([
+    ['another provider', 'azure', 'gpt-4o-mini'],
+    ['another model', 'openai', 'gpt-4o'],
+    ['a dated form of the model', 'openai', 'gpt-4o-mini-2024-07-18'],
+    ['a prefix of the model', 'openai', 'gpt-4o-min'],
+    ['other capitals', 'openai', 'GPT-4o-mini'],
+    ['blanks around it', 'openai', ' gpt-4o-mini'],
+    ['both in the wrong order', 'gpt-4o-mini', 'openai'],
+    ['nothing', '', ''],
+    ['the name of something that every object has', 'constructor', '__proto__'],
+  ])('and not by %s', (_, provider, model) => {
+    expect(catalogue.priceOf(provider, model, now)).toBeUndefined();
+  });
+
+  it('never by what two names make together', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), fc.string(), fc.string(), (provider, model, other, name) => {
+        fc.pre(provider !== other || model !== name);
+        const entry = anEntry({ pricingProviderId: provider, upstreamModel: model });
+        expect(priceCatalogue([entry], []).priceOf(other, name, now)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+describe('a price is effective at an instant', () => {
+  const dated = (from: string, input: string): CatalogueEntry =>
+    anEntry({ effectiveFrom: from, inputUsdPerMillion: input });
+  // Not in the order of their dates.
+  const catalogue = priceCatalogue(
+    [
+      dated('2026-06-01T00:00:00Z', '2'),
+      dated('2026-01-01T00:00:00Z', '1'),
+      dated('2026-09-01T00:00:00Z', '3'),
+    ],
+    [],
+  );
+
+  it.each([
+    ['2025-12-31T23:59:59.999Z', undefined],
+    ['2026-01-01T00:00:00Z', 1_000_000n],
+    ['2026-05-31T23:59:59.999Z', 1_000_000n],
+    ['2026-06-01T00:00:00Z', 2_000_000n],
+    ['2026-08-31T23:59:59.999Z', 2_000_000n],
+    ['2026-09-01T00:00:00Z', 3_000_000n],
+    ['2099-01-01T00:00:00Z', 3_000_000n],
+  ])('%s: %d', (instant, input) => {
+    expect(catalogue.priceOf('openai', 'gpt-4o-mini', at(instant))?.input).toBe(input);
+  });
+
+  it('and is always the last one that has begun', () => {
+    const instants = fc.integer({ min: 0, max: 4_000_000_000_000 });
+    fc.assert(
+      fc.property(fc.uniqueArray(instants, { minLength: 1, maxLength: 8 }), instants, (begins, instant) => {
+        const entries = begins.map((from, index) => dated(new Date(from).toISOString(), String(index)));
+        const begun = begins.filter((from) => from <= instant);
+        const expected = begun.length === 0 ? undefined : begins.indexOf(Math.max(...begun));
+        const price = priceCatalogue(entries, []).priceOf('openai', 'gpt-4o-mini', instant);
+        expect(price?.input).toBe(expected === undefined ? undefined : BigInt(expected) * 1_000_000n);
+      }),
+    );
+  });
+});
+
+describe('overrides', () => {
+  const bundled = [anEntry(), anEntry({ upstreamModel: 'gpt-4o', inputUsdPerMillion: '2.5' })];
+
+  it('replace what is bundled for their pair, and nothing else', () => {
+    const catalogue = priceCatalogue(bundled, [
+      anEntry({ inputUsdPerMillion: '9', source: 'the configuration' }),
+    ]);
+    expect(catalogue.priceOf('openai', 'gpt-4o-mini', now)).toMatchObject({
+      input: 9_000_000n,
+      source: 'the configuration',
+    });
+    expect(catalogue.priceOf('openai', 'gpt-4o', now)).toMatchObject({ input: 2_500_000n });
+  });
+
+  it('add pairs that nobody bundled', () => {
+    const catalogue = priceCatalogue(bundled, [anEntry({ upstreamModel: 'my-model' })]);
+    expect(catalogue.priceOf('openai', 'my-model', now)).toMatchObject({ input: 150_000n });
+  });
+
+  it('count alone, also before they begin', () => {
+    const catalogue = priceCatalogue(bundled, [anEntry({ effectiveFrom: '2027-01-01T00:00:00Z' })]);
+    expect(catalogue.priceOf('openai', 'gpt-4o-mini', now)).toBeUndefined();
+  });
+});
+
+describe('text that is no price', () => {
+  it.each<[string, Partial<CatalogueEntry>]>([
+    ['an input price', { inputUsdPerMillion: '-1' }],
+    ['an output price', { outputUsdPerMillion: '0.0000001' }],
+    ['a date', { effectiveFrom: 'tomorrow' }],
+  ])('is a defect of the data, never a price of 0: %s', (_, over) => {
+    expect(() => priceCatalogue([anEntry(over)], [])).toThrow(/not a price: openai gpt-4o-mini/);
+    expect(() => priceCatalogue([], [anEntry(over)])).toThrow(/not a price/);
+  });
+});

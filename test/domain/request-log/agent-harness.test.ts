@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { agentHarness, boundedUserAgent } from '../../../domain/request-log/agent-harness.ts';
+import { maxUserAgentChars } from '../../../domain/shared/limits.ts';
+
+const key = (userAgent: string | undefined): string => agentHarness(userAgent).key;
+
+describe('the agent harness of a real User-Agent', () => {
+  it.each([
+    ['Claude Code', 'claude-cli/2.1.329 (external, sdk-cli)', 'claude-code'],
+    ['Claude Code, interactive', 'claude-cli/2.1.329 (external, cli)', 'claude-code'],
+    ['Claude Code, model discovery', 'claude-code/2.1.329', 'claude-code'],
+    ['Claude Code, start-up probe', 'Bun/1.4.4', 'other'],
+    ['Codex', 'codex_exec/0.169.0 (Debian 12.0.0; x86_64) xterm (codex_exec; 0.169.0)', 'codex'],
+    ['Codex, interactive', 'codex_cli_rs/0.169.0 (Debian 12.0.0; x86_64) xterm', 'codex'],
+    ['Codex, terminal page', 'codex-tui/0.169.0', 'codex'],
+    ['opencode', 'opencode/1.18.33 ai-sdk/provider-utils/4.0.23 runtime/bun/1.3.14', 'opencode'],
+    ['Qwen Code, chat', 'QwenCode/0.24.4 (linux; x64)', 'qwen-code'],
+    ['Qwen Code, posing as Claude Code', 'claude-cli/0.24.4 (external, cli)', 'qwen-code'],
+    ['pi, chat', 'OpenAI/JS 6.26.0', 'openai-sdk'],
+    ['pi, messages', 'Anthropic/JS 0.91.1', 'anthropic-sdk'],
+    ['Continue, chat', 'ls/JS 5.23.2', 'other'],
+    ['Continue, messages', 'node-fetch', 'other'],
+    ['Copilot, chat', 'OpenAI/JS 5.20.1', 'openai-sdk'],
+    ['Copilot, messages', 'Anthropic/JS 0.94.0', 'anthropic-sdk'],
+    ['Cline', 'ai-sdk/openai-compatible/3.0.37 ai-sdk/provider-utils/5.0.30 runtime/bun/1.3.13', 'ai-sdk'],
+    ['Gemini CLI', 'GeminiCLI-tui/0.61.0/gemini-2.5-pro (linux; x64; terminal)', 'gemini-cli'],
+    ['the OpenAI SDK', 'OpenAI/JS 7.55.0', 'openai-sdk'],
+    ['the Anthropic SDK', 'Anthropic/JS 1.11.0', 'anthropic-sdk'],
+    ['the Anthropic SDK, an older one', 'Anthropic/JS 0.137.0', 'anthropic-sdk'],
+    ['the AI SDK, whole', 'ai/7.0.173 ai-sdk-provider-utils/5.0.81 node.js/24', 'ai-sdk'],
+    ['the AI SDK, streamed', 'ai-sdk-openai/4.0.118 ai-sdk-provider-utils/5.0.81', 'ai-sdk'],
+    ['the AI SDK, compatible', 'ai-sdk-openai-compatible/3.0.92 ai-sdk-provider-utils/5.0.81', 'ai-sdk'],
+    ['the AI SDK, messages', 'ai-sdk-anthropic/4.0.105 ai-sdk-provider-utils/5.0.81', 'ai-sdk'],
+    ['LangChain, openai', 'langchainjs-openai/1.0.0 ((node/v24.21.0; linux; x64))', 'langchain'],
+    ['LangChain, anthropic', 'Anthropic/JS 0.122.0', 'anthropic-sdk'],
+    ['OpenAI Agents', 'Agents/JavaScript 0.20.0', 'openai-agents'],
+  ])('%s', (_, userAgent, harness) => {
+    expect(key(userAgent)).toBe(harness);
+  });
+});
+
+describe('the first match wins', () => {
+  it.each([
+    ['claude-cli/0', 'qwen-code'],
+    ['claude-cli/0.1', 'qwen-code'],
+    ['claude-cli/0 (external, cli)', 'qwen-code'],
+    ['claude-cli/1.0.0', 'claude-code'],
+    ['claude-cli/10.0.0', 'claude-code'],
+    ['claude-cli/dev', 'other'],
+    ['my ai-sdk/1', 'ai-sdk'],
+    ['myai-sdk/1', 'other'],
+    ['myai/7', 'other'],
+    ['opencode/1 langchainjs', 'opencode'],
+    ['Mozilla/5.0 (X11; Linux x86_64)', 'other'],
+    ['Mozilla/5.0 opencode/1', 'other'],
+    ['curl/8.5.0', 'other'],
+    ['python-requests/2.32', 'other'],
+    ['codex', 'other'],
+    [' codex_exec/1', 'other'],
+  ])('%s', (userAgent, harness) => {
+    expect(key(userAgent)).toBe(harness);
+  });
+
+  it.each([[undefined], ['']])('a User-Agent of %p is unknown', (userAgent) => {
+    expect(agentHarness(userAgent)).toEqual({ key: 'unknown', label: 'Unknown' });
+  });
+
+  it('every key has one label, in words', () => {
+    const labels = new Map<string, string>();
+    const names = [
+      'codex_exec/1',
+      'opencode/1',
+      'QwenCode/1',
+      'claude-cli/0.1',
+      'claude-cli/1',
+      'claude-code/1',
+      'GeminiCLI',
+      'Agents/1',
+      'langchainjs',
+      'ai/1',
+      'OpenAI/JS',
+      'Anthropic/JS',
+      'x',
+    ];
+    for (const name of names) {
+      const { key: harness, label } = agentHarness(name);
+      expect(labels.get(harness) ?? label).toBe(label);
+      labels.set(harness, label);
+    }
+    expect([...labels.values()].every((label) => /^[A-Za-z ]+$/.test(label))).toBe(true);
+    expect(new Set(labels.values()).size).toBe(labels.size);
+  });
+
+  it('any User-Agent has exactly one harness of a bounded list', () => {
+    fc.assert(
+      fc.property(fc.string(), (userAgent) => {
+        expect(key(userAgent)).toMatch(/^[a-z-]{1,20}$/);
+      }),
+    );
+  });
+});
+
+describe('the raw User-Agent is bounded', () => {
+  it.each([
+    [undefined, undefined],
+    ['', 0],
+    ['a'.repeat(maxUserAgentChars), maxUserAgentChars],
+    ['a'.repeat(maxUserAgentChars + 1), maxUserAgentChars],
+    ['a'.repeat(30_000), maxUserAgentChars],
+  ])('%#', (userAgent, length) => {
+    expect(boundedUserAgent(userAgent)?.length).toBe(length);
+  });
+});

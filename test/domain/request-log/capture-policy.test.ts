@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  type CaptureMode,
+  isLogged,
+  payloadPolicyVersion,
+} from '../../../domain/request-log/capture-policy.ts';
+import { aCaller, serviceAccountKey, teamKey, userKey } from '../../support/arbitraries/callers.ts';
+
+describe('which requests have rows', () => {
+  it.each([
+    ['disabled', 'a user with logging on', userKey(true), false],
+    ['disabled', 'a user with logging off', userKey(false), false],
+    ['disabled', 'a team key', teamKey, false],
+    ['disabled', 'a service account', serviceAccountKey, false],
+    ['summary_only', 'a user with logging on', userKey(true), true],
+    ['summary_only', 'a user with logging off', userKey(false), false],
+    ['summary_only', 'a team key', teamKey, true],
+    ['summary_only', 'a service account', serviceAccountKey, true],
+    ['redacted_payloads', 'a user with logging on', userKey(true), true],
+    ['redacted_payloads', 'a user with logging off', userKey(false), false],
+    ['redacted_payloads', 'a team key', teamKey, true],
+    ['redacted_payloads', 'a service account', serviceAccountKey, true],
+  ] as const satisfies readonly (readonly [CaptureMode, ...unknown[]])[])(
+    '%s, %s',
+    (mode, _, keyOwner, logged) => {
+      expect(isLogged(mode, aCaller(keyOwner))).toBe(logged);
+    },
+  );
+
+  it('under the current policy version builtin:v2', () => {
+    expect(payloadPolicyVersion).toBe('builtin:v2');
+  });
+});

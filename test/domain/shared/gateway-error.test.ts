@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  type ErrorCode,
+  errorStatus,
+  invalidRequest,
+  outcomeOf,
+  statusOf,
+  storeUnavailable,
+} from '../../../domain/shared/gateway-error.ts';
+
+const rows: readonly (readonly [ErrorCode, number, string])[] = [
+  ['missing_api_key', 401, 'unauthenticated'],
+  ['invalid_api_key', 401, 'unauthenticated'],
+  ['model_not_granted', 403, 'forbidden'],
+  ['not_found', 404, 'not_found'],
+  ['model_not_found', 404, 'not_found'],
+  ['method_not_allowed', 405, 'invalid_request'],
+  ['duplicate_request_id', 409, 'invalid_request'],
+  ['request_too_large', 413, 'invalid_request'],
+  ['invalid_request', 400, 'invalid_request'],
+  ['budget_exceeded', 429, 'budget_error'],
+  ['no_routes_available', 503, 'no_routes_available'],
+  ['overloaded', 503, 'overloaded'],
+  ['store_unavailable', 503, 'overloaded'],
+  ['upstream_error', 502, 'upstream_error'],
+  ['internal_error', 500, 'internal_error'],
+];
+
+describe('every error code has one status and one outcome label', () => {
+  it.each(rows)('%s is %d, outcome %s', (code, status, outcome) => {
+    expect([statusOf[code], outcomeOf[code]]).toEqual([status, outcome]);
+    expect(errorStatus({ code, message: '' })).toBe(status);
+  });
+
+  it('and there are no others', () => {
+    expect(Object.keys(statusOf).toSorted()).toEqual(rows.map(([code]) => code).toSorted());
+    expect(Object.keys(outcomeOf).toSorted()).toEqual(rows.map(([code]) => code).toSorted());
+  });
+});
+
+describe('an error', () => {
+  it('of an upstream carries its own status', () => {
+    expect(errorStatus({ code: 'upstream_error', message: '', upstream: { status: 429 } })).toBe(429);
+  });
+
+  it('of a request names the field at fault, when there is one', () => {
+    expect(invalidRequest('No.', 'model')).toEqual({
+      code: 'invalid_request',
+      message: 'No.',
+      param: 'model',
+    });
+    expect(invalidRequest('No.')).toEqual({ code: 'invalid_request', message: 'No.' });
+  });
+
+  it('of the database says when to come back', () => {
+    expect(storeUnavailable()).toMatchObject({ code: 'store_unavailable', retryAfterSecs: 5 });
+  });
+});

@@ -1,0 +1,355 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { errorStatus } from '../../../domain/shared/gateway-error.ts';
+import type { Json } from '../../../domain/shared/json.ts';
+import { maxErrorMessageChars } from '../../../domain/shared/limits.ts';
+import {
+  callerStatus,
+  passesOnError,
+  sanitiseMessage,
+  sanitiseUrl,
+  streamFailure,
+  upstreamError,
+  upstreamMessage,
+} from '../../../domain/upstream/upstream-fault.ts';
+import { aJson } from '../../support/arbitraries/json-text.ts';
+import { textOf } from '../../support/arbitraries/text.ts';
+
+const statuses = (from: number, until: number): readonly number[] =>
+  Array.from({ length: until - from }, (_, index) => from + index);
+
+describe('upstream statuses', () => {
+  it.each([400, 404, 408, 413, 422, 429])('%d keeps its status: the caller can act on it', (status) => {
+    expect(callerStatus(status)).toBe(status);
+  });
+
+  it.each([401, 403])('%d becomes 502: it is ours', (status) => {
+    expect(callerStatus(status)).toBe(502);
+  });
+
+  it.each([503, 529])('%d becomes 503', (status) => {
+    expect(callerStatus(status)).toBe(503);
+  });
+
+  it('every other status of 300 … 599 becomes 502', () => {
+    const named = new Set([400, 404, 408, 413, 422, 429, 503, 529]);
+    const others = statuses(300, 600).filter((status) => !named.has(status));
+    expect(others).toHaveLength(292);
+    expect(new Set(others.map(callerStatus))).toEqual(new Set([502]));
+  });
+});
+
+describe('a fault between the gateway and an upstream', () => {
+  it('that is a refusal keeps the upstream’s status, its headers and its own message', () => {
+    const headers = { 'retry-after': '7' };
+    expect(upstreamError({ kind: 'status', status: 429, message: 'Slow down.', headers })).toEqual({
+      code: 'upstream_error',
+      message: 'Slow down.',
+      upstream: { status: 429, upstreamStatus: 429, headers },
+    });
+  });
+
+  it('that is a refusal without words names the status', () => {
+    expect(upstreamError({ kind: 'status', status: 403, message: undefined, headers: {} })).toEqual({
+      code: 'upstream_error',
+      message: 'The upstream answered with status 403.',
+      upstream: { status: 502, upstreamStatus: 403, headers: {} },
+    });
+  });
+
+  it.each([
+    ['connect', 'The upstream did not accept a connection in time.'],
+    ['first_byte', 'The upstream did not begin to answer in time.'],
+    ['idle', 'The upstream went silent for too long.'],
+    ['total', 'The upstream did not finish in time.'],
+  ] as const)('that is a time-out is 504: %s', (phase, message) => {
+    const error = upstreamError({ kind: 'timeout', phase });
+    expect(error).toMatchObject({ code: 'upstream_error', message, upstream: { status: 504 } });
+    expect(error.upstream?.upstreamStatus).toBeUndefined();
+    expect(errorStatus(error)).toBe(504);
+  });
+
+  it.each([
+    [
+      'transport',
+      upstreamError({ kind: 'transport' }),
+      'The connection to the upstream could not be made, or it broke.',
+    ],
+    ['protocol', upstreamError({ kind: 'protocol', message: 'Not JSON.' }), 'Not JSON.'],
+    ['in a stream', streamFailure('Cut.'), 'Cut.'],
+  ])('of the kind %s is 502', (_, error, message) => {
+    expect(error).toEqual({ code: 'upstream_error', message, upstream: { status: 502 } });
+  });
+});
+
+describe('only on errors pass', () => {
+  it.each([
+    ['retry-after', true],
+    ['retry-after-ms', true],
+    ['x-ratelimit-limit-requests', true],
+    ['x-ratelimit-reset', true],
+    ['anthropic-ratelimit-tokens-remaining', true],
+    ['retry-after-x', false],
+    ['x-ratelimit', false],
+    ['x-should-retry', false],
+    ['set-cookie', false],
+    ['authorization', false],
+    ['content-type', false],
+    ['x-request-id', false],
+    ['server', false],
+    ['my-x-ratelimit-limit', false],
+  ])('%s: %p', (header, passes) => {
+    expect(passesOnError(header)).toBe(passes);
+  });
+});
+
+describe('the upstream’s own message', () => {
+  it.each<[string, Json, string | undefined]>([
+    ['{error: {message}}', { error: { message: 'm', type: 't', code: 1 } }, 'm'],
+    ['{error: "…"}', { error: 'm' }, 'm'],
+    ['{message}', { message: 'm' }, 'm'],
+    ['{detail}', { detail: 'm' }, 'm'],
+    ['{Message}', { Message: 'm' }, 'm'],
+    ['the messages family’s', { type: 'error', error: { type: 'overloaded_error', message: 'm' } }, 'm'],
+    ['the first of an array', [{ error: { message: 'm' } }, { error: { message: 'n' } }], 'm'],
+    ['error before message', { message: 'n', error: { message: 'm' } }, 'm'],
+    ['message before detail', { detail: 'n', message: 'm' }, 'm'],
+    ['an error without words, and a message', { error: { code: 7 }, message: 'm' }, 'm'],
+    ['an empty message, and a detail', { error: { message: '' }, detail: 'm' }, 'm'],
+    ['nothing', {}, undefined],
+    ['no object', 'm', undefined],
+    ['null', null, undefined],
+    ['an empty array', [], undefined],
+    ['an array of text', ['m'], undefined],
+    ['an array in an array', [[{ message: 'm' }]], undefined],
+    ['words that are no text', { error: { message: { text: 'm' } }, message: 1, detail: ['m'] }, undefined],
+    ['other fields', { title: 'm', reason: 'm', errors: [{ message: 'm' }] }, undefined],
+  ])('%s', (_, body, message) => {
+    expect(upstreamMessage(body)).toBe(message);
+  });
+
+  it('is absent when there was no body', () => {
+    expect(upstreamMessage(undefined)).toBeUndefined();
+  });
+
+  it('is never the raw body: only text that a known field holds, and never empty', () => {
+    fc.assert(
+      fc.property(aJson, (body) => {
+        const message = upstreamMessage(body);
+        return (
+          message === undefined || (message !== '' && JSON.stringify(body).includes(JSON.stringify(message)))
+        );
+      }),
+    );
+  });
+});
+
+describe('a URL keeps scheme, host, port and path', () => {
+  it.each([
+    ['https://example.com', 'https://example.com'],
+    ['https://example.com:8443/a/b', 'https://example.com:8443/a/b'],
+    ['https://example.com/a?sig=s', 'https://example.com/a?[REDACTED]'],
+    ['https://example.com?sig=s', 'https://example.com?[REDACTED]'],
+    ['https://example.com/a?', 'https://example.com/a?[REDACTED]'],
+    ['https://example.com/a?sig=s#part', 'https://example.com/a?[REDACTED]'],
+    ['https://example.com/a#part?x=y', 'https://example.com/a'],
+    ['https://example.com/a?b=https://c.d/?e=f', 'https://example.com/a?[REDACTED]'],
+    ['https://user:pass@example.com/a', 'https://example.com/a'],
+    ['https://user@example.com', 'https://example.com'],
+    ['https://u:p@v@example.com/a?b', 'https://example.com/a?[REDACTED]'],
+    ['https://example.com/@user/a@b', 'https://example.com/@user/a@b'],
+    ['https://proxy.example/https://user:pass@example.com/a', 'https://proxy.example/https://example.com/a'],
+    [
+      'postgres://gateway:secret@127.0.0.1:5432/db?sslmode=disable',
+      'postgres://127.0.0.1:5432/db?[REDACTED]',
+    ],
+    ['gs://bucket/object?generation=1', 'gs://bucket/object?[REDACTED]'],
+    ['HTTPS://EXAMPLE.COM/A?B=C', 'HTTPS://EXAMPLE.COM/A?[REDACTED]'],
+    ['https://[::1]:8080/a?b', 'https://[::1]:8080/a?[REDACTED]'],
+    ['https://u:p@h/p?sig=s#a\nb', 'https://h/p?[REDACTED]'],
+    ['https://us er:p w@h/p', 'https://h/p'],
+    [' https://u:p@h/p?sig=s', ' https://h/p?[REDACTED]'],
+    ['https://h/p?sig=\u2028s', 'https://h/p?[REDACTED]'],
+  ])('%j', (url, clean) => {
+    expect(sanitiseUrl(url)).toBe(clean);
+  });
+
+  it.each([[''], ['no url'], ['/a?b=c'], ['data:image/png;base64,AAAA'], ['mailto:a@example.com']])(
+    'what is no URL with a host stays: %j',
+    (text) => {
+      expect(sanitiseUrl(text)).toBe(text);
+    },
+  );
+});
+
+const secretText = textOf('ABCDEFGHIJKLMNOPQRSTUVWXYZ', 12, 16);
+const path = textOf('abc/._-@:0123456789%~', 0, 10).map((text) => `/${text}`);
+
+/** A URL with secrets in its userinfo, its query and its fragment, and the URL that may be shown. */
+const aSecretUrl = fc
+  .record({
+    scheme: fc.constantFrom('https', 'http', 'gs', 'postgres', 's3+x'),
+    host: fc.constantFrom('example.com', 'a.b.example:8443', '127.0.0.1', '[::1]:80'),
+    path,
+    user: fc.option(secretText),
+    query: fc.option(secretText),
+    fragment: fc.option(secretText),
+    quote: fc.constantFrom('', "'", '&x=', '/', '@', '://'),
+  })
+  .map(({ scheme, host, path: shown, user, query, fragment, quote }) => ({
+    url: [
+      `${scheme}://`,
+      user === null ? '' : `${user}:${user}@`,
+      host,
+      shown,
+      query === null ? '' : `?sig=${quote}${query}`,
+      fragment === null ? '' : `#${fragment}`,
+    ].join(''),
+    clean: `${scheme}://${host}${shown}${query === null ? '' : '?[REDACTED]'}`,
+    secrets: [user, query, fragment].filter((each) => each !== null),
+  }));
+
+describe('a URL made fit to keep', () => {
+  it('never holds a query, userinfo or a fragment', () => {
+    fc.assert(
+      fc.property(aSecretUrl, ({ url, clean }) => {
+        expect(sanitiseUrl(url)).toBe(clean);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is made so once: a second time changes nothing', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          aSecretUrl.map(({ url }) => url),
+          fc.webUrl({ withQueryParameters: true, withFragments: true }),
+          fc.string(),
+        ),
+        (url) => {
+          expect(sanitiseUrl(sanitiseUrl(url))).toBe(sanitiseUrl(url));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('an upstream’s words made fit to keep and to show', () => {
+  it.each([
+    ['nothing to hide', 'Model not found.', 'Model not found.'],
+    ['a URL', 'Could not fetch https://u:p@h/a?sig=s now', 'Could not fetch https://h/a?[REDACTED] now'],
+    [
+      'two URLs',
+      'from https://a/x?y to https://b/x?z',
+      'from https://a/x?[REDACTED] to https://b/x?[REDACTED]',
+    ],
+    ['a URL in double quotes', 'fetch "https://h/a?b=c" failed', 'fetch "https://h/a?[REDACTED]" failed'],
+    ['a URL in apostrophes', "fetch 'https://h/a?b=c' failed", "fetch 'https://h/a?[REDACTED]' failed"],
+    [
+      'a URL in apostrophes, with some of its own',
+      "fetch 'https://h/a?f='x'&sig=s', please",
+      "fetch 'https://h/a?[REDACTED]', please",
+    ],
+    ['an apostrophe in a query', "fetch https://h/a?f='x'&sig=s now", 'fetch https://h/a?[REDACTED] now'],
+    ['a URL in angle brackets', 'see <https://h/a?b=c>.', 'see <https://h/a?[REDACTED]>.'],
+    ['a URL behind an underscore', 'url_https://u:p@h/a?b=c', 'url_https://h/a?[REDACTED]'],
+    ['a URL behind a digit', '1https://h/a?b=c', '1https://h/a?[REDACTED]'],
+    ['a URL in JSON', '{"url":"https://h/a?b=c","n":1}', '{"url":"https://h/a?[REDACTED]","n":1}'],
+    ['a URL on a line of its own', 'see\nhttps://h/a?b=c\nbye', 'see\nhttps://h/a?[REDACTED]\nbye'],
+  ])('%s', (_, message, clean) => {
+    expect(sanitiseMessage(message, [])).toBe(clean);
+  });
+
+  it('has every configured credential replaced, wherever it stands', () => {
+    const secrets = ['token-12345678', 'token-12345678-and-more', 'p@ss/w0rd?x'];
+    const message = 'Bad token-12345678, token-12345678-and-more; p@ss/w0rd?x in https://h/p@ss/w0rd?x';
+    const clean = sanitiseMessage(message, secrets);
+    expect(clean).toBe('Bad [REDACTED], [REDACTED]; [REDACTED] in https://h/[REDACTED]');
+  });
+
+  const words = fc.oneof(fc.string(), fc.constantFrom(' ', ', ', "'", '"', '(', 'see ', '\n'));
+  const aMessage = fc.array(fc.oneof(words, aSecretUrl), { maxLength: 5 });
+  const wordsOf = (parts: readonly (string | { readonly url: string })[]): string =>
+    parts.map((part) => (typeof part === 'string' ? part : ` ${part.url} `)).join('');
+
+  it('never holds what a URL kept secret', () => {
+    fc.assert(
+      fc.property(aMessage, (parts) => {
+        const clean = sanitiseMessage(wordsOf(parts), []);
+        for (const part of parts)
+          if (typeof part !== 'string')
+            for (const secret of part.secrets) expect(clean).not.toContain(secret);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('never holds a configured credential', () => {
+    fc.assert(
+      fc.property(
+        fc.array(secretText, { minLength: 1, maxLength: 3 }),
+        aMessage,
+        fc.nat(),
+        (secrets, parts, at) => {
+          const text = wordsOf(parts);
+          const place = at % (text.length + 1);
+          const clean = sanitiseMessage(text.slice(0, place) + secrets.join('') + text.slice(place), secrets);
+          for (const secret of secrets) expect(clean).not.toContain(secret);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is made so once: a second time changes nothing', () => {
+    fc.assert(
+      fc.property(aMessage, fc.array(secretText, { maxLength: 2 }), (parts, secrets) => {
+        const clean = sanitiseMessage(wordsOf(parts), secrets);
+        expect(sanitiseMessage(clean, secrets)).toBe(clean);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('keeps a message without URLs and credentials as it is', () => {
+    fc.assert(
+      fc.property(fc.string(), (message) => {
+        fc.pre(!message.includes('://'));
+        expect(sanitiseMessage(message, ['some-credential'])).toBe(message);
+      }),
+    );
+  });
+
+  it.each([
+    [maxErrorMessageChars, 'a'.repeat(maxErrorMessageChars)],
+    [maxErrorMessageChars + 1, `${'a'.repeat(maxErrorMessageChars - 1)}…`],
+    [100_000, `${'a'.repeat(maxErrorMessageChars - 1)}…`],
+  ])('is bounded: %d characters', (size, clean) => {
+    expect(sanitiseMessage('a'.repeat(size), [])).toBe(clean);
+  });
+
+  it('is cut after it was made fit: no half of a credential stays at the end', () => {
+    const message = `${'a'.repeat(maxErrorMessageChars - 8)}token-12345678`;
+    expect(sanitiseMessage(message, ['token-12345678'])).not.toContain('token');
+  });
+
+  it.each([
+    ['letters', 'a'.repeat(8_000_000)],
+    ['letters and dots', 'a.'.repeat(4_000_000)],
+    ['schemes without end', '://'.repeat(2_600_000)],
+    ['quoted schemes', "'a://'a://".repeat(800_000)],
+    ['apostrophes', `'a://${"'".repeat(8_000_000)}`],
+    ['at signs', `://${'@'.repeat(8_000_000)}`],
+    ['many userinfos', '://a@'.repeat(1_600_000)],
+    ['question marks', `a://${'?'.repeat(8_000_000)}`],
+  ])(
+    'takes time in proportion to the message, whatever a caller makes an upstream say: 8 MB of %s',
+    (_, message) => {
+      const start = performance.now();
+      expect(sanitiseMessage(message, ['token-12345678']).length).toBeLessThanOrEqual(maxErrorMessageChars);
+      expect(performance.now() - start).toBeLessThan(5000);
+    },
+  );
+});

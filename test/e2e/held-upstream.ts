@@ -1,0 +1,82 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { eventually } from './traces.ts';
+
+/** A call that has reached the upstream and is answered by hand. */
+export interface HeldCall {
+  /** 200 with the head of an event stream or of a JSON answer. */
+  readonly head: (kind: 'stream' | 'whole') => void;
+  readonly refuse: (status: number) => void;
+  readonly write: (text: string) => void;
+  readonly end: () => void;
+  /** The gateway has hung up. */
+  readonly left: () => boolean;
+}
+
+export interface HeldUpstream {
+  /** Base URL, `http://127.0.0.1:PORT/v1`. */
+  readonly url: string;
+  readonly calls: () => number;
+  /** The next call that was not asked for yet. */
+  readonly next: () => Promise<HeldCall>;
+  readonly close: () => Promise<void>;
+}
+
+/** An upstream that does nothing by itself: what is sent, and when, is the test's to say. */
+export async function startHeldUpstream(): Promise<HeldUpstream> {
+  const waiting: HeldCall[] = [];
+  let calls = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    calls += 1;
+    waiting.push(heldCall(response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    calls: () => calls,
+    next: () => eventually(() => waiting.shift()),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function heldCall(response: ServerResponse): HeldCall {
+  let left = false;
+  response.once('close', () => {
+    left = !response.writableFinished;
+  });
+  return {
+    head: (kind) => {
+      response.writeHead(200, {
+        'content-type': kind === 'stream' ? 'text/event-stream' : 'application/json',
+      });
+      response.flushHeaders();
+    },
+    refuse: (status) => void response.writeHead(status).end('{}'),
+    write: (text) => void response.write(text),
+    end: () => void response.end(),
+    left: () => left,
+  };
+}
+
+const frame = (payload: object): string => `data: ${JSON.stringify(payload)}\n\n`;
+const usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
+
+/** Pieces of a streamed chat answer. */
+export const frames = {
+  content: frame({ choices: [{ index: 0, delta: { content: 'piece' }, finish_reason: null }] }),
+  finish: frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+  usage: frame({ choices: [], usage }),
+  error: frame({ error: { message: 'fell over' } }),
+  done: 'data: [DONE]\n\n',
+};
+
+/** A whole chat answer with the same usage. */
+export const wholeAnswer = JSON.stringify({
+  choices: [{ index: 0, message: { role: 'assistant', content: 'all' }, finish_reason: 'stop' }],
+  usage,
+});

@@ -1,0 +1,304 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import {
+  startSimulatedUpstream,
+  type SimulatedUpstream,
+} from '../../interfaces/simulated-upstream/server.ts';
+import { withDatabase } from '../support/database.ts';
+import {
+  aKey,
+  basicConfig,
+  type ConfigFile,
+  queries,
+  runGateway,
+  startGateway,
+  type TestGateway,
+} from '../support/gateway.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+import { eventually, tracesIn } from './traces.ts';
+
+/** Revocation and changes of owners and keys take effect on every replica within this time. */
+const everywhereMs = 5000;
+
+const database = withDatabase();
+const query = queries(database.url);
+const traceOf = tracesIn(query);
+const keys = { user: aKey(), quiet: aKey(), team: aKey(), account: aKey(), narrow: aKey(), leaving: aKey() };
+let upstream: SimulatedUpstream;
+let replicas: readonly TestGateway[] = [];
+let folder = '';
+
+const route = { routes: [{ provider: 'up', upstream_model: 'simulated-fast' }] };
+
+function config(over: ConfigFile = {}): ConfigFile {
+  return basicConfig(upstream.url, keys.user, {
+    more: {
+      models: [
+        { id: 'fast', ...route },
+        { id: 'vendor/slow:1', ...route },
+        { id: 'Another', ...route },
+      ],
+      teams: [{ id: 'platform', name: 'Platform' }],
+      service_accounts: [{ id: 'ci', name: 'CI', team: 'platform' }],
+      users: [
+        { email: 'A@Example.com', name: 'A', team: 'platform' },
+        { email: 'quiet@example.com', name: 'Quiet', request_logging_enabled: false },
+      ],
+      api_keys: [
+        { name: 'user', owner: 'user:a@example.com', value: keys.user },
+        { name: 'quiet', owner: 'user:quiet@example.com', value: keys.quiet },
+        { name: 'team', owner: 'team:platform', value: keys.team },
+        { name: 'account', owner: 'service_account:ci', value: keys.account },
+        {
+          name: 'narrow',
+          owner: 'user:a@example.com',
+          value: keys.narrow,
+          allowed_models: ['vendor/slow:1'],
+        },
+        { name: 'leaving', owner: 'user:a@example.com', value: keys.leaving },
+      ],
+      ...over,
+    },
+  });
+}
+
+beforeAll(async () => {
+  upstream = await startSimulatedUpstream({ port: 0 });
+  replicas = [await startGateway(config(), database.url()), await startGateway(config(), database.url())];
+  folder = await makeTestFolder('identity');
+  await writeFile(path.join(folder, 'gateway.yaml'), stringify(config()));
+});
+afterAll(async () => {
+  await Promise.all(replicas.map((replica) => replica.stop()));
+  await upstream?.close();
+});
+
+const first = (): TestGateway => replicas[0]!;
+
+async function ask(
+  { url }: Pick<TestGateway, 'url'>,
+  key: string,
+  requestId = '',
+  model = 'fast',
+): Promise<number> {
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json', 'x-request-id': requestId },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] }),
+  });
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+/** Waits until every replica answers a key with the status. */
+const everywhere = (key: string, status: number, model = 'fast'): Promise<true> =>
+  eventually(async () => {
+    const statuses = await Promise.all(replicas.map((replica) => ask(replica, key, '', model)));
+    return statuses.every((each) => each === status) ? true : undefined;
+  }, everywhereMs);
+
+const modelsFor = async (key: string): Promise<Response> =>
+  fetch(`${first().url}/v1/models?limit=1000`, { headers: { authorization: `Bearer ${key}` } });
+
+/** The command line, as an operator of this deployment calls it. */
+const operator = (...args: string[]) =>
+  runGateway(args, { GATEWAY_CONFIG: path.join(folder, 'gateway.yaml'), DATABASE_URL: database.url() });
+
+describe('whose request it is', () => {
+  it('a user’s key spends for the user', async () => {
+    expect(await ask(first(), keys.user, 'owner-user')).toBe(200);
+    const [user] = await query<{ user_id: string }>("select user_id from users where name = 'A'");
+    const { logs, ledger } = await traceOf('owner-user');
+    const owner = { user_id: user?.user_id, team_id: null, service_account_id: null };
+    expect(ledger).toMatchObject([{ ownership_scope_key: `user:${user?.user_id}`, ...owner }]);
+    expect(logs).toMatchObject([owner]);
+  });
+
+  it('a team’s key spends for the team', async () => {
+    expect(await ask(first(), keys.team, 'owner-team')).toBe(200);
+    const { logs, ledger } = await traceOf('owner-team');
+    const owner = { user_id: null, team_id: 'platform', service_account_id: null };
+    expect(ledger).toMatchObject([{ ownership_scope_key: 'team:platform:actor:none', ...owner }]);
+    expect(logs).toMatchObject([owner]);
+  });
+
+  it('a service account’s spend belongs to its team', async () => {
+    expect(await ask(first(), keys.account, 'owner-account')).toBe(200);
+    const { logs, ledger } = await traceOf('owner-account');
+    const owner = { user_id: null, team_id: 'platform', service_account_id: 'ci' };
+    expect(ledger).toMatchObject([{ ownership_scope_key: 'team:platform:actor:none', ...owner }]);
+    expect(logs).toMatchObject([owner]);
+  });
+
+  it('the secret of a key is stored nowhere', async () => {
+    const [, secret = ''] = keys.user.split('.');
+    const dump = await query(
+      `select row_to_json(t)::text as text from (select * from api_keys) t
+       union all select row_to_json(t)::text from (select * from request_logs) t
+       union all select row_to_json(t)::text from (select * from usage_cost_events) t`,
+    );
+    expect(dump.length).toBeGreaterThan(0);
+    expect(JSON.stringify(dump)).not.toContain(secret);
+  });
+});
+
+describe('which models a key may use', () => {
+  it('GET /v1/models answers both families in one body', async () => {
+    const answer = await modelsFor(keys.user);
+    expect(answer.status).toBe(200);
+    const body = (await answer.json()) as { data: { created_at: string }[] };
+    const rows = await query<{ model_key: string; created_at: Date }>('select * from models');
+    const created = new Map(rows.map((row) => [row.model_key, row.created_at]));
+    expect(body).toEqual({
+      object: 'list',
+      data: ['Another', 'fast', 'vendor/slow:1'].map((id) => ({
+        id,
+        object: 'model',
+        created: Math.floor((created.get(id)?.getTime() ?? 0) / 1000),
+        owned_by: expect.any(String),
+        type: 'model',
+        display_name: expect.any(String),
+        created_at: created.get(id)?.toISOString(),
+      })),
+      has_more: false,
+      first_id: 'Another',
+      last_id: 'vendor/slow:1',
+    });
+  });
+
+  it('a key with allowed_models sees those that there are, and may use no other', async () => {
+    const body = (await (await modelsFor(keys.narrow)).json()) as { data: { id: string }[] };
+    expect(body).toMatchObject({ first_id: 'vendor/slow:1', last_id: 'vendor/slow:1' });
+    expect(body.data.map(({ id }) => id)).toEqual(['vendor/slow:1']);
+    expect(await ask(first(), keys.narrow, 'narrow-1', 'vendor/slow:1')).toBe(200);
+    expect(await ask(first(), keys.narrow, 'narrow-2', 'fast')).toBe(403);
+    expect(await ask(first(), keys.narrow, 'narrow-3', 'no-such')).toBe(404);
+    const { logs, attempts, ledger } = await traceOf('narrow-2');
+    expect(logs).toMatchObject([
+      { status_code: 403, error_code: 'model_not_granted', model_key: 'fast', provider_key: null },
+    ]);
+    expect([...attempts, ...ledger]).toEqual([]);
+  });
+
+  it('a change of allowed_models takes effect on every replica', async () => {
+    await query(`update api_keys set allowed_models = '{fast}' where name = 'narrow'`);
+    await everywhere(keys.narrow, 200, 'fast');
+    await everywhere(keys.narrow, 403, 'vendor/slow:1');
+  });
+});
+
+describe('what changes while replicas run', () => {
+  it('a key made by the command line works, and is refused everywhere soon after it was revoked', async () => {
+    const created = await operator('keys', 'create', '--owner', 'service_account:ci', '--name', 'fresh');
+    expect(created.code).toBe(0);
+    const key = created.out.trim();
+    expect(key).toMatch(/^gwk_[0-9a-f]{32}\.[0-9a-f]{64}$/);
+    const [, id = ''] = /^Key ([0-9a-f-]{36})\./.exec(created.err) ?? [];
+    for (const replica of replicas) expect(await ask(replica, key)).toBe(200);
+    const listed = await operator('keys', 'list');
+    expect(listed.out).toContain(
+      `${id}\tgwk_${key.slice(4, 36)}\tservice_account:ci\tfresh\tall models\tactive`,
+    );
+    expect(listed.out).not.toContain(key.split('.')[1]);
+    const revoked = await operator('keys', 'revoke', id);
+    expect(revoked).toMatchObject({ code: 0, out: expect.stringContaining(id) });
+    await everywhere(key, 401);
+    expect((await operator('keys', 'list')).out).toMatch(new RegExp(`${id}.*\\trevoked 2`));
+  });
+
+  it('owners that are made inactive are refused, until they are active again', async () => {
+    for (const key of [keys.user, keys.team, keys.account])
+      for (const replica of replicas) expect(await ask(replica, key)).toBe(200);
+    await query(`
+      update users set active = false where name = 'A';
+      update teams set active = false where team_id = 'platform'`);
+    for (const key of [keys.user, keys.team, keys.account]) await everywhere(key, 401);
+    expect(await ask(first(), keys.quiet)).toBe(200);
+    await query(`
+      update teams set active = true where team_id = 'platform';
+      update service_accounts set active = false where service_account_id = 'ci'`);
+    await everywhere(keys.team, 200);
+    await everywhere(keys.account, 401);
+    await query(`
+      update users set active = true where name = 'A';
+      update service_accounts set active = true where service_account_id = 'ci'`);
+    await everywhere(keys.account, 200);
+    await everywhere(keys.user, 200);
+  });
+
+  it('a key that goes from the file is revoked, and is back with it; one that an admin revoked is not', async () => {
+    const all = config()['api_keys'] as { name: string }[];
+    await first().take(config({ api_keys: all.filter(({ name }) => name !== 'leaving') }));
+    await everywhere(keys.leaving, 401);
+    await first().take(config());
+    await everywhere(keys.leaving, 200);
+    const [row] = await query<{ api_key_id: string }>(
+      "select api_key_id from api_keys where name = 'leaving'",
+    );
+    expect(await operator('keys', 'revoke', row?.api_key_id ?? '')).toMatchObject({ code: 0 });
+    await everywhere(keys.leaving, 401);
+    await first().take(config());
+    expect(await ask(first(), keys.leaving)).toBe(401);
+    expect(first().log.lines).toContainEqual({
+      level: 'warn',
+      fields: { key: 'leaving' },
+      message: 'a key of the file stays revoked, because an admin revoked it',
+    });
+  });
+});
+
+describe('who is logged', () => {
+  it('a user with request_logging_enabled off has no log rows, but ledger rows', async () => {
+    expect(await ask(first(), keys.quiet, 'quiet-1')).toBe(200);
+    expect(await ask(first(), keys.quiet, 'quiet-2', 'no-such')).toBe(404);
+    const served = await traceOf('quiet-1');
+    expect(served.logs).toEqual([]);
+    expect(served.ledger).toMatchObject([{ pricing_status: 'priced' }]);
+    expect((await traceOf('quiet-2')).logs).toEqual([]);
+    const [rows] = await query(
+      `select count(*)::int as n from request_logs l join users u using (user_id) where u.name = 'Quiet'`,
+    );
+    expect(rows).toEqual({ n: 0 });
+  });
+
+  it('the flag takes effect on every replica', async () => {
+    await query(`update users set request_logging_enabled = true where name = 'Quiet'`);
+    await eventually(async () => {
+      for (const replica of replicas) await ask(replica, keys.quiet, 'quiet-3');
+      return (await traceOf('quiet-3')).logs.length >= 2 ? true : undefined;
+    }, everywhereMs);
+    await query(`update users set request_logging_enabled = false where name = 'Quiet'`);
+  });
+
+  it('capture_mode disabled writes no log rows for anybody, and every ledger row', async () => {
+    const gateway = first();
+    await gateway.take(config({ request_logging: { payloads: { capture_mode: 'disabled' } } }));
+    try {
+      for (const name of ['user', 'team', 'account'] as const) {
+        expect(await ask(gateway, keys[name], `disabled-${name}`)).toBe(200);
+        expect(await ask(gateway, keys[name], `disabled-${name}-404`, 'no-such')).toBe(404);
+        const { logs, ledger } = await traceOf(`disabled-${name}`);
+        expect(logs).toEqual([]);
+        expect(ledger).toHaveLength(1);
+        expect((await traceOf(`disabled-${name}-404`)).logs).toEqual([]);
+      }
+    } finally {
+      await gateway.take(config());
+    }
+  });
+
+  it('capture_mode summary_only writes summary rows without payloads', async () => {
+    const gateway = first();
+    await gateway.take(config({ request_logging: { payloads: { capture_mode: 'summary_only' } } }));
+    try {
+      await ask(gateway, keys.user, 'summary-1');
+      expect((await traceOf('summary-1')).logs).toMatchObject([
+        { has_payload: false, metadata_json: { payload_policy: { capture_mode: 'summary_only' } } },
+      ]);
+    } finally {
+      await gateway.take(config());
+    }
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { storedJson } from '../../infrastructure/postgres/stored-text.ts';
+import { aJsonObject } from '../support/arbitraries/json-text.ts';
+import { anyText } from '../support/arbitraries/text.ts';
+
+/** Strings that databases do not like, beside ordinary ones. */
+const awkward = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        '\0',
+        '\uD800',
+        '\uDFFF',
+        '\uD83D\uDE00',
+        '\uDE00\uD83D',
+        '\\',
+        '\\u0000',
+        '\\\0',
+        '\\\\u0000',
+        '"',
+        '\uFFFD',
+        '\u0001',
+      ),
+      anyText,
+    ),
+    { maxLength: 6 },
+  )
+  .map((parts) => parts.join(''));
+
+const replaced = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD');
+
+describe('text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored replaced by U+FFFD', () => {
+  it.each([
+    ['a null byte', 'a\0b', 'a\uFFFDb'],
+    ['several', '\0\0', '\uFFFD\uFFFD'],
+    ['a lone high surrogate', 'a\uD800b', 'a\uFFFDb'],
+    ['a lone low surrogate', '\uDFFF', '\uFFFD'],
+    ['a pair in the wrong order', '\uDE00\uD83D', '\uFFFD\uFFFD'],
+    ['a pair in order stays', '\uD83D\uDE00', '😀'],
+    ['a backslash and a null byte', '\\\0', '\\\uFFFD'],
+    ['text that only looks like an escape stays', '\\u0000 \\ud800', '\\u0000 \\ud800'],
+    ['the same behind a backslash stays', '\\\\u0000', '\\\\u0000'],
+    ['other control characters stay', '\u0001\n\t\u001f\u007f', '\u0001\n\t\u001f\u007f'],
+    ['nothing', '', ''],
+  ])('%s', (_, text, stored) => {
+    expect(JSON.parse(storedJson(text))).toBe(stored);
+    expect(JSON.parse(storedJson([{ nested: [text] }]))).toEqual([{ nested: [stored] }]);
+  });
+
+  it('in keys too', () => {
+    expect(JSON.parse(storedJson({ 'a\0': 1, inner: { '\uD800': '\0' } }))).toEqual({
+      'a\uFFFD': 1,
+      inner: { '\uFFFD': '\uFFFD' },
+    });
+  });
+
+  it('whatever the text is', () => {
+    fc.assert(
+      fc.property(awkward, (text) => {
+        expect(JSON.parse(storedJson({ text, list: [text] }))).toEqual({
+          text: replaced(text),
+          list: [replaced(text)],
+        });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('never leaves a character or an escape that PostgreSQL refuses', () => {
+    fc.assert(
+      fc.property(fc.dictionary(awkward, awkward), (object) => {
+        const json = storedJson(object);
+        expect(json.isWellFormed()).toBe(true);
+        // Escaped backslashes apart, no escape of U+0000 or of a surrogate is left.
+        expect(json.replaceAll('\\\\', '')).not.toMatch(/\\u(?:0000|d[89a-f])/i);
+        for (const [key, value] of Object.entries(JSON.parse(json) as Record<string, string>))
+          expect(`${key}${value}`).not.toMatch(/\0|\p{Surrogate}/u);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('everything else is stored as it is', () => {
+  it.each([[null], [true], [0], [-1.5], ['text'], [[]], [{}], [[1, { a: null }]]])('%j', (value) => {
+    expect(storedJson(value)).toBe(JSON.stringify(value));
+  });
+
+  it('whatever the value is', () => {
+    fc.assert(
+      fc.property(aJsonObject, (value) => {
+        fc.pre(!/\\u0000/.test(JSON.stringify(value)));
+        expect(storedJson(value)).toBe(JSON.stringify(value));
+      }),
+    );
+  });
+});

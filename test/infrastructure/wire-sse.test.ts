@@ -1,0 +1,271 @@
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
+import type { SseFrame } from '../../domain/shared/sse-frame.ts';
+import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import { byteByByte, cutAt } from '../support/arbitraries/bytes.ts';
+import {
+  aLineEnding,
+  aWrittenEvent,
+  eventStreamSoup,
+  linesOf,
+} from '../support/arbitraries/event-streams.ts';
+import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
+
+describeMachineLaws('sseFrames', {
+  machine: sseFrames,
+  streams: eventStreamSoup,
+  isTerminal: ({ kind }) => kind === 'oversize',
+  endless: {
+    piece: Buffer.alloc(1024 * 1024, 'a'),
+    pushes: 3 * (maxStreamEventBytes / (1024 * 1024)),
+    outputs: [{ kind: 'oversize' }],
+  },
+});
+
+const framesOf = (text: string | Buffer): readonly SseFrame[] => outputsOf(sseFrames, [Buffer.from(text)]);
+
+/** Frames without their bytes. */
+const read = (text: string | Buffer) =>
+  framesOf(text).map((frame) => (frame.kind === 'frame' ? [frame.event, frame.data] : frame.kind));
+
+const wireOf = (frames: readonly SseFrame[]): Buffer =>
+  Buffer.concat(frames.map((frame) => (frame.kind === 'frame' ? frame.wire : Buffer.alloc(0))));
+
+describe('an event stream in bytes', () => {
+  it.each([
+    ['LF', 'data: a\n\ndata: b\n\n'],
+    ['CRLF', 'data: a\r\n\r\ndata: b\r\n\r\n'],
+    ['CR', 'data: a\r\rdata: b\r\r'],
+    ['CRLF, then LF', 'data: a\r\n\ndata: b\r\n\n'],
+    ['LF, then CRLF', 'data: a\n\r\ndata: b\n\r\n'],
+    ['CR, then CRLF', 'data: a\r\r\ndata: b\r\r\n'],
+    ['LF, then CR', 'data: a\n\rdata: b\n\r'],
+    ['no space after the colon', 'data:a\n\ndata:b\n\n'],
+    ['blank lines in front and between', '\n\n\r\n\rdata: a\n\n\n\n\r\n\r\rdata: b\n\n\n'],
+    ['a byte order mark in front', '\uFEFFdata: a\n\ndata: b\n\n'],
+    ['comments between the events', ': hello\n\ndata: a\n\n: ping\n\n:\n\ndata: b\n\n: bye\n\n'],
+    ['comments inside the events', ': one\ndata: a\n\n:\ndata: b\n: two\n\n'],
+    ['fields that nobody asked for', 'id: 1\ndata: a\nretry: 5\n\ndata: b\nunknown\nid\n\n'],
+  ])('reads the same events with %s', (_, text) => {
+    expect(read(text)).toEqual([
+      [undefined, 'a'],
+      [undefined, 'b'],
+    ]);
+  });
+
+  it.each([
+    ['the name before the data', 'event: e\ndata: d\n\n', ['e', 'd']],
+    ['the data before the name', 'data: d\nevent: e\n\n', ['e', 'd']],
+    ['the name between two lines of data', 'data: d\nevent: e\ndata: f\n\n', ['e', 'd\nf']],
+    ['two names', 'event: e\nevent: f\ndata: d\n\n', ['f', 'd']],
+    ['no value', 'event\ndata: d\n\n', ['', 'd']],
+  ])('takes name and data in any order: %s', (_, text, frame) => {
+    expect(read(text)).toEqual([frame]);
+  });
+
+  it.each([
+    ['data: a\ndata: b\n\n', 'a\nb'],
+    ['data: a\r\ndata: b\r\n\r\n', 'a\nb'],
+    ['data: a\rdata: b\r\r', 'a\nb'],
+    ['data: a\ndata:\ndata: b\n\n', 'a\n\nb'],
+    ['data:\ndata:\n\n', '\n'],
+    ['data\ndata: x\n\n', '\nx'],
+  ])('joins the lines of data: %j', (text, data) => {
+    expect(read(text)).toEqual([[undefined, data]]);
+  });
+
+  it.each([['data:\n\n'], ['data: \n\n'], ['data\n\n'], ['data:\r\n\r\n'], ['data:\r\r']])(
+    'reads %j as an event with empty data',
+    (text) => {
+      expect(read(text)).toEqual([[undefined, '']]);
+    },
+  );
+
+  it.each([
+    ['data:  two spaces\n\n', ' two spaces'],
+    ['data:\ttab\n\n', '\ttab'],
+    ['data: a: b: c\n\n', 'a: b: c'],
+    ['data: tail  \n\n', 'tail  '],
+    ['data:{"a":"\\n"}\n\n', '{"a":"\\n"}'],
+    ['data: \u2028 is no line break\n\n', '\u2028 is no line break'],
+    ['data: \uFEFF\n\n', '\uFEFF'],
+  ])('takes away one space after the colon and nothing else: %j', (text, data) => {
+    expect(read(text)).toEqual([[undefined, data]]);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['comments only', ': a\n\n: b\n\n'],
+    ['a name without data', 'event: e\n\n'],
+    ['an id without data', 'id: 1\n\n'],
+    ['a field that only begins like data', 'dataset: 1\n\n'],
+    ['a field in capitals', 'DATA: 1\n\n'],
+    ['a field behind a space', ' data: 1\n\n'],
+    ['a byte order mark only', '\uFEFF\n\n'],
+  ])('has no event in %s', (_, text) => {
+    expect(read(text)).toEqual([]);
+  });
+
+  it('strips a byte order mark only at the very start', () => {
+    expect(read('data: a\n\n\uFEFFdata: b\n\ndata: c\n\n')).toEqual([
+      [undefined, 'a'],
+      [undefined, 'c'],
+    ]);
+  });
+
+  it.each([
+    ['data: b'],
+    ['data: b\n'],
+    ['data: b\r\n'],
+    ['data: b\r'],
+    ['data: b\nevent: e\n'],
+    ['event: e'],
+  ])('an event that the end cuts is none: %j', (rest) => {
+    expect(read(`data: a\n\n${rest}`)).toEqual([[undefined, 'a']]);
+  });
+
+  it('completes at the end an event whose blank line is a lone CR', () => {
+    const run = sseFrames.begin();
+    expect(run.push(Buffer.from('data: a\r\r'))).toEqual([]);
+    expect(run.end({ kind: 'eof' })).toMatchObject([{ data: 'a' }]);
+  });
+
+  it('gives an event at its blank line, not later', () => {
+    const run = sseFrames.begin();
+    expect(run.push(Buffer.from('data: a\n\ndata: b'))).toMatchObject([{ data: 'a' }]);
+    expect(run.push(Buffer.from('\n'))).toEqual([]);
+    expect(run.push(Buffer.from('\n'))).toMatchObject([{ data: 'b' }]);
+  });
+
+  it('reads characters whole although the bytes come one by one', () => {
+    const bytes = Buffer.from('event: é\ndata: 😀 ümläut 漢字\n\n');
+    expect(outputsOf(sseFrames, byteByByte(bytes))).toMatchObject([{ event: 'é', data: '😀 ümläut 漢字' }]);
+  });
+
+  it('reads bytes that are no UTF-8 as U+FFFD, and keeps them as they came', () => {
+    const bytes = Buffer.concat([
+      Buffer.from('data: '),
+      Buffer.from([0xc3, 0x28, 0xff]),
+      Buffer.from('\n\n'),
+    ]);
+    expect(framesOf(bytes)).toEqual([
+      { kind: 'frame', event: undefined, data: '\uFFFD(\uFFFD', wire: bytes },
+    ]);
+  });
+});
+
+describe('the bytes of an event', () => {
+  it('are the complete events of the input, byte for byte', () => {
+    const streams = fc.record({
+      events: fc.array(aWrittenEvent, { maxLength: 6 }),
+      eol: aLineEnding,
+      cutEvent: fc.option(aWrittenEvent, { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(streams, ({ events, eol, cutEvent }) => {
+        const complete = events.map((event) => [...linesOf(event), '', ''].join(eol)).join('');
+        const cut = cutEvent === undefined ? '' : linesOf(cutEvent).join(eol);
+        const frames = framesOf(complete + cut);
+        expect(wireOf(frames).toString()).toBe(complete);
+        expect(frames).toMatchObject(
+          events.map(({ name, data }) => ({ event: name, data: data.join('\n') })),
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('of any input at all are found in it, in order', () => {
+    fc.assert(
+      fc.property(eventStreamSoup, (bytes) => {
+        let from = 0;
+        for (const frame of framesOf(bytes)) {
+          if (frame.kind !== 'frame') return false;
+          const at = bytes.indexOf(frame.wire, from);
+          if (at < 0) return false;
+          from = at + frame.wire.length;
+        }
+        return true;
+      }),
+    );
+  });
+});
+
+/** The reading rules once more, slowly and on the whole text: lines, then blocks of lines, then fields. */
+function slowFrames(bytes: Buffer): readonly SseFrame[] {
+  const frames: SseFrame[] = [];
+  let block: string[] = [];
+  let wire = '';
+  let first = true;
+  for (const [whole, line = ''] of bytes.toString('latin1').matchAll(/([^\r\n]*)(?:\r\n|\n|\r)/g)) {
+    if (line !== '') {
+      wire += whole;
+      block.push(Buffer.from(line, 'latin1').toString());
+      continue;
+    }
+    const frame = slowFrame(block, Buffer.from(wire + whole, 'latin1'), first);
+    if (frame !== undefined) frames.push(frame);
+    block = [];
+    wire = '';
+    first = false;
+  }
+  return frames;
+}
+
+function slowFrame(block: readonly string[], wire: Buffer, first: boolean): SseFrame | undefined {
+  const fields = block.map((line, index) => {
+    const text = first && index === 0 ? line.replace(/^\uFEFF/, '') : line;
+    const [, name = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(text) ?? [];
+    return [name, value] as const;
+  });
+  const data = fields.filter(([name]) => name === 'data').map(([, value]) => value);
+  const event = fields.findLast(([name]) => name === 'event')?.[1];
+  return data.length === 0 ? undefined : { kind: 'frame', event, data: data.join('\n'), wire };
+}
+
+describe('the reading rules, written once more and slowly', () => {
+  it('find the same events in anything', () => {
+    fc.assert(
+      fc.property(eventStreamSoup, (bytes) => isDeepStrictEqual(framesOf(bytes), slowFrames(bytes))),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('an event over the bound', () => {
+  /** An event of exactly this many bytes, blank line and all. */
+  const eventOf = (size: number): Buffer =>
+    Buffer.concat([Buffer.from('data: '), Buffer.alloc(size - 8, 'a'), Buffer.from('\n\n')]);
+  const cuts: readonly (readonly [string, (bytes: Buffer) => readonly Buffer[]])[] = [
+    ['at once', (bytes) => [bytes]],
+    ['in two halves', (bytes) => cutAt(bytes, [bytes.length / 2])],
+    ['but for its last byte', (bytes) => cutAt(bytes, [bytes.length - 1])],
+    ['but for its blank line', (bytes) => cutAt(bytes, [bytes.length - 2])],
+  ];
+
+  it.each(cuts)('is none of it when it is as large as the bound and comes %s', (_, cut) => {
+    const frames = outputsOf(sseFrames, cut(eventOf(maxStreamEventBytes)));
+    expect(frames.map((frame) => frame.kind)).toEqual(['frame']);
+  });
+
+  it.each(cuts)('ends the stream when it is one byte larger and comes %s', (_, cut) => {
+    const bytes = Buffer.concat([
+      Buffer.from('data: before\n\n'),
+      eventOf(maxStreamEventBytes + 1),
+      Buffer.from('data: after\n\n'),
+    ]);
+    const kinds = outputsOf(sseFrames, cut(bytes)).map((frame) => frame.kind);
+    expect(kinds).toEqual(['frame', 'oversize']);
+  });
+
+  it('counts comments too: they are kept until their event is complete', () => {
+    const comment = Buffer.concat([
+      Buffer.from(':'),
+      Buffer.alloc(maxStreamEventBytes, 'a'),
+      Buffer.from('\n\n'),
+    ]);
+    expect(framesOf(comment)).toEqual([{ kind: 'oversize' }]);
+  });
+});

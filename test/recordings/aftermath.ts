@@ -1,0 +1,27 @@
+import type { LogLine, queries } from '../support/gateway.ts';
+
+export type Row = Record<string, unknown>;
+
+/** Everything that one request left behind. */
+export interface Aftermath {
+  readonly logs: readonly Row[];
+  readonly attempts: readonly Row[];
+  readonly ledger: readonly Row[];
+  /** The fields of its `request` lines: a request has exactly one. */
+  readonly outcomes: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Reads the rows and the outcome lines of requests by their `x-request-id`. */
+export const aftermaths =
+  (query: ReturnType<typeof queries>, lines: () => readonly LogLine[]) =>
+  async (requestId: string): Promise<Aftermath> => ({
+    logs: await query('select * from request_logs where request_id = $1', [requestId]),
+    attempts: await query(
+      'select a.* from request_log_attempts a join request_logs l using (request_log_id) where l.request_id = $1',
+      [requestId],
+    ),
+    ledger: await query('select * from usage_cost_events where request_id = $1', [requestId]),
+    outcomes: lines()
+      .filter(({ message, fields }) => message === 'request' && fields['request_id'] === requestId)
+      .map(({ fields }) => fields),
+  });

@@ -1,0 +1,124 @@
+import { expect } from '@jest/globals';
+import type { UsageFacts } from './library.ts';
+import { isLoose, type Loose, type ReceivedStream } from './received.ts';
+import { type Answer, picousdPerToken } from './rehearsal.ts';
+
+/** What a failed request says: to its caller and in its rows. */
+export interface ExpectedFailure {
+  readonly status: number;
+  readonly message?: string | RegExp;
+  readonly attempt: 'provider_error' | 'stream_start_error' | 'stream_error';
+  /** What the upstream itself answered, as the attempt keeps it; not looked at unless given. */
+  readonly upstreamStatus?: number | null;
+}
+
+/** The envelope with all of its four keys and nothing else (CONTRACT §4). */
+export function expectEnvelope(body: unknown, message: string | RegExp | undefined): void {
+  expect(isLoose(body) ? Object.keys(body) : body).toEqual(['error']);
+  const error = (body as Loose)['error'];
+  expect(error).toEqual({
+    message: expect.any(String),
+    type: 'upstream_error',
+    param: null,
+    code: 'upstream_error',
+  });
+  const told = String((error as Loose)['message']);
+  expect(told).not.toBe('');
+  if (typeof message === 'string') expect(told).toBe(message);
+  if (message instanceof RegExp) expect(told).toMatch(message);
+}
+
+/** An HTTP error before anything of an answer went out, with its rows and its one outcome. */
+export function expectRefusal(answer: Answer, expected: ExpectedFailure): void {
+  expect(answer.status).toBe(expected.status);
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+  expect(answer.headers.get('x-request-id')).toBe(answer.requestId);
+  expectEnvelope(JSON.parse(answer.bytes.toString()), expected.message);
+  expectFailureRows(answer, expected);
+}
+
+/** A stream whose last event is its one structured error; no `[DONE]` anywhere. */
+export function expectStreamFailure(
+  answer: Answer,
+  received: ReceivedStream,
+  message?: string | RegExp,
+  status = 502,
+): void {
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/);
+  expect({ dones: received.dones, errors: received.errors.length }).toEqual({ dones: 0, errors: 1 });
+  expectEnvelope(JSON.parse(received.payloads.at(-1) ?? 'null'), message);
+  expectFailureRows(answer, { status, attempt: 'stream_error', upstreamStatus: 200 });
+}
+
+function expectFailureRows({ after }: Answer, expected: ExpectedFailure): void {
+  const { logs, attempts, ledger, outcomes } = after;
+  expect(logs).toEqual([
+    expect.objectContaining({ status_code: expected.status, error_code: 'upstream_error' }),
+  ]);
+  expect(attempts).toEqual([
+    expect.objectContaining({ status: expected.attempt, error_code: 'upstream_error', attempt_number: 1 }),
+  ]);
+  if (expected.upstreamStatus !== undefined)
+    expect(attempts[0]).toMatchObject({ status_code: expected.upstreamStatus });
+  expect(ledger).toEqual([]);
+  expect(outcomes).toEqual([
+    expect.objectContaining({
+      outcome: 'upstream_error',
+      status: expected.status,
+      error_code: 'upstream_error',
+    }),
+  ]);
+}
+
+/** A stream that ends with its one `[DONE]` and no error, logged and accounted with this usage. */
+export function expectStreamSuccess(
+  answer: Answer,
+  received: ReceivedStream,
+  usage: UsageFacts | undefined,
+): void {
+  expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/);
+  expect({ dones: received.dones, errors: received.errors }).toEqual({ dones: 1, errors: [] });
+  expect(received.payloads.at(-1)).toBe('[DONE]');
+  expectSuccessRows(answer, usage);
+}
+
+/** A 200 with its rows: one log row, one attempt, one ledger row that holds exactly these tokens. */
+export function expectSuccessRows(answer: Answer, usage: UsageFacts | undefined): void {
+  expect(answer.status).toBe(200);
+  const { logs, attempts, ledger, outcomes } = answer.after;
+  expect(logs).toEqual([expect.objectContaining({ status_code: 200, error_code: null })]);
+  expect(attempts).toEqual([
+    expect.objectContaining({ status: 'success', status_code: 200, error_code: null, attempt_number: 1 }),
+  ]);
+  expect(ledger).toEqual([expect.objectContaining(ledgerRow(usage))]);
+  expect(outcomes).toEqual([expect.objectContaining({ outcome: 'success', status: 200 })]);
+}
+
+/** An integer in 0 … 2^53 − 1 (CONTRACT §5). */
+const count = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+
+/** The ledger row of a usage; without one that can be counted, the usage is missing and nothing is estimated. */
+function ledgerRow(usage: UsageFacts | undefined): Loose {
+  const prompt = count(usage?.prompt_tokens);
+  const completion = count(usage?.completion_tokens);
+  const total = count(usage?.total_tokens ?? (prompt ?? 0) + (completion ?? 0));
+  if (prompt === undefined || completion === undefined || total === undefined)
+    return {
+      pricing_status: 'usage_missing',
+      prompt_tokens: null,
+      completion_tokens: null,
+      total_tokens: null,
+      cost_picousd: null,
+    };
+  const output = Math.max(completion, total - prompt);
+  const cost = BigInt(prompt) * picousdPerToken.input + BigInt(output) * picousdPerToken.output;
+  return {
+    pricing_status: 'priced',
+    prompt_tokens: String(prompt),
+    completion_tokens: String(completion),
+    total_tokens: String(total),
+    cost_picousd: String(cost),
+  };
+}

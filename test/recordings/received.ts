@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import type { TextFacts } from './library.ts';
+
+/** JSON as a caller reads it: nothing is known of it. */
+export type Loose = Readonly<Record<string, unknown>>;
+
+export interface ReceivedChoice {
+  readonly finishReason: string | null;
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+export interface ReceivedToolCall {
+  /** `CHOICE:INDEX`, or `CHOICE:ID` when the pieces have no index. */
+  readonly key: string;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly arguments: string;
+}
+
+/** A chat stream as a caller understands it, read without any of the gateway's own code. */
+export interface ReceivedStream {
+  /** The data of every event, in order. */
+  readonly payloads: readonly string[];
+  /** Every payload that is neither `[DONE]` nor an error. */
+  readonly chunks: readonly Loose[];
+  readonly errors: readonly Loose[];
+  /** How often `[DONE]` came. */
+  readonly dones: number;
+  readonly choices: Readonly<Record<string, ReceivedChoice>>;
+  readonly toolCalls: readonly ReceivedToolCall[];
+  /** Of the last chunk that has any at its top level. */
+  readonly usage: Loose | undefined;
+}
+
+export const isLoose = (value: unknown): value is Loose =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const listOf = (value: unknown): readonly Loose[] =>
+  Array.isArray(value) ? value.filter(isLoose) : [];
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const nameOf = (value: unknown): string | undefined =>
+  typeof value === 'number' || typeof value === 'string' ? String(value) : undefined;
+
+/** The data of each complete event; lines end with LF, CRLF or CR, what no blank line ended is no event. */
+export function eventData(bytes: Buffer): readonly string[] {
+  const lines = bytes.toString('utf8').split(/\r\n|\n|\r/);
+  const payloads: string[] = [];
+  let data: string[] = [];
+  // What follows the last line end is no line.
+  for (const line of lines.slice(0, -1)) {
+    if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5));
+    if (line !== '' || data.length === 0) continue;
+    payloads.push(data.join('\n'));
+    data = [];
+  }
+  return payloads;
+}
+
+export function readStream(bytes: Buffer): ReceivedStream {
+  const payloads = eventData(bytes);
+  const values = payloads.filter((data) => data !== '[DONE]').map((data) => JSON.parse(data) as Loose);
+  const isError = (value: Loose) => value['error'] !== undefined && value['error'] !== null;
+  const chunks = values.filter((value) => !isError(value));
+  return {
+    payloads,
+    chunks,
+    errors: values.filter(isError),
+    dones: payloads.filter((data) => data === '[DONE]').length,
+    ...collected(chunks),
+    usage: chunks.map((chunk) => chunk['usage']).findLast(isLoose),
+  };
+}
+
+function collected(chunks: readonly Loose[]): Pick<ReceivedStream, 'choices' | 'toolCalls'> {
+  const choices: Record<string, ReceivedChoice> = {};
+  const toolCalls = new Map<string, ReceivedToolCall>();
+  for (const choice of chunks.flatMap((chunk) => listOf(chunk['choices']))) {
+    const index = nameOf(choice['index']) ?? '0';
+    const delta = isLoose(choice['delta']) ? choice['delta'] : {};
+    const before = choices[index] ?? { finishReason: null, text: '', reasoning: '' };
+    const finish = choice['finish_reason'];
+    choices[index] = {
+      finishReason: typeof finish === 'string' && finish !== '' ? finish : before.finishReason,
+      text: before.text + contentText(delta['content']),
+      reasoning: before.reasoning + reasoningText(delta),
+    };
+    for (const piece of listOf(delta['tool_calls'])) addPiece(toolCalls, index, piece);
+  }
+  return { choices, toolCalls: [...toolCalls.values()] };
+}
+
+function addPiece(calls: Map<string, ReceivedToolCall>, choice: string, piece: Loose): void {
+  const key = `${choice}:${nameOf(piece['index']) ?? nameOf(piece['id']) ?? '?'}`;
+  const named = isLoose(piece['function']) ? piece['function'] : {};
+  const before = calls.get(key);
+  calls.set(key, {
+    key,
+    id: before?.id ?? (textOf(piece['id']) || undefined),
+    name: before?.name ?? (textOf(named['name']) || undefined),
+    arguments: (before?.arguments ?? '') + textOf(named['arguments']),
+  });
+}
+
+/** Text, or the texts of an array of parts. */
+export const contentText = (content: unknown): string =>
+  textOf(content) ||
+  listOf(content)
+    .filter((part) => part['type'] === 'text')
+    .map((part) => textOf(part['text']))
+    .join('');
+
+/** Reasoning where the gateway puts it: in the canonical field, or under the provider's metadata. */
+const reasoningText = (delta: Loose): string =>
+  textOf(delta['reasoning']) + thinkingParts(delta).map(thinkingText).join('');
+
+/** The native parts under `provider_metadata.compat.reasoning`. */
+export function thinkingParts(message: Loose): readonly Loose[] {
+  const metadata = isLoose(message['provider_metadata']) ? message['provider_metadata'] : {};
+  const own = isLoose(metadata['compat']) ? metadata['compat'] : {};
+  return listOf(own['reasoning']);
+}
+
+const thinkingText = (part: Loose): string =>
+  textOf(part['thinking']) ||
+  listOf(part['thinking'])
+    .map((inner) => textOf(inner['text']))
+    .join('');
+
+export const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
+
+/** A text in the words of the metadata. */
+export const factsOf = (text: string): TextFacts => ({ chars: text.length, sha256: sha256(text) });
