@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -64,6 +65,9 @@ export async function main([name = '', ...args]: readonly string[]): Promise<voi
     const usage = error instanceof UsageError;
     terminal.err(`${usage ? 'usage: ' : ''}${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = usage ? 2 : 1;
+  } finally {
+    // The channel to its supervisor would keep a worker alive.
+    cluster.worker?.disconnect();
   }
 }
 

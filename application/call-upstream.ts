@@ -5,9 +5,17 @@ import type { ResolvedRoute } from '../domain/routing/resolve-route.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import { afterTerminalMs } from '../domain/shared/limits.ts';
-import type { StreamEvent } from '../domain/shared/stream-event.ts';
+import type { StreamEnd } from '../domain/shared/stream-event.ts';
 import { upstreamError } from '../domain/upstream/upstream-fault.ts';
-import type { Ask, CallerLink, Family, ModelAnswer, ServePolicy, ServePorts } from './model-request.ts';
+import type {
+  Ask,
+  CallerLink,
+  Family,
+  ModelAnswer,
+  ServePolicy,
+  ServePorts,
+  WriteEvents,
+} from './model-request.ts';
 import type { UpstreamExecution, UpstreamReply } from './ports/upstream.ts';
 import type { End, Facts } from './settle-request.ts';
 
@@ -69,7 +77,7 @@ export function callUpstream(
     }
     const answer = reply.right;
     if (answer.kind === 'stream')
-      return { kind: 'stream', events: relay(family, facts, answer, departure, settle, attempt) };
+      return { kind: 'stream', deliver: relay(family, facts, answer, departure, settle, attempt) };
     departure.over();
     return whole(family, facts, answer, departure, settle, attempt);
   };
@@ -97,39 +105,35 @@ async function whole<A extends Ask>(
 }
 
 /**
- * Passes a stream on, event by event. What ends it is held back until the settlement is committed: whoever
- * received the end is in the ledger. The generator runs to its end even when the caller has left.
+ * Passes a stream on as it comes. What ends it is held back until the settlement is committed: whoever received the
+ * end is in the ledger. It runs to its end even when the caller has left.
  */
-async function* relay<A extends Ask>(
+function relay<A extends Ask>(
   family: Family<A>,
   facts: Facts,
   reply: UpstreamReply & { kind: 'stream' },
   departure: Departure,
   settle: Settle,
   attempt: AttemptOf,
-): AsyncGenerator<readonly StreamEvent<JsonObject>[]> {
-  const observer = family.observer();
-  for (;;) {
-    const events = await reply.read();
-    for (const event of events) {
-      if (event.kind !== 'done' && event.chunk !== undefined) observer.see(event.chunk);
-      if (event.kind === 'chunk' && event.terminal && departure.answered()) reply.endWithin(afterTerminalMs);
-    }
-    const last = events.at(-1);
-    if (last === undefined || last.kind === 'chunk') {
-      yield events;
-      continue;
-    }
+) {
+  return async (write: WriteEvents): Promise<void> => {
+    const observer = family.observer();
+    const end = await reply.forward((chunks) => {
+      for (const { chunk, terminal } of chunks) {
+        observer.see(chunk);
+        if (terminal && departure.answered()) reply.endWithin(afterTerminalMs);
+      }
+      return write(chunks);
+    });
     departure.over();
-    if (events.length > 1) yield events.slice(0, -1);
-    const settled = await settle(facts, endOf(last, reply.status, departure, observer.observed(), attempt));
-    yield [E.isLeft(settled) ? { kind: 'failed', error: settled.left } : last];
-    return;
-  }
+    if (end.kind === 'failed' && end.chunk !== undefined) observer.see(end.chunk);
+    const settled = await settle(facts, endOf(end, reply.status, departure, observer.observed(), attempt));
+    await write([E.isLeft(settled) ? { kind: 'failed', error: settled.left } : end]);
+  };
 }
 
 function endOf(
-  last: Exclude<StreamEvent<JsonObject>, { kind: 'chunk' }>,
+  last: StreamEnd<JsonObject>,
   status: number,
   departure: Departure,
   observation: Observation,

@@ -39,11 +39,14 @@ export interface CallerLink {
   readonly whenGone: (callback: () => void) => void;
 }
 
-/** What the caller gets. A stream's frames are read to their end even when nobody is left to read them. */
+/** Writes events to the caller; a promise says that there is no room for more until it resolves. */
+export type WriteEvents = (events: readonly StreamEvent<JsonObject>[]) => Promise<void> | undefined;
+
+/** What the caller gets. A stream is to be delivered to its end even when nobody is left to write to. */
 export type ModelAnswer =
   | { readonly kind: 'refused'; readonly error: GatewayError }
   | { readonly kind: 'whole'; readonly answer: WholeAnswer }
-  | { readonly kind: 'stream'; readonly events: AsyncIterable<readonly StreamEvent<JsonObject>[]> };
+  | { readonly kind: 'stream'; readonly deliver: (write: WriteEvents) => Promise<void> };
 
 /** What every family's reading view tells. */
 export interface Ask {

@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Route } from '../../domain/routing/model.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import type { StreamEvent } from '../../domain/shared/stream-event.ts';
+import type { StreamChunk, StreamEnd } from '../../domain/shared/stream-event.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 
 /** One call to one upstream; `body` is the finished JSON text. */
@@ -25,8 +25,13 @@ export type UpstreamReply =
   | {
       readonly kind: 'stream';
       readonly status: number;
-      /** The next events, at least one. The last one of a stream is `done` or `failed`; then read no more. */
-      readonly read: () => Promise<readonly StreamEvent<JsonObject>[]>;
+      /**
+       * Hands chunks on as they come; where `pass` gives a promise, there is no room for more until it resolves, and
+       * the upstream is held. Resolves with what ends the stream, which is never passed. To be called once.
+       */
+      readonly forward: (
+        pass: (chunks: readonly StreamChunk<JsonObject>[]) => Promise<void> | undefined,
+      ) => Promise<StreamEnd<JsonObject>>;
       /** From now on the stream may last this long at most; then it is taken as ended. */
       readonly endWithin: (milliseconds: number) => void;
     };

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, type Json, type JsonObject, parseExact } from './json.ts';
-import { maxJsonDepth } from './limits.ts';
+import { maxJsonDepth, maxNamedKeyChars } from './limits.ts';
 
 /**
  * A caller's JSON object, kept as the text that came in. Reading uses `value`; a change replaces whole
@@ -217,9 +217,10 @@ class Scan {
     const key = unescaped(this.text.slice(from, end));
     if (key === undefined) return undefined;
     if (key === '__proto__' || seen.has(key)) {
+      const name = key.length > maxNamedKeyChars ? `${key.slice(0, maxNamedKeyChars)}…` : key;
       this.fault ??= {
-        path: `${prefix}${key}`,
-        message: key === '__proto__' ? '`__proto__` is not a field.' : `The key \`${key}\` is repeated.`,
+        path: `${prefix}${name}`,
+        message: key === '__proto__' ? '`__proto__` is not a field.' : `The key \`${name}\` is repeated.`,
       };
       return undefined;
     }

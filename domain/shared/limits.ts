@@ -9,6 +9,9 @@
  */
 export const maxJsonDepth = 256;
 
+/** Characters of a caller's own key that an error names: enough to find it, and no way to blow an answer up. */
+export const maxNamedKeyChars = 128;
+
 /** Bytes of one event of an upstream stream: partial images in an event are a few MiB at most. */
 export const maxStreamEventBytes = 16 * 1024 * 1024;
 

@@ -4,15 +4,18 @@ import type { GatewayError } from './gateway-error.ts';
  * The canonical events of every stream: chunks, then `done` or `failed`, and nothing after either. What `done`
  * sends is held back until the ledger row is committed.
  */
-export type StreamEvent<Chunk> =
-  | {
-      readonly kind: 'chunk';
-      readonly chunk: Chunk;
-      /** The bytes that came in, when no rule touched the chunk: they are what goes out. */
-      readonly wire: Uint8Array | undefined;
-      /** The chunk says that the answer is complete; usage and `done` may follow. */
-      readonly terminal: boolean;
-    }
+export type StreamEvent<Chunk> = StreamChunk<Chunk> | StreamEnd<Chunk>;
+
+export interface StreamChunk<Chunk> {
+  readonly kind: 'chunk';
+  readonly chunk: Chunk;
+  /** The bytes that came in, when no rule touched the chunk: they are what goes out. */
+  readonly wire: Uint8Array | undefined;
+  /** The chunk says that the answer is complete; usage and `done` may follow. */
+  readonly terminal: boolean;
+}
+
+export type StreamEnd<Chunk> =
   | { readonly kind: 'done' }
   | {
       readonly kind: 'failed';

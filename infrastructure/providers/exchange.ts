@@ -4,8 +4,8 @@ import type { Dispatcher } from 'undici';
 import type { UpstreamReply } from '../../application/ports/upstream.ts';
 import type { Json, JsonObject } from '../../domain/shared/json.ts';
 import { maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
-import type { StreamEvent } from '../../domain/shared/stream-event.ts';
-import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
+import type { StreamEnd } from '../../domain/shared/stream-event.ts';
+import type { Ending } from '../../domain/shared/stream-machine.ts';
 import {
   passesOnError,
   type UpstreamFault,
@@ -13,13 +13,12 @@ import {
   upstreamMessage,
 } from '../../domain/upstream/upstream-fault.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
+import { Forwarding } from './forwarding.ts';
 import type { Dialect } from './provider.ts';
 
 type Controller = Dispatcher.DispatchController;
 type Head = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
-/** Bytes read ahead of the caller before the upstream is paused: a few network chunks. */
-const readAheadBytes = 256 * 1024;
 /** After the last event a connection may take this long to come to its end and be reused. */
 const lingerMs = 1000;
 
@@ -34,7 +33,7 @@ export interface ExchangeOptions {
 
 /**
  * One HTTP exchange with an upstream, from dispatch to the last byte. Whatever the upstream does ends as a value:
- * `reply` settles once, and a stream's `read` gives events until `done` or `failed`.
+ * `reply` settles once, and a stream ends with `done` or `failed`.
  */
 export class Exchange implements Dispatcher.DispatchHandler, Timed {
   readonly reply: Promise<Either<UpstreamFault, UpstreamReply>>;
@@ -44,13 +43,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   private controller: Controller | undefined;
   private status = 0;
   private head: Head = {};
-  private events: Run<Buffer, StreamEvent<JsonObject>> | undefined;
+  private stream: Forwarding | undefined;
   private chunks: Buffer[] = [];
   private bytes = 0;
-  private fault: UpstreamFault | undefined;
   private ended = false;
   private lingering = false;
-  private wake: (() => void) | undefined;
 
   constructor(options: ExchangeOptions) {
     this.options = options;
@@ -94,22 +91,24 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.head = head;
     const { dialect, stream } = this.options;
     if (!this.accepted() || !stream || !isEventStream(head) || isEncoded(head)) return;
-    this.events = dialect.events?.begin();
-    if (this.events === undefined) return;
-    const read = () => this.read();
+    const run = dialect.events?.begin();
+    if (run === undefined) return;
+    const forwarding = new Forwarding(run, {
+      pause: () => this.controller?.pause(),
+      resume: () => this.controller?.resume(),
+      ended: (end) => this.letGo(end),
+    });
+    this.stream = forwarding;
+    const forward: Forwarding['forward'] = (pass) => forwarding.forward(pass);
     const endWithin = (milliseconds: number) => this.endWithin(milliseconds);
-    this.answer(E.right({ kind: 'stream', status, read, endWithin }));
+    this.answer(E.right({ kind: 'stream', status, forward, endWithin }));
   }
 
-  onResponseData(controller: Controller, chunk: Buffer): void {
+  onResponseData(_controller: Controller, chunk: Buffer): void {
     if (this.ended || this.lingering) return;
+    if (this.stream !== undefined) return this.stream.push(chunk);
     this.chunks.push(chunk);
     this.bytes += chunk.length;
-    if (this.events !== undefined) {
-      if (this.bytes > readAheadBytes) controller.pause();
-      this.wake?.();
-      return;
-    }
     if (this.accepted() && this.bytes > maxUpstreamBodyBytes) this.stop(tooLarge);
     if (!this.accepted() && this.bytes > maxUpstreamErrorBytes) this.cutErrorBody();
   }
@@ -124,47 +123,17 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
 
   private finish(fault: UpstreamFault | undefined): void {
     this.ended = true;
-    this.fault = fault;
     this.options.deadlines.delete(this);
-    if (this.events === undefined) this.answer(fault === undefined ? this.wholeReply() : E.left(fault));
-    else this.wake?.();
+    if (this.stream !== undefined) this.stream.end(endingOf(fault));
+    else this.answer(fault === undefined ? this.wholeReply() : E.left(fault));
   }
 
-  /** The next events of a stream, at least one; back-pressure reaches the upstream through `pause`. */
-  private async read(): Promise<readonly StreamEvent<JsonObject>[]> {
-    for (;;) {
-      const events = this.drainChunks();
-      if (events.length > 0) return this.passOn(events);
-      if (this.ended) return this.events?.end(endingOf(this.fault)) ?? [];
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-      });
-      this.wake = undefined;
-    }
-  }
-
-  private drainChunks(): readonly StreamEvent<JsonObject>[] {
-    const run = this.events;
-    if (run === undefined || this.chunks.length === 0) return [];
-    const [only, ...more] = this.chunks;
-    const events =
-      more.length === 0 && only !== undefined
-        ? run.push(only)
-        : this.chunks.flatMap((each) => run.push(each));
-    this.chunks = [];
-    if (this.bytes > readAheadBytes) this.controller?.resume();
-    this.bytes = 0;
-    return events;
-  }
-
-  private passOn(events: readonly StreamEvent<JsonObject>[]): readonly StreamEvent<JsonObject>[] {
-    const last = events.at(-1);
-    if (last?.kind === 'failed') this.stop({ kind: 'transport' });
-    if (last?.kind === 'done' && !this.ended) {
-      this.lingering = true;
-      this.deadlineAt = Date.now() + lingerMs;
-    }
-    return events;
+  /** After the last event: a failed stream is cut off, a good one may come to its end, so that its connection lives. */
+  private letGo({ kind }: StreamEnd<JsonObject>): void {
+    if (this.ended) return;
+    if (kind === 'failed') return this.stop({ kind: 'transport' });
+    this.lingering = true;
+    this.deadlineAt = Date.now() + lingerMs;
   }
 
   /** What is wrong with a 2xx answer is told with its status: the upstream did answer. */

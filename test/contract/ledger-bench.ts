@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import pg from 'pg';
+import { Client } from 'pg';
 import type { DatabasePool } from 'slonik';
 import type {
   Admission,
@@ -260,7 +260,7 @@ export interface Holder {
 }
 
 export async function holder(url: string): Promise<Holder> {
-  const client = new pg.Client(url);
+  const client = new Client(url);
   await client.connect();
   // a test that failed leaves it open until the database goes
   client.on('error', () => undefined);
@@ -291,10 +291,10 @@ export async function untilWaiting(query: Query, count: number): Promise<void> {
 
 /** Runs `body` with questions to a server over a connection that is closed afterwards. */
 export async function withClient<A>(url: string, body: (ask: Query) => Promise<A>): Promise<A> {
-  const client = new pg.Client(url);
+  const client = new Client(url);
   await client.connect();
   try {
-    return await body(async (text, values = []) => (await client.query(text, values)).rows);
+    return await body(async (text, values) => (await client.query(text, values)).rows);
   } finally {
     await client.end();
   }

@@ -1,5 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { withDatabase } from '../support/database.ts';
@@ -168,6 +170,23 @@ describe('claims of a request id', () => {
       alreadyAccounted: true,
       claimed: true,
     });
+  });
+
+  it('leave no gap at their end: who asks while it comes has no claim, or sees that the id was accounted', async () => {
+    const user = await aUser(query);
+    const ends = new Set<string>();
+    for (let round = 0; round < 60; round += 1) {
+      const first = claim(user, randomUUID());
+      await admitted(ledgers[0]!, first);
+      const charge = aCharge(user, 1n, { requestLogId: first.requestLogId, requestId: first.requestId });
+      const settling = ledgers[0]!.settle({ charge, logged: undefined, release: first.requestLogId });
+      await sleep(round % 4);
+      const { claimed, alreadyAccounted } = await admitted(ledgers[1]!, claim(user, first.requestId));
+      await settling;
+      ends.add(`${claimed ? 'claimed' : 'not claimed'}, ${alreadyAccounted ? 'accounted' : 'new'}`);
+    }
+    expect(ends).not.toContain('claimed, new');
+    expect(ends).toContain('claimed, accounted');
   });
 
   it('are void after their time, and not a moment before', async () => {
@@ -623,6 +642,26 @@ describe('log rows', () => {
       const found = await query('select from request_logs where request_id = $1', [requestId]);
       expect(found).toHaveLength(2);
     }
+  });
+});
+
+describe('the digest of a request id', () => {
+  it('is SHA-256 of its UTF-8 bytes, whatever the id looks like', async () => {
+    const anId = fc.oneof(
+      fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '')),
+      fc.string({ unit: fc.constantFrom('\\', 'x', '0', '7', "'", '"', 'a', 'é') }),
+      fc.constantFrom('\\x', '\\xff', '\\000', '\\\\', "E'\\'"),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(anId, { minLength: 1, maxLength: 50 }), async (ids) => {
+        const rows = await query<{ digest: Buffer }>(
+          'select request_digest(id) as digest from unnest($1::text[]) with ordinality i(id, ord) order by ord',
+          [ids],
+        );
+        expect(rows.map(({ digest }) => digest.toString('hex'))).toEqual(ids.map((id) => hash('sha256', id)));
+      }),
+      { numRuns: 40 },
+    );
   });
 });
 

@@ -50,6 +50,26 @@ const variables = (config: string, url = database.url()) => ({
   UP_TOKEN: 'upstream-token-0123456789',
 });
 
+type Failing = readonly [
+  args: readonly string[],
+  code: number,
+  says: string,
+  env: Readonly<Record<string, string>>,
+];
+
+/** Calls that end with a code and a sentence, two at a time: this machine may have two cores. */
+async function failing(calls: readonly Failing[]): Promise<void> {
+  for (let from = 0; from < calls.length; from += 2)
+    await Promise.all(
+      calls.slice(from, from + 2).map(async ([args, code, says, env]) => {
+        const ended = await runGateway(args, env);
+        expect({ args, code: ended.code, out: ended.out }).toEqual({ args, code, out: '' });
+        expect(ended.err).toContain(says);
+        expect(ended.err).not.toMatch(/\n\s+at /);
+      }),
+    );
+}
+
 describe('gateway serve', () => {
   it('tells everything that is wrong with the file: path, line, and what was probably meant', async () => {
     const config = await file(
@@ -84,22 +104,24 @@ api_keys:
     expect(err).not.toContain('short-secret-value');
   });
 
-  it.each([
-    ['a file that is not there', ['serve'], 'nowhere.yaml', 1, 'cannot be read (ENOENT)'],
-    ['a flag that is none', ['serve', '--worker', '2'], 'good.yaml', 2, "usage: Unknown option '--worker'"],
-    ['a number that is none', ['serve', '--workers', 'many'], 'good.yaml', 2, 'usage: --workers must be'],
-  ])('%s is a clear error', async (_what, args, name, code, words) => {
+  it('a call that cannot be made sense of is a clear error, without a stack', async () => {
     await file('good.yaml', good());
-    const ended = await runGateway(args, variables(path.join(folder, name)));
-    expect(ended.code).toBe(code);
-    expect(ended.err).toContain(words);
-    expect(ended.err).not.toMatch(/\n\s+at /);
-  });
-
-  it('without any file it says how to name one', async () => {
-    const { code, err } = await runGateway(['serve'], { DATABASE_URL: database.url() });
-    expect(code).toBe(1);
-    expect(err).toContain('GATEWAY_CONFIG');
+    await failing([
+      [['serve'], 1, 'cannot be read (ENOENT)', variables(path.join(folder, 'nowhere.yaml'))],
+      [
+        ['serve', '--worker', '2'],
+        2,
+        "usage: Unknown option '--worker'",
+        variables(path.join(folder, 'good.yaml')),
+      ],
+      [
+        ['serve', '--workers', 'many'],
+        2,
+        'usage: --workers must be',
+        variables(path.join(folder, 'good.yaml')),
+      ],
+      [['serve'], 1, 'GATEWAY_CONFIG', { DATABASE_URL: database.url() }],
+    ]);
   });
 
   it('a database that cannot be reached is a clear error, without its password', async () => {
@@ -199,6 +221,7 @@ users:
         placeholders.map((name) => {
           if (name === 'DATABASE_URL') return [name, 'postgresql://u@h/db'];
           if (name.endsWith('_URL')) return [name, 'http://127.0.0.1:1/v1'];
+          if (name === 'AWS_ACCESS_KEY_ID') return [name, 'AKIA0123456789ABCDEF'];
           return [name, aKey()];
         }),
       );
@@ -208,6 +231,23 @@ users:
 });
 
 describe('gateway seed', () => {
+  const seeded = [
+    'users',
+    'teams',
+    'team_memberships',
+    'service_accounts',
+    'api_keys',
+    'providers',
+    'models',
+  ];
+  const dump = () =>
+    query(
+      [...seeded, 'model_routes', 'user_budgets', 'team_budgets']
+        .map((table) => `select '${table}' as source, to_jsonb(t) as row from ${table} t`)
+        .join(' union all ')
+        .concat(' order by 1, 2'),
+    );
+
   it('makes the database match the file, and a second time nothing changes', async () => {
     const config = await file(
       'seed.yaml',
@@ -217,9 +257,9 @@ describe('gateway seed', () => {
         users: [{ email: 'A@Example.com', name: 'A', role: 'platform_admin', team: 'platform' }],
       }),
     );
-    const seeded = await runGateway(['seed'], variables(config));
-    expect(seeded).toMatchObject({ code: 0, err: '' });
-    expect(seeded.out).toContain('The database matches ');
+    const ended = await runGateway(['seed'], variables(config));
+    expect(ended).toMatchObject({ code: 0, err: '' });
+    expect(ended.out).toContain('The database matches ');
     expect(await query('select email, role from users')).toEqual([
       { email: expect.stringMatching(/^a@example\.com$/i), role: 'platform_admin' },
     ]);
@@ -231,28 +271,26 @@ describe('gateway seed', () => {
     ]);
     const [provider] = await query('select config_json from providers');
     expect(JSON.stringify(provider)).toContain('${UP_TOKEN}');
-    const [before] = await query('select revision from gateway_state');
+    const before = await dump();
     expect(await runGateway(['seed'], variables(config))).toMatchObject({ code: 0 });
-    expect(await query('select count(*)::int as n from team_budgets')).toEqual([{ n: 1 }]);
-    expect(await query('select revision from gateway_state')).toEqual([before]);
+    expect(await dump()).toEqual(before);
   });
 });
 
 describe('gateway keys', () => {
-  const keys = async (...args: string[]) =>
-    runGateway(['keys', ...args], variables(await file('good.yaml', good())));
-
-  it.each([
-    [['create', '--owner', 'user:nobody@example.com', '--name', 'x'], 1, 'There is no owner user:nobody@'],
-    [['create', '--owner', 'team:', '--name', 'x'], 2, 'usage: --owner must be user:EMAIL'],
-    [['create', '--name', 'x'], 2, 'usage: keys create needs --owner and --name'],
-    [['revoke', '0000'], 1, 'There is no key 0000.'],
-    [['revoke'], 2, 'usage: keys revoke ID'],
-    [[], 2, 'usage: keys create|list|revoke'],
-  ])('%j: %i, and why', async (args, code, words) => {
-    const ended = await keys(...args);
-    expect(ended).toMatchObject({ code, out: '' });
-    expect(ended.err).toContain(words);
+  it('says why it cannot', async () => {
+    const env = variables(await file('good.yaml', good()));
+    await failing([
+      [
+        ['keys', 'create', '--owner', 'user:nobody@example.com', '--name', 'x'],
+        1,
+        'There is no owner user:nobody@example.com.',
+        env,
+      ],
+      [['keys', 'create', '--owner', 'team:', '--name', 'x'], 2, 'usage: --owner must be user:EMAIL', env],
+      [['keys', 'revoke', '0000'], 1, 'There is no key 0000.', env],
+      [['keys'], 2, 'usage: keys create|list|revoke', env],
+    ]);
   });
 
   it('makes a key for a user whatever the case of the address, for some models only', async () => {
@@ -343,16 +381,16 @@ describe('gateway pricing import', () => {
     expect(await runGateway(['check-config', config], variables(config))).toMatchObject({ code: 0, err: '' });
   });
 
-  it.each([
-    ['what is no price file', ['import', 'other.json'], 1, 'neither a LiteLLM price map nor a models.dev'],
-    ['a file that is not there', ['import', 'nowhere.json'], 1, 'ENOENT'],
-    ['no file at all', ['import'], 2, 'usage: pricing import FILE'],
-  ])('%s is a clear error', async (_what, [verb = '', name], code, words) => {
-    await file('other.json', '{"a":1}');
-    const args = name === undefined ? [] : [path.join(folder, name)];
-    const ended = await runGateway(['pricing', verb, ...args], {});
-    expect(ended.code).toBe(code);
-    expect(ended.err).toContain(words);
+  it('says why it cannot', async () => {
+    await failing([
+      [
+        ['pricing', 'import', await file('other.json', '{"a":1}')],
+        1,
+        'neither a LiteLLM price map nor a models.dev',
+        {},
+      ],
+      [['pricing', 'import', path.join(folder, 'nowhere.json')], 1, 'ENOENT', {}],
+    ]);
   });
 });
 
@@ -371,22 +409,19 @@ describe('gateway simulate-upstream', () => {
     expect(await simulated.exited).toEqual({ code: 0, signal: null });
   });
 
-  it.each([
-    [[], 'needs --port'],
-    [['--port', '70000'], '--port must be a whole number'],
-    [['--port', '0', '--latency-ms', '-1'], '--latency-ms'],
-  ])('%j is a usage error', async (args, words) => {
-    const ended = await runGateway(['simulate-upstream', ...args], {});
-    expect(ended.code).toBe(2);
-    expect(ended.err).toContain(words);
+  it('says why it cannot', async () => {
+    await failing([
+      [['simulate-upstream'], 2, 'needs --port', {}],
+      [['simulate-upstream', '--port', '0', '--latency-ms', '-1'], 2, '--latency-ms', {}],
+    ]);
   });
 });
 
 describe('gateway', () => {
-  it.each([[[]], [['--help']], [['sevre']]])('%j names the commands', async (args) => {
-    const { code, err } = await runGateway(args, {});
+  it('names its commands when it is given none that it knows', async () => {
+    const { code, err } = await runGateway(['sevre'], {});
     expect(code).toBe(2);
-    for (const name of ['serve', 'migrate', 'check-config', 'keys', 'ledger', 'pricing'])
+    for (const name of ['serve', 'migrate', 'check-config', 'seed', 'keys', 'ledger', 'pricing'])
       expect(err).toContain(name);
   });
 });

@@ -286,10 +286,10 @@ describe('a budget that changes while requests are in flight', () => {
       config(upstream.url, { amount_10000: 1000, hard_limit: true }),
       database.url(),
     );
-    let over = false;
+    const asking = new AbortController();
     const outcomes: LoadOutcome[] = [];
     const ask = async (worker: number): Promise<void> => {
-      while (!over) {
+      while (!asking.signal.aborted) {
         const { request } = priced(keys.change, upTo(1500), upTo(100));
         outcomes.push(await load.send(worker % 4 === 3 ? reseeding.url : urlOf(worker), request));
       }
@@ -322,7 +322,7 @@ describe('a budget that changes while requests are in flight', () => {
       await sleep(60);
     }
     await change(0);
-    over = true;
+    asking.abort();
     await Promise.all(workers);
     await reseeding.stop();
     othersAreToldOfTheBudget(outcomes);

@@ -149,9 +149,9 @@ describe('SIGTERM with fifty streams in flight', () => {
       ),
     );
     const wholes = Array.from({ length: 10 }, () =>
-      load.send(gateway.url, aRequest({ stream: false, simulate: { 'latency-ms': 500 } })),
+      load.send(gateway.url, aRequest({ stream: false, simulate: { 'latency-ms': 1000 } })),
     );
-    await sleep(50);
+    while (upstream.inFlight() < 60) await sleep(5);
     const from = performance.now();
     gateway.child.kill('SIGTERM');
     await sleep(100);

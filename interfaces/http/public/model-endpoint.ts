@@ -43,7 +43,7 @@ export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: 
   const answered = async (context: RequestContext, caller: Caller, lease: Lease): Promise<void> => {
     const request = await modelRequest(ports, context, caller, lease);
     const answer = await ports.serve(family, request);
-    if (answer.kind === 'stream') await sendStream(context, words, answer.events);
+    if (answer.kind === 'stream') await sendStream(context, words, answer.deliver);
     else if (answer.kind === 'refused')
       sendError(context, words.envelope, answer.error, closing(answer.error));
     else sendWhole(context, answer.answer.text);

@@ -1,3 +1,4 @@
+import type { WriteEvents } from '../../../application/model-request.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
@@ -14,23 +15,22 @@ const streamHeaders = {
 };
 
 /**
- * Writes a stream as it comes, never compressed, no faster than the caller reads. When the caller has left, the
- * events are still read to their end, so that the request is settled.
+ * Writes a stream as it comes, never compressed, no faster than the caller reads. When the caller has left, it is
+ * still delivered to its end, so that the request is settled.
  */
 export async function sendStream(
   context: RequestContext,
   words: StreamWords,
-  events: AsyncIterable<readonly StreamEvent<JsonObject>[]>,
+  deliver: (write: WriteEvents) => Promise<void>,
 ): Promise<void> {
   const { res, link } = context;
   if (!link.gone()) {
     res.writeHead(200, { ...streamHeaders, ...idHeaders(context) });
     res.flushHeaders();
   }
-  for await (const batch of events) {
-    if (link.gone()) continue;
-    if (!writeBatch(context, words, batch)) await drained(context);
-  }
+  await deliver((events) =>
+    link.gone() || writeBatch(context, words, events) ? undefined : drained(context),
+  );
   res.end();
 }
 

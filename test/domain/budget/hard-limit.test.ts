@@ -40,7 +40,7 @@ describe('before the provider: spend at or above the amount with hard_limit is t
       false,
     ],
   ])('%s', (_, budget, spent, closed, admitted) => {
-    expect(E.isRight(admit(budget, spent, closed))).toBe(admitted);
+    expect(admit(budget, spent, closed)).toEqual(admitted ? E.right(undefined) : E.left('full'));
   });
 });
 

@@ -55,6 +55,19 @@ describe('what the gateway reasons about is checked, and named', () => {
     expect(paramAtFault(over)).toBe(param);
   });
 
+  it.each<[object, string]>([
+    [{ model: '' }, '`model` must be a non-empty string.'],
+    [{ messages: [] }, '`messages` must be a non-empty array.'],
+    [{ messages: ['x'] }, '`messages[0]` must be an object with a string `role`.'],
+    [{ stream: 1 }, '`stream` must be a boolean.'],
+    [{ tools: {} }, '`tools` must be an array of objects.'],
+    [{ functions: {} }, '`functions` must be an array of objects.'],
+    [{ stream_options: 1 }, '`stream_options` must be an object.'],
+    [{ response_format: 1 }, '`response_format` must be an object.'],
+  ])('in words that say what it should be: %j', (over, message) => {
+    expect(read({ model: 'fast', messages, ...over })).toEqual(E.left(expect.objectContaining({ message })));
+  });
+
   it.each([['stream'], ['tools'], ['functions'], ['stream_options'], ['response_format']])(
     'a null `%s` counts as absent',
     (field) => {
@@ -109,6 +122,16 @@ describe('what a chat request needs of a route', () => {
     [
       'an image',
       { messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, image] }] },
+      ['chat_completions', 'vision'],
+    ],
+    [
+      'an image, spelled in another way',
+      { messages: [{ role: 'user', content: [{ type: 'input_image' }] }] },
+      ['chat_completions', 'vision'],
+    ],
+    [
+      'an image, as messages callers spell it',
+      { messages: [{ role: 'user', content: [{ type: 'image' }] }] },
       ['chat_completions', 'vision'],
     ],
     [

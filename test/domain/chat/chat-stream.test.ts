@@ -366,6 +366,12 @@ describe('delta.reasoning_content and delta.reasoning_text map to delta.reasonin
     );
   });
 
+  it('and usage at both places stays where it is', () => {
+    expect(sent('{"usage":{"a":2},"choices":[{"delta":{"reasoning_text":"c"},"usage":{"a":1}}]}')).toBe(
+      '{"usage":{"a":2},"choices":[{"delta":{"reasoning":"c"},"usage":{"a":1}}]}',
+    );
+  });
+
   it('together with usage that is promoted', () => {
     expect(sent('{"choices":[{"delta":{"reasoning_text":"c"},"usage":{"a":1}}]}')).toBe(
       '{"choices":[{"delta":{"reasoning":"c"}}],"usage":{"a":1}}',
@@ -398,6 +404,11 @@ describe('native reasoning is never placed in delta.content', () => {
       'a part that is no text keeps the array',
       `"content":[${thinking},{"type":"image_url","image_url":{"url":"u"}},"x"]`,
       `"content":[{"type":"image_url","image_url":{"url":"u"}},"x"],"provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
+    ],
+    [
+      'a part of another type that has a text too',
+      `"content":[${thinking},{"type":"refusal","text":"a"}]`,
+      `"content":[{"type":"refusal","text":"a"}],"provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
     ],
     [
       'metadata that is there already stays',

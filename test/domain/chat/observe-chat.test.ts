@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { ChatObserver, observeCompletion } from '../../../domain/chat/observe-chat.ts';
+import { ChatObserver, nothingObserved, observeCompletion } from '../../../domain/chat/observe-chat.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { maxCountedToolCalls } from '../../../domain/shared/limits.ts';
 import { aJsonObject } from '../../support/arbitraries/json-text.ts';
@@ -68,6 +68,11 @@ describe('usage of an answer', () => {
     );
   });
 
+  it('is nothing before anything was seen', () => {
+    expect(observedStream([])).toEqual(nothingObserved);
+    expect(nothingObserved).toEqual({ usage: undefined, usageUnusable: false, invokedToolCount: 0 });
+  });
+
   it('is read however a rule has kept its numbers', () => {
     const chunk = parseExact('{"usage":{"prompt_tokens":12.0,"completion_tokens":1E1,"total_tokens":22.00}}');
     expect(observedStream([chunk as JsonObject]).usage).toEqual(tokens(12, 10));
@@ -87,6 +92,8 @@ describe('invoked_tool_count of a whole answer counts tool-call artifacts', () =
       2,
     ],
     ['a legacy call', [{ message: { function_call: { name: 'f', arguments: '{}' } } }], 1],
+    ['a legacy call with a name alone', [{ message: { function_call: { name: 'f', arguments: '' } } }], 1],
+    ['a legacy call with arguments alone', [{ message: { function_call: { arguments: '{}' } } }], 1],
     ['a legacy call that is empty', [{ message: { function_call: { name: '', arguments: '' } } }], 0],
     ['a legacy call of null', [{ message: { function_call: null } }], 0],
     ['what is no call', [{ message: { tool_calls: ['a', null, 1] } }], 0],
@@ -97,9 +104,10 @@ describe('invoked_tool_count of a whole answer counts tool-call artifacts', () =
 });
 
 describe('invoked_tool_count of a stream is incremented while frames are parsed', () => {
-  const piece = (call: JsonObject, index: number | undefined = 0): JsonObject => ({
-    choices: [{ ...(index === undefined ? {} : { index }), delta: { tool_calls: [call] } }],
+  const piece = (call: JsonObject, index = 0): JsonObject => ({
+    choices: [{ index, delta: { tool_calls: [call] } }],
   });
+  const unnumbered = (call: JsonObject): JsonObject => ({ choices: [{ delta: { tool_calls: [call] } }] });
 
   it.each<[string, readonly JsonObject[], number]>([
     ['no calls', [{ choices: [{ delta: { content: 'a' } }] }], 0],
@@ -111,7 +119,7 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
     ],
     ['two calls in one frame', [{ choices: [{ delta: { tool_calls: [{ index: 0 }, { index: 1 }] } }] }], 2],
     ['the same index in two choices', [piece({ index: 0 }, 0), piece({ index: 0 }, 1)], 2],
-    ['a choice without an index is the first', [piece({ index: 0 }, 0), piece({ index: 0 }, undefined)], 1],
+    ['a choice without an index is the first', [piece({ index: 0 }, 0), unnumbered({ index: 0 })], 1],
     ['whole calls told apart by their ids', [piece({ id: 'a' }), piece({ id: 'b' }), piece({ id: 'a' })], 2],
     [
       'whole calls without anything to tell them apart',

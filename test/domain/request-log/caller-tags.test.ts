@@ -160,6 +160,16 @@ describe('x-gateway-tags: k=v; k2=v2', () => {
     expect(atFault({ 'x-gateway-tags': [text] })).toBe('x-gateway-tags');
   });
 
+  it.each([
+    ['k=', 'A value in `x-gateway-tags` must be 1 to 64 characters of A-Z a-z 0-9 . _ / : -'],
+    ['K=v', 'A key in `x-gateway-tags` must be 1 to 32 characters: a-z, then a-z 0-9 . _ -'],
+    ['env=v', '`x-gateway-tags` must not use the reserved key `env`.'],
+    ['k=v;k=w', '`x-gateway-tags` repeats the key `k`.'],
+    [pairs(6), '`x-gateway-tags` holds more than 5 tags.'],
+  ])('and says what is wrong: %s', (text, message) => {
+    expect(read({ 'x-gateway-tags': [text] })).toEqual(E.left(expect.objectContaining({ message })));
+  });
+
   it('stands once', () => {
     expect(atFault({ 'x-gateway-tags': ['k=v', 'k2=v2'] })).toBe('x-gateway-tags');
     expect(atFault({ 'x-gateway-tags': ['', ''] })).toBe('x-gateway-tags');

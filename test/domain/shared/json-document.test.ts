@@ -90,6 +90,15 @@ describe('a body that repeats a key', () => {
     expect(faultOf(text)).toBeUndefined();
   });
 
+  it('is named up to a bound, however long it is', () => {
+    const key = (length: number): string => 'k'.repeat(length);
+    expect(faultOf(`{"${key(128)}":1,"${key(128)}":2}`)?.path).toBe(key(128));
+    expect(faultOf(`{"${key(129)}":1,"${key(129)}":2}`)).toEqual({
+      path: `${key(128)}…`,
+      message: `The key \`${key(128)}…\` is repeated.`,
+    });
+  });
+
   it('is always found, wherever at the top level it stands and however it is spelled', () => {
     const repeated = fc
       .tuple(fc.dictionary(aFieldName, fc.constant(null), { minKeys: 1, maxKeys: 5 }), fc.nat())

@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import { type DatabasePool, type QuerySqlToken, sql } from 'slonik';
+import { AnswerTooLate, databaseFault, sqlState } from '../../infrastructure/postgres/database-fault.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { withDatabase } from '../support/database.ts';
+import { holder } from './ledger-bench.ts';
+import { tcpProxy } from './tcp-proxy.ts';
+
+const database = withDatabase();
+
+/** What a statement fails with. */
+async function failureOf(pool: DatabasePool, statement: QuerySqlToken): Promise<unknown> {
+  try {
+    await pool.query(statement);
+  } catch (error) {
+    return error;
+  }
+  throw new Error(`${statement.sql} did not fail`);
+}
+
+describe('what a failed statement means', () => {
+  it.each([
+    ['refused', '22P02', sql.unsafe`select 'no uuid'::uuid`],
+    ['refused', '22003', sql.unsafe`select 10::numeric(1, 0)`],
+    ['refused', '23502', sql.unsafe`insert into users (email) values ('a')`],
+    [
+      'refused',
+      '23503',
+      sql.unsafe`insert into api_keys (public_id, secret_sha256, name, team_id)
+      values ('p', sha256('x'), 'n', 'no team')`,
+    ],
+    ['refused', '23514', sql.unsafe`insert into users (email, name, role) values ('a', 'b', 'nobody')`],
+    ['refused', '42P01', sql.unsafe`select from there_is_no_such_table`],
+    ['stuck', '57014', sql.unsafe`select pg_sleep(5)`],
+    ['connection', '57P01', sql.unsafe`select pg_terminate_backend(pg_backend_pid())`],
+  ])('is "%s" for %s', async (fault, state, statement) => {
+    const pool = await openPool(database.url(), 1);
+    await pool.query(sql.unsafe`set statement_timeout = 200`);
+    const error = await failureOf(pool, statement);
+    await pool.end();
+    expect(databaseFault(error)).toBe(fault);
+    // of this one the driver passes on nothing but the message
+    expect(sqlState(error)).toBe(state === '22P02' ? undefined : state);
+  });
+
+  it('is "stuck" for a lock that is not to be had', async () => {
+    const pool = await openPool(database.url(), 1);
+    const held = await holder(database.url());
+    await held.query('lock table usage_daily_totals in access exclusive mode');
+    await pool.query(sql.unsafe`set lock_timeout = 50`);
+    const error = await failureOf(pool, sql.unsafe`select from usage_daily_totals`);
+    await held.rollBack();
+    await pool.end();
+    expect([databaseFault(error), sqlState(error)]).toEqual(['stuck', '55P03']);
+  });
+
+  it('is "connection" for a server that refuses, and for codes of Node that look like those of PostgreSQL', async () => {
+    const proxy = await tcpProxy();
+    const pool = await openPool(proxy.to(database.url()), 1);
+    await proxy.refuse();
+    expect(databaseFault(await failureOf(pool, sql.unsafe`select 1`))).toBe('connection');
+    for (const code of ['EPIPE', 'EBUSY', 'ECONNRESET', 'ETIMEDOUT'])
+      expect(databaseFault(Object.assign(new Error('broken'), { code }))).toBe('connection');
+    expect(
+      databaseFault(new Error('wrapped', { cause: Object.assign(new Error('b'), { code: '40P01' }) })),
+    ).toBe('stuck');
+    await pool.end();
+  });
+
+  it('is "late" for an answer that did not come', () => {
+    expect(databaseFault(new AnswerTooLate('late'))).toBe('late');
+  });
+});
