@@ -76,11 +76,14 @@ export class Forwarding {
   }
 
   private take(events: readonly StreamEvent<JsonObject>[]): void {
-    const last = events.at(-1);
-    if (last === undefined) return;
-    const chunks = events.filter((event) => event.kind === 'chunk');
+    const chunks: StreamChunk<JsonObject>[] = [];
+    let end: StreamEnd<JsonObject> | undefined;
+    for (const event of events) {
+      if (event.kind === 'chunk') chunks.push(event);
+      else end = event;
+    }
     const room = chunks.length === 0 ? undefined : this.pass?.(chunks);
-    if (last.kind !== 'chunk') return this.close(last);
+    if (end !== undefined) return this.close(end);
     if (room === undefined) return;
     this.waiting = true;
     this.hold();

@@ -36,13 +36,16 @@ export const sseFrames: Sealed<Buffer, SseFrame> = seal<Pending, Buffer, SseFram
     if (pending.over) return [pending, frames];
     let from = 0;
     for (let at = 0; at < chunk.length; at += 1) {
-      const cut = boundary(pending, chunk[at] === LF, chunk[at] === CR);
+      const byte = chunk[at];
+      const inLine = !pending.lineEmpty && !pending.closing;
+      if (inLine && byte !== LF && byte !== CR) continue;
+      const cut = boundary(pending, byte === LF, byte === CR);
       if (cut === undefined) continue;
       const end = cut === 'after' ? at + 1 : at;
       complete(pending, chunk.subarray(from, end), frames);
       if (pending.over) return [pending, frames];
       from = end;
-      if (cut === 'before') beginLine(pending, chunk[at] === CR);
+      if (cut === 'before') beginLine(pending, byte === CR);
     }
     keep(pending, chunk.subarray(from), frames);
     return [pending, frames];
@@ -118,10 +121,8 @@ function complete(pending: Pending, tail: Buffer, frames: SseFrame[]): void {
   if (frame !== undefined) frames.push(frame);
 }
 
-const dataColon = Buffer.from('data:');
-
 function parseFrame(wire: Buffer, lines: number, first: boolean): SseFrame | undefined {
-  if (lines === 1 && wire.subarray(0, 5).equals(dataColon)) {
+  if (lines === 1 && wire.toString('latin1', 0, 5) === 'data:') {
     const from = wire[5] === 0x20 ? 6 : 5;
     let end = wire.length;
     while (wire[end - 1] === LF || wire[end - 1] === CR) end -= 1;
