@@ -22,9 +22,22 @@ interface State {
   request: RequestContext;
 }
 
+/**
+ * Koa without its watch over each response's end (`on-finished`): handlers answer by themselves, `openContext` knows
+ * when the caller leaves, and the watch cost as much as the routing and the reading of a small body together.
+ */
+class Door extends Koa<State> {
+  handleRequest(
+    ctx: Koa.ParameterizedContext<State>,
+    run: (ctx: Koa.ParameterizedContext<State>) => Promise<void>,
+  ) {
+    return run(ctx);
+  }
+}
+
 /** The HTTP door. Handlers write to the response themselves; Koa gives them order, routing and a safety net. */
 export function gatewayApp(ports: AppPorts): Koa<State> {
-  const app = new Koa<State>();
+  const app = new Door();
   app.silent = true;
   app.use(async (ctx, next) => {
     ctx.respond = false;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import pg from 'pg';
+import { Client } from 'pg';
 import { stringify } from 'yaml';
 import { liveConfig } from '../../infrastructure/config/live-config.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
@@ -192,7 +192,7 @@ export function runGateway(
 
 /** A plain connection to a suite's database, for looking at rows; closed after the suite. */
 export function queries(url: () => string) {
-  let client: pg.Client | undefined;
+  let client: Client | undefined;
   afterAll(async () => {
     await client?.end();
   });
@@ -201,7 +201,7 @@ export function queries(url: () => string) {
     values: unknown[] = [],
   ): Promise<Row[]> => {
     if (client === undefined) {
-      client = new pg.Client(url());
+      client = new Client(url());
       await client.connect();
     }
     return (await client.query<Row>(text, values)).rows;
