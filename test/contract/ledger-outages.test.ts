@@ -222,9 +222,9 @@ describe('a database that is lost', () => {
     const store = await openLedger(way.to(server.url));
     const user = await withClient(server.url, (ask) => aUser(ask, { amount: 1_000_000n }));
     const settled: { readonly record: SettlementRecord; readonly verdict: string }[] = [];
-    let stopped = false;
+    const enough = new AbortController();
     const load = Array.from({ length: 8 }, async () => {
-      while (!stopped) {
+      while (!enough.signal.aborted) {
         const record = aRecord(user, unit);
         settled.push({ record, verdict: wordOf(await store.settle(record)) });
         await sleep(1);
@@ -236,7 +236,7 @@ describe('a database that is lost', () => {
     server = await startEmbeddedPostgres({ dataDir, testing: true });
     way.to(server.url);
     await sleep(150);
-    stopped = true;
+    enough.abort();
     await Promise.all(load);
     expect(new Set(settled.map(({ verdict }) => verdict))).toEqual(
       new Set(['recorded', 'store_unavailable']),

@@ -57,6 +57,8 @@ const names = (count: number, prefix = 'i'): readonly Item[] =>
 describe('a collector', () => {
   beforeEach(() => {
     jest.useFakeTimers();
+    // Not at the beginning of the clock.
+    jest.advanceTimersByTime(100_000);
   });
   afterEach(() => {
     jest.useRealTimers();
@@ -167,6 +169,16 @@ describe('a collector', () => {
       await pass(24);
       expect(sent()).toEqual([['x:1']]);
       await pass(slow - 24);
+      expect(sent()).toEqual([['x:1'], ['y:1']]);
+    });
+
+    it('counted from its start, not from what arrived since', async () => {
+      const { add, sent } = underTest();
+      add('x:1');
+      await turn();
+      await pass(20);
+      add('y:1');
+      await pass(slow - 20);
       expect(sent()).toEqual([['x:1'], ['y:1']]);
     });
 

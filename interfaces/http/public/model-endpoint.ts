@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Ask, Family, ModelAnswer, ModelRequest } from '../../../application/model-request.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
@@ -56,10 +56,20 @@ export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: 
       const caller = await ports.authenticate(context.req);
       if (E.isLeft(caller)) return refuse(context, caller.left);
       await answered(context, caller.right, lease);
+      await handedOver(context.res);
     } finally {
       lease.release();
     }
   };
+}
+
+/** An answer is in flight until its last byte has left the process: only then may the process end. */
+function handedOver(res: ServerResponse): Promise<void> | undefined {
+  if (res.writableFinished || res.destroyed) return undefined;
+  return new Promise((resolve) => {
+    res.once('finish', resolve);
+    res.once('close', resolve);
+  });
 }
 
 async function modelRequest(

@@ -228,6 +228,44 @@ describe('a body that is no JSON object', () => {
   });
 });
 
+describe('text that stops being JSON', () => {
+  it.each([
+    ['', 1],
+    [' ', 2],
+    ['}', 1],
+    ['{', 2],
+    ['{"a"', 5],
+    ['{"a":', 6],
+    ['{"a":1', 7],
+    ['{"a":1,', 8],
+    ['{"a":1,}', 8],
+    ['{,}', 2],
+    ['{"a" 1}', 6],
+    ['{"a":}', 6],
+    ['{"a":1 "b":2}', 8],
+    ['{a:1}', 2],
+    ['[1', 3],
+    ['[1,[2]', 7],
+    ['"abc', 5],
+    ['{"a":"b', 8],
+    ['{"a":[1,2]', 11],
+    ['{"list":[1 2]}', 12],
+    ['{"list":[1,]}', 12],
+    ['{"list":[}', 10],
+    ['{"a":{"b":1 2}}', 13],
+    ['{"list":[{"c" 1}]}', 15],
+  ])('is told with the place, as far as the gateway looked: %s, character %d', (text, character) => {
+    expect(faultOf(text)?.message).toBe(`The request body is not valid JSON (character ${character}).`);
+  });
+
+  it.each([['{"a":01}'], ['{"a":1} x'], ['{"a":tru}']])(
+    'is told without it where a value is none: %s',
+    (text) => {
+      expect(faultOf(text)?.message).toBe('The request body is not valid JSON.');
+    },
+  );
+});
+
 describe('reading a document', () => {
   const mangled = fc
     .tuple(
