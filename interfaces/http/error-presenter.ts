@@ -1,6 +1,7 @@
 import { type ErrorCode, errorStatus, type GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { idHeaders, type RequestContext } from './request-context.ts';
+import { sendJson } from './send-json.ts';
 
 /** Whose words an error is told in: the OpenAI envelope, or that of the messages API. */
 export type Envelope = 'openai' | 'messages';
@@ -89,12 +90,5 @@ export function sendError(
   const { res, requestId } = context;
   if (res.headersSent || res.destroyed) return;
   const body = JSON.stringify(envelope === 'openai' ? openAiError(error) : messagesError(error, requestId));
-  res.writeHead(errorStatus(error), {
-    ...errorHeaders(error),
-    ...extra,
-    ...idHeaders(context),
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-  });
-  res.end(body);
+  sendJson(res, errorStatus(error), { ...errorHeaders(error), ...extra, ...idHeaders(context) }, body);
 }

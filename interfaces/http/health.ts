@@ -1,4 +1,5 @@
 import { idHeaders, type RequestContext } from './request-context.ts';
+import { sendJson } from './send-json.ts';
 
 export interface HealthPorts {
   /** Why the process must not get requests at the moment; undefined when it may. */
@@ -18,13 +19,5 @@ export const readyz =
       : answer(context, 503, { status: 'not_ready', reason });
   };
 
-async function answer(context: RequestContext, status: number, body: object): Promise<void> {
-  const text = JSON.stringify(body);
-  context.res.writeHead(status, {
-    ...idHeaders(context),
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-    'cache-control': 'no-store',
-  });
-  context.res.end(text);
-}
+const answer = async (context: RequestContext, status: number, body: object): Promise<void> =>
+  sendJson(context.res, status, { ...idHeaders(context), 'cache-control': 'no-store' }, JSON.stringify(body));

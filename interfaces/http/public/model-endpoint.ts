@@ -10,6 +10,7 @@ import { readJsonText } from '../body.ts';
 import { type Envelope, sendError } from '../error-presenter.ts';
 import { type Lease, type LoadGate, overloaded } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
+import { sendJson } from '../send-json.ts';
 import { sendStream, type StreamWords } from './stream-answer.ts';
 
 export interface ModelEndpointPorts {
@@ -116,14 +117,7 @@ const closing = ({ code }: GatewayError): Record<string, string> =>
   code === 'request_too_large' ? { connection: 'close' } : {};
 
 function sendWhole(context: RequestContext, text: string | Uint8Array): void {
-  const { res } = context;
-  if (res.destroyed) return;
-  res.writeHead(200, {
-    ...idHeaders(context),
-    'content-type': 'application/json',
-    'content-length': typeof text === 'string' ? Buffer.byteLength(text) : text.length,
-  });
-  res.end(text);
+  if (!context.res.destroyed) sendJson(context.res, 200, idHeaders(context), text);
 }
 
 /** A request that nobody's key came with. */

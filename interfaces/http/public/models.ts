@@ -5,6 +5,7 @@ import type { Model } from '../../../domain/routing/model.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { type Envelope, sendError } from '../error-presenter.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
+import { sendJson } from '../send-json.ts';
 
 export interface ModelsPorts {
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
@@ -29,12 +30,7 @@ export const modelsEndpoint =
       first_id: data[0]?.id ?? null,
       last_id: data.at(-1)?.id ?? null,
     });
-    context.res.writeHead(200, {
-      ...idHeaders(context),
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': Buffer.byteLength(body),
-    });
-    context.res.end(body);
+    sendJson(context.res, 200, idHeaders(context), body);
   };
 
 const presentModel = ({ id, createdAt }: Model) => ({

@@ -1,0 +1,22 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+/**
+ * Sends a whole JSON answer. Head and plain ASCII text leave in one write; it must be said to be latin1, because
+ * the head may hold bytes above ASCII (a caller's own request id), which UTF-8 would spell in another way.
+ */
+export function sendJson(
+  res: ServerResponse,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  json: string | Uint8Array,
+): void {
+  const length = typeof json === 'string' ? Buffer.byteLength(json) : json.length;
+  res.writeHead(status, {
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': length,
+  });
+  if (typeof json !== 'string') res.end(json);
+  else if (length === json.length) res.end(json, 'latin1');
+  else res.end(Buffer.from(json));
+}
