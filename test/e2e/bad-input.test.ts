@@ -93,7 +93,7 @@ async function refused(request: RawRequest, expected: Refusal): Promise<RawAnswe
   expect(answer.headers).toMatchObject({
     'x-request-id': requestId,
     'request-id': requestId,
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': expect.stringContaining('application/json'),
   });
   expect(upstream.requests()).toBe(before);
   expect(outcomesOf(gateway, requestId)).toEqual([
@@ -403,7 +403,7 @@ describe('a key that is repeated where the gateway reads', () => {
       '"toString":1,"hasOwnProperty":null,"metadata":{"__proto__":{"stream":true},"a":1,"a":2}}';
     const answer = await rawExchange(gateway.url, aRequest({ body }));
     expect(answer.status).toBe(200);
-    expect(answer.headers['content-type']).toBe('application/json');
+    expect(answer.headers['content-type']).toContain('application/json; charset=utf-8');
     expect(seen[0]?.body).toBe(body.replace('"fast"', '"simulated-fast"'));
   });
 });
