@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { sql } from 'slonik';
@@ -80,7 +81,7 @@ export async function startService({ config, database, log, seeds }: ServeOption
     if (draining) return;
     draining = true;
     log.info({ in_flight: gate.inFlight() }, 'draining');
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    const closed = stopListening(server);
     await until(() => gate.inFlight() === 0, config.loaded().config.server.shutdownGraceSecs * 1000);
     server.closeAllConnections();
     await until(() => gate.inFlight() === 0, settleGraceMs);
@@ -155,6 +156,15 @@ function listen(server: Server, host: string, port: number): Promise<void> {
     });
   });
 }
+
+/**
+ * No new connections; those that are open are left alone, and end with their next answer. HTTP's own `close` would
+ * also cut off callers that are still reading an answer whose last byte has been handed to the socket.
+ */
+const stopListening = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    NetServer.prototype.close.call(server, () => resolve());
+  });
 
 function urlOf(server: Server, host: string): string {
   const address = server.address();

@@ -18,7 +18,7 @@ import {
   startGateway,
   type TestGateway,
 } from '../support/gateway.ts';
-import { makeTestFolder } from '../support/test-server.ts';
+import { connected, makeTestFolder } from '../support/test-server.ts';
 import { type RunningCommand, startCommand } from './processes.ts';
 import { beginExchange, rawExchange, rawSocket } from './raw-http.ts';
 import { eventually, outcomesOf, tracesIn } from './traces.ts';
@@ -88,17 +88,40 @@ function begin(url: string, asked: Asked) {
   return { socket, text: () => text, ended };
 }
 
+/** Takes the head of an answer, and the rest of it only when told to. */
+function slowReader(url: string, asked: Asked) {
+  const socket = beginExchange(url, requestOf(asked));
+  const pieces: Buffer[] = [];
+  const ended = new Promise((resolve) => socket.once('close', resolve));
+  const begun = new Promise((resolve) =>
+    socket.once('data', (piece: Buffer) => {
+      pieces.push(piece);
+      resolve(socket.pause());
+    }),
+  );
+  return {
+    begun,
+    readAll: async () => {
+      socket.on('data', (piece: Buffer) => pieces.push(piece));
+      socket.resume();
+      await ended;
+      return Buffer.concat(pieces).toString('latin1');
+    },
+  };
+}
+
 const statusOf = async (url: string, at: string): Promise<number> =>
   (await rawExchange(url, { method: 'GET', path: at })).status;
 
 /** A way to the database that can be cut and mended. */
 async function cuttable(url: string) {
   const target = new URL(url);
+  const { hostname, port } = target;
   const open = new Set<Socket>();
   let cut = false;
   const server = createServer((socket) => {
     if (cut) return void socket.destroy();
-    const other = connect(Number(target.port), target.hostname);
+    const other = connect(Number(port), hostname);
     for (const [from, to] of [
       [socket, other],
       [other, socket],
@@ -163,17 +186,27 @@ describe('health and readiness', () => {
 
   it('is not ready while migrations are pending', async () => {
     const behind = await createDatabase();
-    const line = queries(() => behind.url);
     const gateway = await startGateway(config(), behind.url);
-    const [last] = await line(
-      'delete from schema_migrations where version = (select max(version) from schema_migrations) returning *',
-    );
-    const answer = await rawExchange(gateway.url, { method: 'GET', path: '/readyz' });
-    expect(answer.status).toBe(503);
-    expect(answer.body).toContain('migrations are pending');
-    await line('insert into schema_migrations values ($1, $2, $3, $4)', Object.values(last ?? {}));
-    expect(await statusOf(gateway.url, '/readyz')).toBe(200);
-    await gateway.stop();
+    try {
+      const rows = await connected(behind.url, (client) =>
+        client.query<object>(
+          'delete from schema_migrations where version = (select max(version) from schema_migrations) returning *',
+        ),
+      );
+      const answer = await rawExchange(gateway.url, { method: 'GET', path: '/readyz' });
+      expect(answer.status).toBe(503);
+      expect(answer.body).toContain('migrations are pending');
+      await connected(behind.url, (client) =>
+        client.query(
+          'insert into schema_migrations values ($1, $2, $3, $4)',
+          Object.values(rows.rows[0] ?? {}),
+        ),
+      );
+      expect(await statusOf(gateway.url, '/readyz')).toBe(200);
+    } finally {
+      await gateway.stop();
+      await behind.drop();
+    }
   });
 });
 
@@ -297,7 +330,7 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
   beforeAll(async () => {
     serving = await serve('one', config());
   });
-  afterAll(() => serving?.child.kill('SIGKILL'));
+  afterAll(() => void serving?.child.kill('SIGKILL'));
 
   it('takes up a good file', async () => {
     const prices = {
@@ -406,7 +439,7 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
       model: 'fast',
       provider: 'up',
       pricing_status: 'priced',
-      cost_usd: '0.000013',
+      cost_usd: expect.stringMatching(/^0\.0000\d+$/),
       latency_ms: expect.any(Number),
     });
     for (const canary of canaries) {
@@ -418,38 +451,40 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
   it('drains on SIGTERM: what is in flight ends whole and is written, then it exits with 0', async () => {
     const asked = { model: 'slow', stream: true, requestId: 'drained' };
     const stream = begin(serving.url, asked);
-    const large = beginExchange(serving.url, requestOf({ model: 'large', stream: true, requestId: 'large' }));
-    let received = Buffer.alloc(0);
-    await new Promise((resolve) => large.once('readable', resolve));
+    const large = ['large-stream', 'large-whole'].map((requestId) =>
+      slowReader(serving.url, { model: 'large', stream: requestId === 'large-stream', requestId }),
+    );
+    for (const each of large) await each.begun;
     const probe = rawSocket(serving.url);
+    let answer = '';
+    probe.on('data', (piece: Buffer) => void (answer += piece.toString()));
+    probe.write('GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n');
+    await eventually(() => (answer.includes('"ready"') ? true : undefined));
     probe.write('GET /readyz HTTP/1.1\r\nhost: x\r\n');
     await eventually(() => (stream.text().includes('simulated') ? true : undefined));
     serving.child.kill('SIGTERM');
     await times(serving, 'draining', 1);
-    expect(logged(serving, 'draining')).toMatchObject([{ in_flight: 2 }]);
+    expect(logged(serving, 'draining')).toMatchObject([{ in_flight: 3 }]);
 
-    let answer = '';
-    probe.on('data', (piece: Buffer) => void (answer += piece.toString()));
+    const probed = new Promise((resolve) => probe.once('close', resolve));
     probe.write('\r\n');
-    await new Promise((resolve) => probe.once('close', resolve));
-    expect(answer).toMatch(/^HTTP\/1\.1 503 /);
+    await probed;
+    expect(answer).toContain('HTTP/1.1 503 ');
     expect(answer).toContain('"reason":"draining"');
     expect(answer.toLowerCase()).toContain('connection: close');
     await expect(rawExchange(serving.url, { method: 'GET', path: '/readyz' })).rejects.toThrow(
       'ECONNREFUSED',
     );
 
+    await eventually(() => (stream.text().includes('data: [DONE]') ? true : undefined));
     // A caller that reads slowly gets everything all the same.
-    large.on('data', (piece: Buffer) => {
-      received = Buffer.concat([received, piece]);
-    });
-    expect(await stream.ended).toContain('data: [DONE]');
-    await new Promise((resolve) => large.once('close', resolve));
-    expect(received.toString('latin1')).toContain('data: [DONE]');
+    const [streamed = '', whole = ''] = await Promise.all(large.map((each) => each.readAll()));
+    expect(streamed.endsWith('data: [DONE]\n\n\r\n0\r\n\r\n')).toBe(true);
+    expect(() => JSON.parse(whole.slice(whole.indexOf('{'))) as unknown).not.toThrow();
     expect(await serving.exited).toEqual({ code: 0, signal: null });
     expect(logged(serving, 'stopped')).toHaveLength(1);
     expect(serving.err()).toBe('');
-    for (const requestId of ['drained', 'large']) {
+    for (const requestId of ['drained', 'large-stream', 'large-whole']) {
       const { logs, ledger } = await traceOf(requestId);
       expect(logs).toMatchObject([{ status_code: 200 }]);
       expect(ledger).toMatchObject([{ pricing_status: 'priced' }]);
@@ -467,7 +502,7 @@ describe('gateway serve --workers 2', () => {
     ]);
     await times(serving, 'listening', 2);
   });
-  afterAll(() => serving?.child.kill('SIGKILL'));
+  afterAll(() => void serving?.child.kill('SIGKILL'));
 
   const pids = (): readonly number[] => logged(serving, 'listening').map((line) => Number(line['pid']));
 
@@ -482,7 +517,7 @@ describe('gateway serve --workers 2', () => {
       streams.some((each) => each.socket.destroyed || each.text().includes('[DONE]')) ? true : undefined,
     );
     await eventually(() => (streams.some((each) => each.text().includes('[DONE]')) ? true : undefined));
-    expect(streams.map((each) => each.text().includes('[DONE]')).toSorted()).toEqual([false, true]);
+    expect(streams.filter((each) => each.text().includes('[DONE]'))).toHaveLength(1);
     for (const each of streams) each.socket.destroy();
     expect(logged(serving, 'a worker died')).toMatchObject([{ pid: pids()[0], signal: 'SIGKILL' }]);
     await times(serving, 'listening', 3);
