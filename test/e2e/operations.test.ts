@@ -19,6 +19,7 @@ import {
   type TestGateway,
 } from '../support/gateway.ts';
 import { connected, makeTestFolder } from '../support/test-server.ts';
+import { frames, type HeldUpstream, startHeldUpstream, wholeAnswer } from './held-upstream.ts';
 import { type RunningCommand, startCommand } from './processes.ts';
 import { beginExchange, rawExchange, rawSocket } from './raw-http.ts';
 import { eventually, outcomesOf, tracesIn } from './traces.ts';
@@ -28,13 +29,18 @@ const query = queries(database.url);
 const traceOf = tracesIn(query);
 const key = aKey();
 let upstream: SimulatedUpstream;
+let held: HeldUpstream;
 let folder = '';
 
 beforeAll(async () => {
   upstream = await startSimulatedUpstream({ port: 0 });
+  held = await startHeldUpstream();
   folder = await makeTestFolder('operations');
 });
-afterAll(() => upstream?.close());
+afterAll(async () => {
+  await upstream?.close();
+  await held?.close();
+});
 
 const model = (id: string, directives = '') => ({
   id,
@@ -49,9 +55,8 @@ const model = (id: string, directives = '') => ({
 
 const models = [
   model('fast'),
-  model('slow', 'chunk-delay-ms=40&chunks=25&usage=last'),
+  { id: 'held', routes: [{ provider: 'held', upstream_model: 'held' }] },
   model('endless', 'chunk-delay-ms=20&chunks=100000'),
-  model('late', 'latency-ms=400'),
   model('large', 'chunks=400&chunk-bytes=20000&usage=last'),
   model(
     'fails',
@@ -59,8 +64,19 @@ const models = [
   ),
 ];
 
-const config = (more: ConfigFile = {}): ConfigFile =>
-  basicConfig(upstream.url, key, { more: { models, ...more } });
+function config(more: ConfigFile = {}): ConfigFile {
+  const basic = basicConfig(upstream.url, key, { more: { models, ...more } });
+  const { overrides } = basic['pricing'] as { readonly overrides: readonly object[] };
+  const price = { input_usd_per_million: '0.15', output_usd_per_million: '0.60' };
+  return {
+    ...basic,
+    providers: [
+      ...(basic['providers'] as readonly object[]),
+      { id: 'held', type: 'compat', base_url: held.url },
+    ],
+    pricing: { overrides: [...overrides, { provider: 'held', model: 'held', ...price }] },
+  };
+}
 
 interface Asked {
   readonly model?: string;
@@ -233,41 +249,36 @@ describe('overload', () => {
 
   it('over max_in_flight requests are turned away, before anything else is looked at', () =>
     with_({ max_in_flight: 2 }, async (gateway) => {
-      const before = upstream.requests();
-      const held = [
-        begin(gateway.url, { model: 'late' }),
-        begin(gateway.url, { model: 'late', stream: true }),
-      ];
-      await eventually(() => (upstream.requests() === before + 2 ? true : undefined));
+      const callers = [false, true].map((stream) => begin(gateway.url, { model: 'held', stream }));
+      const calls = [await held.next(), await held.next()];
       overloaded(await rawExchange(gateway.url, requestOf({ requestId: 'over-1' })));
       expect(outcomesOf(gateway, 'over-1')).toMatchObject([{ outcome: 'overloaded', status: 503 }]);
       expect((await traceOf('over-1')).logs).toEqual([]);
-      expect(upstream.requests()).toBe(before + 2);
       expect(await statusOf(gateway.url, '/readyz')).toBe(200);
-      await eventually(() =>
-        held.every((each) => each.text().includes('simulated answer')) ? true : undefined,
-      );
-      for (const each of held) each.socket.destroy();
+      for (const call of calls) call.refuse(500);
       await eventually(async () =>
         (await rawExchange(gateway.url, requestOf({}))).status === 200 ? true : undefined,
       );
+      for (const each of callers) each.socket.destroy();
     }));
 
   it('over max_buffered_bytes bodies are turned away, and room comes back', () =>
     with_({ max_buffered_bytes: 100_000, body_max_bytes: 100_000 }, async (gateway) => {
       const content = 'x'.repeat(60_000);
+      const caller = begin(gateway.url, { model: 'held', content });
+      const call = await held.next();
       const before = upstream.requests();
-      const held = begin(gateway.url, { model: 'late', content });
-      await eventually(() => (upstream.requests() === before + 1 ? true : undefined));
       overloaded(await rawExchange(gateway.url, requestOf({ content, requestId: 'over-2' })));
       const { logs, attempts } = await traceOf('over-2');
       expect(logs).toMatchObject([{ status_code: 503, error_code: 'overloaded' }]);
       expect(attempts).toEqual([]);
+      expect(upstream.requests()).toBe(before);
       expect((await rawExchange(gateway.url, requestOf({}))).status).toBe(200);
-      await eventually(() => (held.text().includes('simulated answer') ? true : undefined));
-      held.socket.destroy();
-      for (let round = 0; round < 5; round += 1)
-        expect((await rawExchange(gateway.url, requestOf({ content }))).status).toBe(200);
+      call.refuse(500);
+      await eventually(async () =>
+        (await rawExchange(gateway.url, requestOf({ content }))).status === 200 ? true : undefined,
+      );
+      caller.socket.destroy();
     }));
 
   it('what was turned away or left in the middle holds nothing', () =>
@@ -449,8 +460,10 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
   });
 
   it('drains on SIGTERM: what is in flight ends whole and is written, then it exits with 0', async () => {
-    const asked = { model: 'slow', stream: true, requestId: 'drained' };
-    const stream = begin(serving.url, asked);
+    const stream = begin(serving.url, { model: 'held', stream: true, requestId: 'drained' });
+    const call = await held.next();
+    call.head('stream');
+    call.write(frames.content);
     const large = ['large-stream', 'large-whole'].map((requestId) =>
       slowReader(serving.url, { model: 'large', stream: requestId === 'large-stream', requestId }),
     );
@@ -461,7 +474,7 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
     probe.write('GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n');
     await eventually(() => (answer.includes('"ready"') ? true : undefined));
     probe.write('GET /readyz HTTP/1.1\r\nhost: x\r\n');
-    await eventually(() => (stream.text().includes('simulated') ? true : undefined));
+    await eventually(() => (stream.text().includes('piece') ? true : undefined));
     serving.child.kill('SIGTERM');
     await times(serving, 'draining', 1);
     expect(logged(serving, 'draining')).toMatchObject([{ in_flight: 3 }]);
@@ -476,6 +489,8 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
       'ECONNREFUSED',
     );
 
+    call.write(frames.content + frames.finish + frames.usage + frames.done);
+    call.end();
     await eventually(() => (stream.text().includes('data: [DONE]') ? true : undefined));
     // A caller that reads slowly gets everything all the same.
     const [streamed = '', whole = ''] = await Promise.all(large.map((each) => each.readAll()));
@@ -496,7 +511,7 @@ describe('gateway serve --workers 2', () => {
   let serving: Serving;
 
   beforeAll(async () => {
-    serving = await serve('two', config({ server: { bind: '127.0.0.1:0', shutdown_grace_secs: 1 } }), [
+    serving = await serve('two', config({ server: { bind: '127.0.0.1:0', shutdown_grace_secs: 2 } }), [
       '--workers',
       '2',
     ]);
@@ -509,16 +524,25 @@ describe('gateway serve --workers 2', () => {
   it('both serve; one that is killed breaks only its own requests, and is replaced', async () => {
     expect(new Set([serving.child.pid, ...pids()]).size).toBe(3);
     const streams = ['a', 'b'].map((name) =>
-      begin(serving.url, { model: 'slow', stream: true, requestId: `worker-${name}` }),
+      begin(serving.url, { model: 'held', stream: true, requestId: `worker-${name}` }),
     );
-    await eventually(() => (streams.every((each) => each.text().includes('simulated')) ? true : undefined));
+    const calls = [await held.next(), await held.next()];
+    for (const call of calls) {
+      call.head('stream');
+      call.write(frames.content);
+    }
+    await eventually(() => (streams.every((each) => each.text().includes('piece')) ? true : undefined));
     process.kill(pids()[0] ?? 0, 'SIGKILL');
-    await eventually(() =>
-      streams.some((each) => each.socket.destroyed || each.text().includes('[DONE]')) ? true : undefined,
-    );
+    await eventually(() => (calls.some((call) => call.left()) ? true : undefined));
+    for (const call of calls.filter((each) => !each.left())) {
+      call.write(frames.finish + frames.usage + frames.done);
+      call.end();
+    }
     await eventually(() => (streams.some((each) => each.text().includes('[DONE]')) ? true : undefined));
+    expect(calls.filter((call) => call.left())).toHaveLength(1);
     expect(streams.filter((each) => each.text().includes('[DONE]'))).toHaveLength(1);
     for (const each of streams) each.socket.destroy();
+    await times(serving, 'a worker died', 1);
     expect(logged(serving, 'a worker died')).toMatchObject([{ pid: pids()[0], signal: 'SIGKILL' }]);
     await times(serving, 'listening', 3);
     for (let round = 0; round < 6; round += 1)
@@ -528,7 +552,7 @@ describe('gateway serve --workers 2', () => {
   it('SIGHUP reaches every worker', async () => {
     await serving.write(
       config({
-        server: { bind: '127.0.0.1:0', shutdown_grace_secs: 1 },
+        server: { bind: '127.0.0.1:0', shutdown_grace_secs: 2 },
         models: [...models, model('newer')],
       }),
     );
@@ -538,11 +562,16 @@ describe('gateway serve --workers 2', () => {
   });
 
   it('SIGTERM drains them all: what ends within the grace is whole, the rest is cut and settled', async () => {
-    const whole = begin(serving.url, { model: 'late', requestId: 'workers-whole' });
+    const whole = begin(serving.url, { model: 'held', requestId: 'workers-whole' });
+    const call = await held.next();
     const cut = begin(serving.url, { model: 'endless', stream: true, requestId: 'workers-cut' });
     await eventually(() => (cut.text().includes('simulated') ? true : undefined));
     serving.child.kill('SIGTERM');
-    expect(await whole.ended).toContain('simulated answer');
+    await times(serving, 'draining', 2);
+    call.head('whole');
+    call.write(wholeAnswer);
+    call.end();
+    expect(await whole.ended).toContain('"content":"all"');
     expect(await cut.ended).not.toContain('[DONE]');
     expect(await serving.exited).toEqual({ code: 0, signal: null });
     expect(logged(serving, 'stopped')).toHaveLength(2);

@@ -357,18 +357,21 @@ describe('a collector', () => {
 
     it('at most two of these lanes at once: the others go on beside them', async () => {
       const { add, batches, sent } = underTest();
-      add('w:1', 'x:1', 'y:1', 'z:1');
+      add('w:1', 'x:1', 'y:1', 'z:1', 'v:1');
       await turn();
-      batches[0]!.answer(['W', putBack, putBack, putBack]);
+      batches[0]!.answer(['W', putBack, putBack, putBack, putBack]);
       await pass(60);
       add('b:1');
       await pass(30);
       add('c:1');
       await pass(30);
       expect(sent().slice(1)).toEqual([['x:1'], ['y:1'], ['b:1'], ['c:1']]);
-      batches[1]!.succeed();
-      await pass(30);
+      for (const batch of [1, 3, 4]) batches[batch]!.succeed();
+      await pass(60);
       expect(sent().slice(5)).toEqual([['z:1']]);
+      batches[5]!.succeed();
+      await pass(30);
+      expect(sent().slice(6)).toEqual([['v:1']]);
     });
 
     it.each([

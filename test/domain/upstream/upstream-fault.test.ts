@@ -186,6 +186,7 @@ describe('a URL keeps scheme, host, port and path', () => {
     ['https://u:p@h/p?sig=s#a\nb', 'https://h/p?[REDACTED]'],
     ['https://us er:p w@h/p', 'https://h/p'],
     [' https://u:p@h/p?sig=s', ' https://h/p?[REDACTED]'],
+    ['://u:p@h/p?sig=s', '://h/p?[REDACTED]'],
     ['https://h/p?sig=\u2028s', 'https://h/p?[REDACTED]'],
   ])('%j', (url, clean) => {
     expect(sanitiseUrl(url)).toBe(clean);
