@@ -58,6 +58,7 @@ export async function serveCommand(
   }
   const stopped = untilStopped();
   const log = openLog();
+  const onHangup = hangups(log);
   const config = liveConfig(file, variables, loaded.right, bundledCatalogue());
   const { server, database: databaseConfig } = loaded.right.config;
   const workers = wholeNumber('workers', values.workers, 1, 1024) ?? server.workers;
@@ -69,8 +70,8 @@ export async function serveCommand(
         log.info({ applied }, 'migration');
     if (seeds) await reconcile(config, database.url, log);
     if (workers > 1 && cluster.isPrimary)
-      return await supervise(config, database.url, workers, seeds, log, stopped);
-    await serveHere(config, database, seeds, log, stopped, hooks);
+      return await supervise(config, database.url, workers, seeds, log, stopped, onHangup);
+    await serveHere(config, database, seeds, log, stopped, onHangup, hooks);
   } finally {
     await log.flush();
     await database.stop();
@@ -93,17 +94,13 @@ async function serveHere(
   seeds: boolean,
   log: Log,
   stopped: Promise<void>,
+  onHangup: OnHangup,
   hooks: ServeHooks | undefined,
 ): Promise<void> {
   const service = await startService({ config, database, log, seeds });
   log.info({ url: service.url, pid: process.pid }, 'listening');
   hooks?.onReady(service.url);
-  process.on('SIGHUP', () => {
-    service.reload().then(
-      (problems) => reportReload(log, problems),
-      (error: unknown) => log.error({ error: nameOf(error) }, 'the configuration could not be taken up'),
-    );
-  });
+  onHangup(() => service.reload());
   await stopped;
   await service.stop();
 }
@@ -115,6 +112,7 @@ async function supervise(
   seeds: boolean,
   log: Log,
   stopped: Promise<void>,
+  onHangup: OnHangup,
 ): Promise<number> {
   const supervised = superviseWorkers(workers, script, { DATABASE_URL: url }, log);
   log.info({ workers, pid: process.pid }, 'supervising');
@@ -125,15 +123,31 @@ async function supervise(
     supervised.reload();
     return [];
   };
-  process.on('SIGHUP', () => {
-    reload().then(
-      (problems) => reportReload(log, problems),
-      (error: unknown) => log.error({ error: nameOf(error) }, 'the configuration could not be taken up'),
-    );
-  });
+  onHangup(reload);
   const code = await Promise.race([stopped.then(() => 0), supervised.hopeless.then(() => 1)]);
   await supervised.stop();
   return code;
+}
+
+type Reload = () => Promise<readonly ConfigProblem[]>;
+type OnHangup = (reload: Reload) => void;
+
+/** SIGHUP takes the file up again. One that comes during the start does not end the process; it waits its turn. */
+function hangups(log: Log): OnHangup {
+  let reload: Reload | undefined;
+  let early = false;
+  const take = (): void => {
+    early = reload === undefined;
+    reload?.().then(
+      (problems) => reportReload(log, problems),
+      (error: unknown) => log.error({ error: nameOf(error) }, 'the configuration could not be taken up'),
+    );
+  };
+  process.on('SIGHUP', take);
+  return (how) => {
+    reload = how;
+    if (early) take();
+  };
 }
 
 /** A bad file is refused loudly, and the old state stays. */
