@@ -3,10 +3,8 @@ import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
 import { listModels } from './application/list-models.ts';
-import type { Keys } from './application/ports/accounts.ts';
 import type { Clock } from './application/ports/clock.ts';
 import type { Ledger } from './application/ports/ledger.ts';
-import type { LedgerAudit } from './application/ports/ledger-audit.ts';
 import type { RequestObserver } from './application/ports/request-observer.ts';
 import type { SeedStore } from './application/ports/seed.ts';
 import type { Upstream } from './application/ports/upstream.ts';
@@ -17,8 +15,6 @@ import { databaseFaultLog, type Log, nameOf, requestLog } from './infrastructure
 import { accountsStore, type CachedAccounts } from './infrastructure/postgres/accounts-store.ts';
 import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from './infrastructure/postgres/database-fault.ts';
-import { keysStore } from './infrastructure/postgres/keys-store.ts';
-import { ledgerAuditStore } from './infrastructure/postgres/ledger-audit-store.ts';
 import { ledgerStore } from './infrastructure/postgres/ledger-store.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { StateFollower } from './infrastructure/postgres/state-follower.ts';
@@ -54,8 +50,6 @@ export const tokens = {
   upstream: token<Upstream>('Upstream'),
   observer: token<RequestObserver>('RequestObserver'),
   seed: token<SeedStore>('SeedStore'),
-  keys: token<Keys>('Keys'),
-  ledgerAudit: token<LedgerAudit>('LedgerAudit'),
   app: token<Koa>('App'),
 };
 
@@ -79,12 +73,6 @@ function bindStores(container: Container): void {
   container
     .bind(tokens.seed)
     .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
-  container
-    .bind(tokens.keys)
-    .toResolvedValue(({ pool }: Foundations) => keysStore(pool), [tokens.foundations]);
-  container
-    .bind(tokens.ledgerAudit)
-    .toResolvedValue(({ pool }: Foundations) => ledgerAuditStore(pool), [tokens.foundations]);
   container.bind(tokens.ledger).toResolvedValue(
     ({ pool, config, log }: Foundations) =>
       ledgerStore(pool, {

@@ -1,12 +1,10 @@
 import cluster from 'node:cluster';
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import * as E from 'fp-ts/lib/Either.js';
 import type { DatabasePool } from 'slonik';
 import { verifyLedger } from './application/verify-ledger.ts';
 import { openDatabase } from './database.ts';
-import type { PresentedKey } from './domain/identity/api-key.ts';
 import { priceCatalogue } from './domain/money/price-catalogue.ts';
 import { lintConfig } from './infrastructure/config/lint.ts';
 import {
@@ -16,8 +14,8 @@ import {
   processVariables,
 } from './infrastructure/config/load.ts';
 import { seedOf } from './infrastructure/config/seed.ts';
+import { newKey, secretDigest } from './infrastructure/key-secrets.ts';
 import { keysStore } from './infrastructure/postgres/keys-store.ts';
-import { secretDigest } from './infrastructure/postgres/accounts-store.ts';
 import { ledgerAuditStore } from './infrastructure/postgres/ledger-audit-store.ts';
 import { migrate, pendingMigrations } from './infrastructure/postgres/migrate.ts';
 import { openPool } from './infrastructure/postgres/pool.ts';
@@ -71,25 +69,21 @@ export async function main([name = '', ...args]: readonly string[]): Promise<voi
   }
 }
 
-/** A generated key: 32 hex of public id, 64 hex of secret. */
-const newKey = (): PresentedKey => ({
-  publicId: randomBytes(16).toString('hex'),
-  secret: randomBytes(32).toString('hex'),
-});
+/** The configuration that is named or lies here; none, and it is the quick start's. */
+const ownConfigPath = (): string | undefined =>
+  environment(processVariables()).configPath ?? (existsSync('gateway.yaml') ? 'gateway.yaml' : undefined);
 
 function configPath(): string {
-  const { configPath: given } = environment(processVariables());
-  if (given !== undefined) return given;
-  if (existsSync('gateway.yaml')) return 'gateway.yaml';
+  const own = ownConfigPath();
+  if (own !== undefined) return own;
   throw new Error('There is no configuration: set GATEWAY_CONFIG to its path, or write gateway.yaml here.');
 }
 
 /** Commands that only need the database also work on the one that the quick start made. */
 async function databaseConfig(): Promise<LoadedConfig> {
-  const { configPath: given, dataDir } = environment(processVariables());
-  if (given !== undefined || existsSync('gateway.yaml'))
-    return valid(given ?? 'gateway.yaml', processVariables());
-  const started = await ensureQuickstart(dataDir);
+  const own = ownConfigPath();
+  if (own !== undefined) return valid(own, processVariables());
+  const started = await ensureQuickstart(environment(processVariables()).dataDir);
   return valid(quickstartConfig, { ...processVariables(), ...started.variables });
 }
 

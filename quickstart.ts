@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { formatKey } from './domain/identity/api-key.ts';
 import { environment, processVariables } from './infrastructure/config/load.ts';
+import { newKey } from './infrastructure/key-secrets.ts';
 import type { Terminal } from './interfaces/cli/command.ts';
 import { startSimulatedUpstream } from './interfaces/simulated-upstream/server.ts';
 import { serveCommand } from './serve-command.ts';
@@ -21,10 +21,7 @@ export async function ensureQuickstart(
 ): Promise<Quickstart> {
   const file = path.join(dataDir, 'quickstart-key');
   await mkdir(dataDir, { recursive: true });
-  const fresh = formatKey({
-    publicId: randomBytes(16).toString('hex'),
-    secret: randomBytes(32).toString('hex'),
-  });
+  const fresh = formatKey(newKey());
   const key = await writeFile(file, `${fresh}\n`, { mode: 0o600, flag: 'wx' }).then(
     () => fresh,
     async () => (await readFile(file, 'utf8')).trim(),

@@ -11,7 +11,6 @@ import { seedOf } from './infrastructure/config/seed.ts';
 import { type Log, nameOf } from './infrastructure/logging.ts';
 import { pendingMigrations } from './infrastructure/postgres/migrate.ts';
 import { openPool } from './infrastructure/postgres/pool.ts';
-import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { malformedRequests } from './interfaces/http/malformed-request.ts';
 
 /** Request headers up to 32 KiB (CONTRACT §3). */
@@ -72,7 +71,7 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const reload = async (): Promise<readonly ConfigProblem[]> => {
     const read = await config.reload();
     if (E.isLeft(read)) return read.left;
-    if (seeds) await reportSeed(log, await seedStore(pool).reconcile(seedOf(read.right)));
+    if (seeds) await reportSeed(log, await container.get(tokens.seed).reconcile(seedOf(read.right)));
     await follower.refresh();
     return [];
   };

@@ -58,7 +58,10 @@ export const settleRequest =
     const logged = isLogged(policy.payloads.captureMode, facts.request.caller)
       ? loggedRequest(ports, policy, facts, end, cost)
       : undefined;
-    const release = facts.admission?.claimed === true && policy.duplicateRequestIds === 'reject';
+    const release =
+      facts.admission?.claimed === true &&
+      facts.request.callerChoseRequestId &&
+      policy.duplicateRequestIds === 'reject';
     const nothing = charge === undefined && logged === undefined && !release;
     const settled = nothing
       ? E.right<GatewayError, Verdict>({ kind: 'recorded' })

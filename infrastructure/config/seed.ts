@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import type { OwnerRef } from '../../application/ports/accounts.ts';
 import type { Seed } from '../../application/ports/seed.ts';
+import { secretDigest } from '../key-secrets.ts';
 import type { LoadedConfig } from './load.ts';
 import type { KeyOwnerConfig } from './owner-config.ts';
 
@@ -27,7 +27,7 @@ export function seedOf({ config, persistable }: LoadedConfig): Seed {
     users: config.users,
     apiKeys: config.apiKeys.map(({ name, owner, key, allowedModels }) => ({
       publicId: key.publicId,
-      secretSha256: hash('sha256', key.secret, 'buffer'),
+      secretSha256: secretDigest(key.secret),
       name,
       owner: ownerRef(owner),
       allowedModels,

@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
@@ -7,6 +7,7 @@ import type { Accounts } from '../../application/ports/accounts.ts';
 import type { PresentedKey } from '../../domain/identity/api-key.ts';
 import type { Caller, KeyOwner } from '../../domain/identity/caller.ts';
 import { type GatewayError, storeUnavailable } from '../../domain/shared/gateway-error.ts';
+import { secretDigest } from '../key-secrets.ts';
 import { bytes, orNull } from './codecs.ts';
 import { Collector } from './collector.ts';
 import { row } from './pool.ts';
@@ -14,8 +15,6 @@ import { storedJson } from './stored-text.ts';
 
 /** Keys kept in memory: more than any deployment uses at once, about 1 KB each. */
 const maxCachedKeys = 50_000;
-
-export const secretDigest = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
 export interface CachedAccounts extends Accounts {
   /** Forgets everything: called when the database's revision has moved. */

@@ -17,6 +17,17 @@ export const instant = new t.Type<Date, Date>(
   t.identity,
 );
 
+/** A timestamptz inside a JSON value. */
+export const instantText = new t.Type<Date, string>(
+  'instant as text',
+  (value): value is Date => value instanceof Date,
+  (value, context) => {
+    const at = typeof value === 'string' ? new Date(value) : undefined;
+    return at === undefined || Number.isNaN(at.getTime()) ? t.failure(value, context) : t.success(at);
+  },
+  (value) => value.toISOString(),
+);
+
 /** bytea, which the driver maps to a Buffer. */
 export const bytes = new t.Type<Buffer, Buffer>(
   'bytes',

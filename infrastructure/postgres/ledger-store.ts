@@ -13,7 +13,7 @@ import type {
 import type { Cadence } from '../../domain/budget/budget.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
 import { type GatewayError, storeUnavailable } from '../../domain/shared/gateway-error.ts';
-import { instant, integer, orNull } from './codecs.ts';
+import { instant, instantText, integer, orNull } from './codecs.ts';
 import { Collector, putBack, WaitedTooLong } from './collector.ts';
 import { AnswerTooLate, type DatabaseFault, databaseFault } from './database-fault.ts';
 import { askRow, recordRow, scopeOf, scopeRow } from './ledger-rows.ts';
@@ -64,16 +64,6 @@ const laneOf = ({ charge }: SettlementRecord): string | undefined =>
   charge === undefined ? undefined : scopeOf(charge.caller);
 
 const cadence = t.keyof({ daily: null, weekly: null, monthly: null });
-
-const instantText = new t.Type<Date, string>(
-  'instant as text',
-  (value): value is Date => value instanceof Date,
-  (value, context) => {
-    const at = typeof value === 'string' ? new Date(value) : undefined;
-    return at === undefined || Number.isNaN(at.getTime()) ? t.failure(value, context) : t.success(at);
-  },
-  (value) => value.toISOString(),
-);
 
 const budgetResult = t.type({
   scope: t.string,

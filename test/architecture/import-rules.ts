@@ -58,7 +58,7 @@ export const rules: readonly Rule[] = [
   {
     of: /^infrastructure\/postgres\//,
     files: [
-      /^infrastructure\/postgres\//,
+      /^infrastructure\/(?:postgres\/|key-secrets\.ts$)/,
       /^infrastructure\/providers\/live-catalogue\.ts$/,
       /^application\/ports\//,
       /^domain\//,
@@ -69,7 +69,7 @@ export const rules: readonly Rule[] = [
   {
     of: /^infrastructure\/config\//,
     files: [
-      /^infrastructure\/config\//,
+      /^infrastructure\/(?:config\/|key-secrets\.ts$)/,
       /^infrastructure\/providers\/live-catalogue\.ts$/,
       /^application\/(?:ports\/|model-request\.ts$)/,
       /^domain\//,
