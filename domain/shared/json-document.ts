@@ -34,13 +34,18 @@ export interface DocumentFault {
 
 /**
  * Reads a JSON object. A key repeated on the top level or on a watched level is a fault, also when it is
- * spelled with escapes: upstream and gateway must not see two different requests.
+ * spelled with escapes: upstream and gateway must not see two different requests. A body that is rebuilt rather
+ * than edited is parsed with {@link parseExact}.
  */
-export function parseDocument(text: string, watched: Watched): Either<DocumentFault, JsonDocument> {
+export function parseDocument(
+  text: string,
+  watched: Watched,
+  parse: (text: string) => Json = JSON.parse,
+): Either<DocumentFault, JsonDocument> {
   const scanned = scanDocument(text, watched);
   if (E.isLeft(scanned)) return scanned;
   const value = E.tryCatch(
-    () => JSON.parse(text) as Json,
+    () => parse(text),
     (): DocumentFault => ({ path: 'body', message: 'The request body is not valid JSON.' }),
   );
   if (E.isLeft(value)) return value;
