@@ -20,8 +20,10 @@ import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { StateFollower } from './infrastructure/postgres/state-follower.ts';
 import { executor } from './infrastructure/providers/executor.ts';
 import { LiveCatalogue } from './infrastructure/providers/live-catalogue.ts';
+import { textDigest } from './infrastructure/text-digest.ts';
 import { gatewayApp } from './interfaces/http/app.ts';
 import { authenticate } from './interfaces/http/authenticate.ts';
+import { streamKeepAlive } from './interfaces/http/keep-alive.ts';
 import { type LoadGate, loadGate } from './interfaces/http/load-gate.ts';
 
 /** A request lasts as long as its upstream may; a claim outlives it by this much. */
@@ -145,6 +147,8 @@ function bindService(container: Container): void {
         observer,
         gate,
         clock,
+        digest: textDigest,
+        keepAlive: streamKeepAlive(() => config.loaded().config.server.streamKeepaliveSecs),
         bodyMaxBytes: config.loaded().config.server.bodyMaxBytes,
         notReady,
         draining,

@@ -1,5 +1,4 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Observation } from '../domain/chat/observe-chat.ts';
 import type { Caller } from '../domain/identity/caller.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import type { PayloadPolicy } from '../domain/request-log/capture-policy.ts';
@@ -8,11 +7,13 @@ import type { ApiFamily, Route } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import type { StreamEvent } from '../domain/shared/stream-event.ts';
+import type { Run } from '../domain/shared/stream-machine.ts';
+import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
 import type { Catalogue } from './ports/catalogue.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Ledger } from './ports/ledger.ts';
 import type { RequestObserver } from './ports/request-observer.ts';
-import type { Upstream, WholeAnswer } from './ports/upstream.ts';
+import type { SpokenFamily, Upstream, WholeAnswer } from './ports/upstream.ts';
 
 /** One authenticated request to a path that serves models, as the door hands it in. */
 export interface ModelRequest {
@@ -45,7 +46,7 @@ export type WriteEvents = (events: readonly StreamEvent<JsonObject>[]) => Promis
 /** What the caller gets. A stream is to be delivered to its end even when nobody is left to write to. */
 export type ModelAnswer =
   | { readonly kind: 'refused'; readonly error: GatewayError }
-  | { readonly kind: 'whole'; readonly answer: WholeAnswer }
+  | { readonly kind: 'whole'; readonly text: WholeAnswer['text'] }
   | { readonly kind: 'stream'; readonly deliver: (write: WriteEvents) => Promise<void> };
 
 /** What every family's reading view tells. */
@@ -58,18 +59,35 @@ export interface Ask {
 
 /** An API family, as data for the one story of a model request. */
 export interface Family<A extends Ask> {
-  readonly name: ApiFamily & 'chat_completions';
+  readonly name: ApiFamily;
+  /** The request field that asks for a capability, where it is not the one that chat completions have. */
+  readonly fields?: Partial<Record<Capability, string>>;
   readonly read: (body: string) => Either<GatewayError, A>;
-  /** The outbound body, as JSON text. */
-  readonly prepare: (ask: A, route: Route) => Either<GatewayError, string>;
+  /** What goes upstream; the id of the request makes the ids of a translated answer. */
+  readonly prepare: (ask: A, route: Route, requestLogId: string) => Either<GatewayError, Outbound>;
+}
+
+/** A request as it goes upstream, and how its answer is read. */
+export interface Outbound {
+  readonly speaks: Spoken;
+  /** JSON text. */
+  readonly body: string;
+  /** How the answer is told in the caller's words; absent when they are the upstream's. */
+  readonly translation?: Translation;
+}
+
+/** A family that upstreams are spoken to in. */
+export interface Spoken {
+  readonly family: SpokenFamily;
   readonly observeWhole: (answer: JsonObject) => Observation;
   readonly observer: () => StreamObserver;
 }
 
-/** Reads chunks beside the pipeline. */
-export interface StreamObserver {
-  see(chunk: JsonObject): void;
-  observed(): Observation;
+/** From the family that the upstream speaks into the caller's; what is observed is what the upstream said. */
+export interface Translation {
+  /** The answer as JSON text. */
+  readonly whole: (answer: JsonObject) => string;
+  readonly stream: () => Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>>;
 }
 
 export interface ServePorts {

@@ -1,11 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { admit, budgetExceeded } from '../domain/budget/hard-limit.ts';
-import { nothingObserved } from '../domain/chat/observe-chat.ts';
 import { mayUseModel } from '../domain/identity/caller.ts';
 import { resolveRoute, type ResolvedRoute } from '../domain/routing/resolve-route.ts';
 import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
-import { callUpstream, drainSlots } from './call-upstream.ts';
+import { nothingObserved } from '../domain/upstream/observation.ts';
+import { callUpstream } from './call-upstream.ts';
+import { drainSlots } from './departure.ts';
 import type { Ask, Family, ModelAnswer, ModelRequest, ServePolicy, ServePorts } from './model-request.ts';
 import type { CatalogueSnapshot } from './ports/catalogue.ts';
 import type { Admission } from './ports/ledger.ts';
@@ -40,12 +41,12 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (E.isLeft(ask)) return refuse(ask.left);
     facts = { ...facts, ask: ask.right };
 
-    const resolved = resolve(ports.catalogue.snapshot(), request, ask.right);
+    const resolved = resolve(ports.catalogue.snapshot(), family, request, ask.right);
     if (E.isLeft(resolved)) return refuse(resolved.left);
     facts = { ...facts, resolved: resolved.right };
 
-    const body = family.prepare(ask.right, resolved.right.route);
-    if (E.isLeft(body)) return refuse(body.left);
+    const outbound = family.prepare(ask.right, resolved.right.route, request.requestLogId);
+    if (E.isLeft(outbound)) return refuse(outbound.left);
 
     const admission = await ports.ledger.admit({
       requestLogId: request.requestLogId,
@@ -61,7 +62,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (rejection !== undefined) return refuse(rejection);
     if (request.link.gone()) return refuse(callerLeft);
 
-    return call(family, facts, resolved.right, body.right);
+    return call(facts, resolved.right, outbound.right);
   };
 }
 
@@ -75,6 +76,7 @@ function readAsk<A extends Ask>(family: Family<A>, request: ModelRequest): Eithe
 
 function resolve(
   snapshot: CatalogueSnapshot,
+  { fields }: Pick<Family<Ask>, 'fields'>,
   { caller }: ModelRequest,
   ask: Ask,
 ): Either<GatewayError, ResolvedRoute> {
@@ -87,7 +89,7 @@ function resolve(
       message: `This API key may not use the model \`${model.id}\`.`,
       param: 'model',
     });
-  return resolveRoute(model, ask.needs, snapshot.provider);
+  return resolveRoute(model, ask.needs, snapshot.provider, fields);
 }
 
 /** Duplicates bypass both budget phases where they are allowed, and are turned away where they are not. */

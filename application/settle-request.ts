@@ -1,6 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { budgetExceeded } from '../domain/budget/hard-limit.ts';
-import type { Observation } from '../domain/chat/observe-chat.ts';
 import { type UsageCost, usageCost } from '../domain/ledger/usage-cost-event.ts';
 import { type Picodollars, toUsd } from '../domain/money/money.ts';
 import { agentHarness, boundedUserAgent } from '../domain/request-log/agent-harness.ts';
@@ -17,6 +16,7 @@ import {
 } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import { maxModelKeyChars } from '../domain/shared/limits.ts';
+import type { Observation } from '../domain/upstream/observation.ts';
 import type { Ask, Family, ModelRequest, ServePolicy, ServePorts } from './model-request.ts';
 import type { Admission, Charge, LoggedRequest, Verdict } from './ports/ledger.ts';
 

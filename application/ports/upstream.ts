@@ -1,13 +1,16 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Route } from '../../domain/routing/model.ts';
+import type { ApiFamily, Route } from '../../domain/routing/model.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd } from '../../domain/shared/stream-event.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 
+/** The families that an upstream may be spoken to in. */
+export type SpokenFamily = Exclude<ApiFamily, 'messages'>;
+
 /** One call to one upstream; `body` is the finished JSON text. */
 export interface UpstreamCall {
   readonly route: Route;
-  readonly family: 'chat_completions';
+  readonly family: SpokenFamily;
   readonly stream: boolean;
   readonly body: string;
   /** W3C trace context of the caller, lower-case names; nothing else of the caller's headers goes upstream. */

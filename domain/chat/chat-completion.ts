@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import {
+  isAbsent,
   isDeeperThan,
   isObject,
   type Json,
@@ -11,7 +12,7 @@ import {
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import { type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
-import { hasThinkingContent, isAbsent, withoutThinkingContent } from './reasoning-fields.ts';
+import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
 
 /** A whole chat completion: what it says, and the text to send when a rule changed it. */
 export interface ChatCompletion {

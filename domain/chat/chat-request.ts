@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
+import { aBoolean, anArrayOfObjects, anObject, fieldFault, modelOf } from '../shared/field-shapes.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import type { JsonDocument, Watched } from '../shared/json-document.ts';
@@ -32,17 +33,17 @@ export const chatWatched: Watched = {
 /** Checks what the gateway reasons about; everything else in the body is the upstream's business. */
 export function readChatRequest(document: JsonDocument): Either<GatewayError, ChatRequest> {
   const body = document.value;
-  const { model, messages, stream } = body;
-  if (!isString(model) || model === '')
-    return E.left(invalidRequest('`model` must be a non-empty string.', 'model'));
+  const { messages, stream } = body;
+  const model = modelOf(body);
+  if (E.isLeft(model)) return model;
   if (!isArray(messages) || messages.length === 0)
     return E.left(invalidRequest('`messages` must be a non-empty array.', 'messages'));
-  const fault = messageFault(messages) ?? fieldFault(body);
+  const fault = messageFault(messages) ?? fieldFault(body, shapes);
   if (fault !== undefined) return E.left(fault);
   const tools = objectsOf(body['tools']).length + objectsOf(body['functions']).length;
   return E.right({
     document,
-    model,
+    model: model.right,
     stream: stream === true,
     needs: needsOf(body, stream === true, tools > 0),
     exposedToolCount: tools,
@@ -58,28 +59,14 @@ function messageFault(messages: readonly Json[]): GatewayError | undefined {
   );
 }
 
-type Shape = readonly [name: string, is: (value: Json) => boolean];
-const boolean: Shape = ['a boolean', (value) => typeof value === 'boolean'];
-const arrayOfObjects: Shape = ['an array of objects', (value) => isArray(value) && value.every(isObject)];
-const object: Shape = ['an object', isObject];
-
-/** Fields that the gateway reads; null counts as absent. */
-const shapes: readonly (readonly [field: string, shape: Shape])[] = [
-  ['stream', boolean],
-  ['tools', arrayOfObjects],
-  ['functions', arrayOfObjects],
-  ['stream_options', object],
-  ['response_format', object],
-];
-
-function fieldFault(body: JsonObject): GatewayError | undefined {
-  for (const [field, [name, is]] of shapes) {
-    const value = body[field];
-    if (value !== undefined && value !== null && !is(value))
-      return invalidRequest(`\`${field}\` must be ${name}.`, field);
-  }
-  return undefined;
-}
+/** Fields that the gateway reads. */
+const shapes = [
+  ['stream', aBoolean],
+  ['tools', anArrayOfObjects],
+  ['functions', anArrayOfObjects],
+  ['stream_options', anObject],
+  ['response_format', anObject],
+] as const;
 
 function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Capability[] {
   const format = body['response_format'];

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import {
+  isAbsent,
   isDeeperThan,
   isObject,
   isString,
@@ -17,7 +18,6 @@ import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { streamFailure, upstreamMessage } from '../upstream/upstream-fault.ts';
 import {
   hasThinkingContent,
-  isAbsent,
   movableReasoning,
   withCanonicalReasoning,
   withoutThinkingContent,

@@ -1,5 +1,6 @@
-import { generationUsage, type TokenUsage } from '../ledger/usage.ts';
+import { generationUsage } from '../ledger/usage.ts';
 import {
+  isAbsent,
   isArray,
   isObject,
   isString,
@@ -9,18 +10,7 @@ import {
   objectsOf,
 } from '../shared/json.ts';
 import { maxCountedToolCalls } from '../shared/limits.ts';
-import { isAbsent } from './reasoning-fields.ts';
-
-/** What accounting and logging need of an answer, whole or streamed. */
-export interface Observation {
-  readonly usage: TokenUsage | undefined;
-  /** The provider reported usage, but no counts that can be used. */
-  readonly usageUnusable: boolean;
-  /** Tool-call artifacts in the normalised provider output. */
-  readonly invokedToolCount: number;
-}
-
-export const nothingObserved: Observation = { usage: undefined, usageUnusable: false, invokedToolCount: 0 };
+import type { Observation, StreamObserver } from '../upstream/observation.ts';
 
 /** Usage of a chunk or completion: top-level first, then where one upstream keeps it alone, `x_groq.usage`. */
 function reportedUsage(answer: JsonObject): Json | undefined {
@@ -49,7 +39,7 @@ const isLegacyCall = (call: Json | undefined): call is JsonObject =>
   isObject(call) && [call['name'], call['arguments']].some((part) => isString(part) && part !== '');
 
 /** Watches a chat stream beside the pipeline: chunks are only read. Usage repeated in a stream: the last one counts. */
-export class ChatObserver {
+export class ChatObserver implements StreamObserver {
   private usage: Json | undefined;
   private readonly calls = new Set<string>();
 

@@ -1,49 +1,43 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { allOf, changesOf, type Edit, noChanges } from '../compatibility/chat-body.ts';
+import { compatEdit } from '../compatibility/compat.ts';
+import { routerEdit } from '../compatibility/router-preferences.ts';
+import { overridden } from '../routing/extra-body.ts';
 import type { Route } from '../routing/model.ts';
-import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
-import { deepMerge, isObject, type Json } from '../shared/json.ts';
-import { exactMember, type JsonDocument, parseDocument, withMembers } from '../shared/json-document.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { deepMerge, type JsonObject } from '../shared/json.ts';
+import { exactMember, withMembers } from '../shared/json-document.ts';
 import type { ChatRequest } from './chat-request.ts';
 
-/** Members to replace (`Json`) or to take away (`undefined`). */
-export type Changes = ReadonlyMap<string, Json | undefined>;
+/** What a route changes in every outbound chat-completions body; `extra_body` comes after it. */
+const routeEdit = ({ upstreamModel, compatibility }: Route): Edit =>
+  allOf([nameModel(upstreamModel), compatEdit(compatibility), routerEdit(compatibility)]);
+
+/** The model's name is the one that the upstream accepts. */
+const nameModel =
+  (upstreamModel: string): Edit =>
+  ({ value }) =>
+    value['model'] === upstreamModel ? noChanges : changesOf(['model', upstreamModel]);
 
 /**
- * The outbound chat body: the caller's own text, changed by as few edits as the route asks for. The model's
- * upstream name comes first, `extra_body` is the final raw override.
+ * The outbound chat body: the caller's own text, changed by as few edits as the route asks for. `extra_body` is the
+ * final raw override, also over what the edits made.
  */
-export function prepareChat(request: ChatRequest, route: Route): Either<GatewayError, string> {
-  const changes = new Map<string, Json | undefined>();
-  if (request.model !== route.upstreamModel) changes.set('model', route.upstreamModel);
-  for (const [key, value] of Object.entries(route.extraBody)) {
-    const merged = overridden(request.document, key, value);
-    if (E.isLeft(merged)) return merged;
-    changes.set(key, merged.right);
-  }
-  return E.right(withMembers(request.document, changes));
+export function prepareChat({ document }: ChatRequest, route: Route): Either<GatewayError, string> {
+  const changes = routeEdit(route)({ value: document.value, exact: (key) => exactMember(document, key) });
+  if (E.isLeft(changes)) return changes;
+  const all = overridden(document, changes.right, route.extraBody);
+  return E.isLeft(all) ? all : E.right(withMembers(document, all.right));
 }
 
-/** Objects merge deeply; arrays, scalars and null replace. A merge edits a level, so it must not repeat a key. */
-function overridden(
-  document: JsonDocument,
-  key: string,
-  value: Json | undefined,
-): Either<GatewayError, Json | undefined> {
-  if (!isObject(value) || !isObject(document.value[key])) return E.right(value);
-  const member = document.members.find((each) => each.key === key);
-  const inner = document.text.slice(member?.valueStart, member?.end);
-  const level = parseDocument(inner, watchedBy(value));
-  if (E.isLeft(level)) return E.left(invalidRequest(level.left.message, `${key}.${level.left.path}`));
-  const present = exactMember(document, key);
-  return E.right(isObject(present) ? deepMerge(present, value) : value);
+/**
+ * The outbound body of a chat request that was made by translation: the same edits and the same override.
+ * `body` is as `parseExact` gives it.
+ */
+export function prepareTranslatedChat(body: JsonObject, route: Route): Either<GatewayError, string> {
+  const changes = routeEdit(route)({ value: body, exact: (key) => body[key] });
+  if (E.isLeft(changes)) return changes;
+  const changed = Object.fromEntries([...Object.entries(body), ...changes.right]);
+  return E.right(JSON.stringify(deepMerge(changed, route.extraBody)));
 }
-
-interface Levels {
-  readonly [key: string]: Levels;
-}
-
-const watchedBy = (value: { readonly [key: string]: Json | undefined }): Levels =>
-  Object.fromEntries(
-    Object.entries(value).flatMap(([key, inner]) => (isObject(inner) ? [[key, watchedBy(inner)]] : [])),
-  );

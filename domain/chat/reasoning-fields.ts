@@ -1,4 +1,12 @@
-import { isArray, isObject, isString, type Json, type JsonObject, without } from '../shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  without,
+} from '../shared/json.ts';
 
 /**
  * Native reasoning is never placed in `content`: parts of type `thinking` move to
@@ -45,6 +53,3 @@ export function withCanonicalReasoning(delta: JsonObject): JsonObject {
   const field = movableReasoning(delta);
   return field === undefined ? delta : { ...without(delta, field), reasoning: delta[field] };
 }
-
-export const isAbsent = (value: Json | undefined): value is undefined | null =>
-  value === undefined || value === null;

@@ -28,3 +28,12 @@ export function generationUsage(usage: Json | undefined): TokenUsage | undefined
   const totalTokens = tokenCount(usage['total_tokens'] ?? promptTokens + completionTokens);
   return totalTokens === undefined ? undefined : { promptTokens, completionTokens, totalTokens };
 }
+
+/** Embeddings need the prompt count (or the total); completion is 0 (CONTRACT §5). */
+export function embeddingUsage(usage: Json | undefined): TokenUsage | undefined {
+  if (!isObject(usage)) return undefined;
+  const promptTokens = tokenCount(usage['prompt_tokens'] ?? usage['total_tokens']);
+  const totalTokens = tokenCount(usage['total_tokens'] ?? promptTokens);
+  if (promptTokens === undefined || totalTokens === undefined) return undefined;
+  return { promptTokens, completionTokens: 0, totalTokens };
+}

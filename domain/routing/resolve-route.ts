@@ -18,6 +18,7 @@ export function resolveRoute(
   model: Model,
   needs: readonly Capability[],
   providerOf: (id: string) => RoutingProvider | undefined,
+  fields: Partial<Record<Capability, string>> = {},
 ): Either<GatewayError, ResolvedRoute> {
   let missing: Capability | undefined;
   for (const route of model.routes) {
@@ -27,7 +28,9 @@ export function resolveRoute(
     if (lacks === undefined) return E.right({ route, provider });
     missing ??= lacks;
   }
-  return E.left(missing === undefined ? noRoutes(model) : mismatch(model, missing));
+  return E.left(
+    missing === undefined ? noRoutes(model) : mismatch(model, missing, fields[missing] ?? fieldOf[missing]),
+  );
 }
 
 /** The routes of a model as they are tried; `routes` come in file order. */
@@ -39,14 +42,14 @@ const noRoutes = (model: Model): GatewayError => ({
   message: `No route of the model \`${model.id}\` is available.`,
 });
 
-const mismatch = (model: Model, missing: Capability): GatewayError =>
+const mismatch = (model: Model, missing: Capability, field: string): GatewayError =>
   invalidRequest(
     `The model \`${model.id}\` has no route with the capability \`${missing}\`, which this request needs.`,
-    paramOf[missing],
+    field,
   );
 
-/** The request field that asks for a capability. */
-const paramOf = {
+/** The request field that asks for a capability, in chat completions; `fields` tells where a family differs. */
+const fieldOf = {
   chat_completions: 'model',
   responses: 'model',
   embeddings: 'model',

@@ -12,6 +12,10 @@ export const isArray = (value: Json | undefined): value is readonly Json[] => Ar
 
 export const isString = (value: Json | undefined): value is string => typeof value === 'string';
 
+/** Null counts as absent wherever a field is read. */
+export const isAbsent = (value: Json | undefined): value is undefined | null =>
+  value === undefined || value === null;
+
 /** The objects of an array member; anything else in it is passed over. */
 export const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
   isArray(value) ? value.filter(isObject) : [];

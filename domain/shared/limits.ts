@@ -30,6 +30,15 @@ export const afterTerminalMs = 10_000;
 /** Tool calls told apart in one stream; beyond it they are no longer counted one by one. */
 export const maxCountedToolCalls = 4096;
 
+/** Tool calls of one streamed answer that is told in the words of another family: agents make a few dozen. */
+export const maxTranslatedToolCalls = 1024;
+
+/**
+ * Characters of such an answer that wait until the block before them has ended: whole files, written by calls that
+ * arrive interleaved, stay below it.
+ */
+export const maxHeldBackChars = 4 * 1024 * 1024;
+
 /** Characters of a raw `User-Agent` that the request log keeps: real ones stay below 200. */
 export const maxUserAgentChars = 512;
 
@@ -48,3 +57,12 @@ export const maxRetryAfterSecs = 86_400;
 
 /** A token count is an integer in 0 … 2^53 − 1 (CONTRACT §5). */
 export const maxTokenCount = Number.MAX_SAFE_INTEGER;
+
+/** Characters of an item id or `call_id` in a replayed responses conversation: what the provider accepts. */
+export const maxItemIdChars = 64;
+
+/**
+ * How long the gateway waits for the end after a chunk that the caller is kept waiting for: providers close at once,
+ * and one that does not must not make an answer late.
+ */
+export const heldTerminalMs = 1000;

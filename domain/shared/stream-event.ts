@@ -2,7 +2,7 @@ import type { GatewayError } from './gateway-error.ts';
 
 /**
  * The canonical events of every stream: chunks, then `done` or `failed`, and nothing after either. What `done`
- * sends, a held chunk and `[DONE]`, leaves only after the ledger row is committed.
+ * sends is held back until the ledger row is committed.
  */
 export type StreamEvent<Chunk> = StreamChunk<Chunk> | StreamEnd<Chunk>;
 
@@ -13,16 +13,14 @@ export interface StreamChunk<Chunk> {
   readonly wire: Uint8Array | undefined;
   /** The chunk says that the answer is complete; usage and `done` may follow. */
   readonly terminal: boolean;
+  /** The answer is not complete without this chunk: it leaves with `done`, or when another chunk follows it. */
+  readonly held?: true;
   /** The chunk says that the answer has failed; `failed` follows soon. */
   readonly failing?: true;
 }
 
 export type StreamEnd<Chunk> =
-  | {
-      readonly kind: 'done';
-      /** The chunk without which the answer is not complete, in families that have one. */
-      readonly held?: StreamChunk<Chunk>;
-    }
+  | { readonly kind: 'done' }
   | {
       readonly kind: 'failed';
       readonly error: GatewayError;

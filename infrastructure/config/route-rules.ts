@@ -1,3 +1,4 @@
+import { routerFaults } from '../../domain/compatibility/router-preferences.ts';
 import type { routeCodec } from './model-config.ts';
 import { type Finding, finding, type Path } from './problem.ts';
 import { authHeadersOf, type providerCodec } from './provider-config.ts';
@@ -28,5 +29,53 @@ const authenticationStays: RouteRule = (route, provider, path) => {
     );
 };
 
-/** Rules of the `router` and `cloud_b` blocks belong into this list. */
-export const routeRules: readonly RouteRule[] = [authenticationStays];
+/**
+ * Styles of platform B whose upstream bodies are chat-style. `compat` reaches responses requests by its
+ * `empty_tools`; `router` is in chat-completions bodies only.
+ */
+const stylesOf = {
+  compat: ['runtime_chat', 'endpointb_chat', 'endpointb_responses'],
+  router: ['runtime_chat', 'endpointb_chat'],
+} as const;
+
+/** Blocks for chat-style upstreams are on routes to such upstreams; elsewhere they would silently do nothing. */
+const blocksReachTheUpstream: RouteRule = ({ compatibility }, { type }, path) => {
+  if (type === 'compat' || type === 'cloud_run_compat') return [];
+  const style = type === 'cloud_b_platform' ? compatibility.cloud_b?.api_style : undefined;
+  return (['compat', 'router'] as const)
+    .filter((block) => compatibility[block] !== undefined)
+    .filter((block) => !stylesOf[block].some((each) => each === style))
+    .map((block) =>
+      finding(
+        [...path, 'compatibility', block],
+        `is for chat-style upstreams and would do nothing on ${style ?? type}`,
+      ),
+    );
+};
+
+/** The policy in itself: empty values, duplicate slugs, contradictory `only`/`ignore` entries. */
+const routerPolicyIsSound: RouteRule = ({ compatibility: { router } }, _, path) =>
+  router === undefined
+    ? []
+    : routerFaults(router.provider).map((fault) =>
+        finding([...path, 'compatibility', 'router', 'provider', ...fault.path], fault.message),
+      );
+
+/** A raw `provider` would be merged over the policy, so that the block no longer says what is sent. */
+const routerPolicyIsAlone: RouteRule = (route, _, path) =>
+  route.compatibility.router !== undefined && Object.hasOwn(route.extra_body, 'provider')
+    ? [
+        finding(
+          [...path, 'extra_body', 'provider'],
+          'conflicts with compatibility.router.provider: keep one of them',
+        ),
+      ]
+    : [];
+
+/** Rules of the `cloud_b` block belong into this list. */
+export const routeRules: readonly RouteRule[] = [
+  authenticationStays,
+  blocksReachTheUpstream,
+  routerPolicyIsSound,
+  routerPolicyIsAlone,
+];

@@ -1,17 +1,19 @@
 import { Router } from '@koa/router';
 import Koa from 'koa';
-import { chatCompletions } from '../../application/complete-chat.ts';
+import { chatCompletions, embeddings, messages, responses } from '../../application/families.ts';
 import type { Clock } from '../../application/ports/clock.ts';
+import type { Digest } from '../../domain/responses/replay-ids.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import { type Envelope, sendError } from './error-presenter.ts';
 import { type HealthPorts, healthz, readyz } from './health.ts';
-import { chatWords } from './public/chat-words.ts';
 import { type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
 import { envelopeOf, type ModelsPorts, modelsEndpoint } from './public/models.ts';
+import { chatWords, embeddingsWords, messagesWords, responsesWords } from './public/words.ts';
 import { openContext, type RequestContext } from './request-context.ts';
 
 export interface AppPorts extends ModelEndpointPorts, ModelsPorts, HealthPorts {
   readonly clock: Clock;
+  readonly digest: Digest;
   /** The process is about to end: connections are not kept. */
   readonly draining: () => boolean;
   /** Told of defects: what an expected failure never is. */
@@ -61,8 +63,12 @@ function routes(ports: AppPorts): Router<State> {
   const router = new Router<State>();
   const on = (handler: (context: RequestContext) => Promise<void>) => (ctx: { state: State }) =>
     handler(ctx.state.request);
-  const chat = modelEndpoint(ports, chatCompletions, { ...chatWords, envelope: 'openai' });
-  router.post('/v1/chat/completions', on(chat));
+  const answerMessages = on(modelEndpoint(ports, messages, messagesWords));
+  router.post('/v1/chat/completions', on(modelEndpoint(ports, chatCompletions, chatWords)));
+  router.post('/v1/messages', answerMessages);
+  router.post('/messages', answerMessages);
+  router.post('/v1/responses', on(modelEndpoint(ports, responses(ports.digest), responsesWords)));
+  router.post('/v1/embeddings', on(modelEndpoint(ports, embeddings, embeddingsWords)));
   router.get('/v1/models', on(modelsEndpoint(ports)));
   router.get('/healthz', on(healthz));
   router.get('/readyz', on(readyz(ports)));

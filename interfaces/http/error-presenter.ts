@@ -53,7 +53,9 @@ const publicMessage = ({ code, message }: GatewayError): string =>
   code === 'internal_error' ? 'The gateway failed to handle the request.' : message;
 
 /** `{error: {message, type, param, code}}`, with real nulls. */
-export const openAiError = (error: GatewayError): JsonObject => ({
+export const openAiError = (
+  error: GatewayError,
+): { readonly error: JsonObject & { readonly message: string; readonly param: string | null } } => ({
   error: {
     message: publicMessage(error),
     type: typeOf[error.code],

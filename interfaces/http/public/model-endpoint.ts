@@ -7,24 +7,22 @@ import type { Caller } from '../../../domain/identity/caller.ts';
 import { noTags, readCallerTags } from '../../../domain/request-log/caller-tags.ts';
 import { errorStatus, type GatewayError, outcomeOf } from '../../../domain/shared/gateway-error.ts';
 import { readJsonText } from '../body.ts';
-import { type Envelope, sendError } from '../error-presenter.ts';
+import { sendError } from '../error-presenter.ts';
 import { type Lease, type LoadGate, overloaded } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
-import { sendStream, type StreamWords } from './stream-answer.ts';
+import type { KeepAlive } from '../keep-alive.ts';
+import { sendStream } from './stream-answer.ts';
+import type { Words } from './words.ts';
 
 export interface ModelEndpointPorts {
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
   readonly serve: <A extends Ask>(family: Family<A>, request: ModelRequest) => Promise<ModelAnswer>;
   readonly observer: RequestObserver;
   readonly gate: LoadGate;
+  readonly keepAlive: KeepAlive;
   readonly clock: Clock;
   readonly bodyMaxBytes: number;
-}
-
-/** How an endpoint speaks to its callers. */
-export interface Words extends StreamWords {
-  readonly envelope: Envelope;
 }
 
 /** A path that serves models: authenticate → read → serve → answer. The same for every family. */
@@ -44,10 +42,10 @@ export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: 
   const answered = async (context: RequestContext, caller: Caller, lease: Lease): Promise<void> => {
     const request = await modelRequest(ports, context, caller, lease);
     const answer = await ports.serve(family, request);
-    if (answer.kind === 'stream') await sendStream(context, words, answer.deliver);
+    if (answer.kind === 'stream') await sendStream(context, words, ports.keepAlive, answer.deliver);
     else if (answer.kind === 'refused')
       sendError(context, words.envelope, answer.error, closing(answer.error));
-    else sendWhole(context, answer.answer.text);
+    else sendWhole(context, answer.text);
   };
 
   return async (context: RequestContext): Promise<void> => {

@@ -1,11 +1,17 @@
 import type { WriteEvents } from '../../../application/model-request.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
+import type { KeepAlive } from '../keep-alive.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
 
-/** How a family spells the events of its streams. */
+/** How a family spells the events of one of its streams; an empty text is not sent. */
+export type Spelling = (event: StreamEvent<JsonObject>) => string | Uint8Array;
+
 export interface StreamWords {
-  readonly frame: (event: StreamEvent<JsonObject>) => string | Uint8Array;
+  /** Begins a stream. */
+  readonly spelling: (context: RequestContext) => Spelling;
+  /** What says between two events that the stream is alive. */
+  readonly keepAlive: string;
 }
 
 const streamHeaders = {
@@ -21,6 +27,7 @@ const streamHeaders = {
 export async function sendStream(
   context: RequestContext,
   words: StreamWords,
+  keepAlive: KeepAlive,
   deliver: (write: WriteEvents) => Promise<void>,
 ): Promise<void> {
   const { res, link } = context;
@@ -28,22 +35,33 @@ export async function sendStream(
     res.writeHead(200, { ...streamHeaders, ...idHeaders(context) });
     res.flushHeaders();
   }
-  await deliver((events) =>
-    link.gone() || writeBatch(context, words, events) ? undefined : drained(context),
-  );
+  const spelling = words.spelling(context);
+  const alive = keepAlive.watch(() => {
+    if (!link.gone() && !res.writableNeedDrain) res.write(words.keepAlive);
+  });
+  try {
+    await deliver((events) => {
+      alive.touch();
+      return link.gone() || writeBatch(context, spelling, events) ? undefined : drained(context);
+    });
+  } finally {
+    alive.over();
+  }
   res.end();
 }
 
 /** False when the caller reads more slowly than the upstream sends. */
 function writeBatch(
   { res }: RequestContext,
-  words: StreamWords,
+  spelling: Spelling,
   batch: readonly StreamEvent<JsonObject>[],
 ): boolean {
-  if (batch.length === 1 && batch[0] !== undefined) return res.write(words.frame(batch[0]));
-  res.cork();
-  for (const event of batch) res.write(words.frame(event));
-  res.uncork();
+  if (batch.length > 1) res.cork();
+  for (const event of batch) {
+    const spelled = spelling(event);
+    if (spelled.length > 0) res.write(spelled);
+  }
+  if (batch.length > 1) res.uncork();
   return !res.writableNeedDrain;
 }
 

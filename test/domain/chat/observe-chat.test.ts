@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { ChatObserver, nothingObserved, observeCompletion } from '../../../domain/chat/observe-chat.ts';
+import { ChatObserver, observeCompletion } from '../../../domain/chat/observe-chat.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { maxCountedToolCalls } from '../../../domain/shared/limits.ts';
+import { nothingObserved } from '../../../domain/upstream/observation.ts';
 import { aJsonObject } from '../../support/arbitraries/json-text.ts';
 
 const observedStream = (chunks: readonly JsonObject[]) => {

@@ -1,0 +1,114 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { GatewayError } from '../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../domain/shared/json.ts';
+import { afterTerminalMs, heldTerminalMs } from '../domain/shared/limits.ts';
+import type { StreamChunk, StreamEnd, StreamEvent } from '../domain/shared/stream-event.ts';
+import type { Run } from '../domain/shared/stream-machine.ts';
+import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
+import type { Departure } from './departure.ts';
+import type { Outbound, WriteEvents } from './model-request.ts';
+import type { UpstreamReply } from './ports/upstream.ts';
+
+type Chunk = StreamChunk<JsonObject>;
+type End = StreamEnd<JsonObject>;
+
+/** A stream's settlement; left is what the caller must be told instead of the end. */
+export type SettleStream = (end: End, observation: Observation) => Promise<E.Either<GatewayError, void>>;
+
+export interface Relay {
+  readonly outbound: Outbound;
+  readonly reply: UpstreamReply & { kind: 'stream' };
+  readonly departure: Departure;
+  /** Ends the upstream call at once. */
+  readonly cancel: () => void;
+  readonly settle: SettleStream;
+}
+
+/**
+ * Passes a stream on as it comes. What ends it is held back until the settlement is committed: whoever received the
+ * end is in the ledger. It runs to its end even when the caller has left.
+ */
+export const relayStream =
+  ({ outbound, reply, departure, cancel, settle }: Relay) =>
+  async (write: WriteEvents): Promise<void> => {
+    const observer = outbound.speaks.observer();
+    const telling = new Telling(outbound.translation?.stream());
+    const last = await reply.forward((chunks) => {
+      watch(chunks, observer, departure, reply);
+      const told = telling.chunks(chunks);
+      if (telling.end !== undefined) cancel();
+      return told.length === 0 ? undefined : write(told);
+    });
+    departure.over();
+    if (last.kind === 'failed' && last.chunk !== undefined) observer.see(last.chunk);
+    const rest = telling.rest(last);
+    if (rest.length > 0) await write(rest);
+    const end = telling.end ?? last;
+    const settled = await settle(end, observer.observed());
+    await write(
+      E.isLeft(settled) && !isTold(end) ? [{ kind: 'failed', error: settled.left }] : telling.close(end),
+    );
+  };
+
+/** The upstream's own failure is settled as a failure, and told already. */
+const isTold = (end: End): boolean => end.kind === 'failed' && end.told === true;
+
+function watch(
+  chunks: readonly Chunk[],
+  observer: StreamObserver,
+  departure: Departure,
+  reply: Relay['reply'],
+): void {
+  for (const { chunk, terminal, held, failing } of chunks) {
+    observer.see(chunk);
+    if (terminal && departure.answered()) reply.endWithin(held === true ? heldTerminalMs : afterTerminalMs);
+    if (failing === true) reply.endWithin(heldTerminalMs);
+  }
+}
+
+/** What the caller is told of a stream, and when: translated where that is needed, held chunks last. */
+class Telling {
+  /** An end that the translation came to by itself. */
+  end: End | undefined;
+  private readonly translation: Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>> | undefined;
+  private held: Chunk | undefined;
+
+  constructor(translation: Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>> | undefined) {
+    this.translation = translation;
+  }
+
+  chunks(chunks: readonly Chunk[]): readonly Chunk[] {
+    return this.translation === undefined ? this.withoutHeld(chunks) : this.translated(chunks);
+  }
+
+  /** What is left to be told before the settlement. */
+  rest(last: End): readonly Chunk[] {
+    return this.translation === undefined ? [] : this.translated([last]);
+  }
+
+  /** What completes the answer, once it is settled. */
+  close(end: End): readonly StreamEvent<JsonObject>[] {
+    return end.kind === 'done' && this.held !== undefined ? [this.held, end] : [end];
+  }
+
+  private translated(events: readonly StreamEvent<JsonObject>[]): readonly Chunk[] {
+    const told: Chunk[] = [];
+    for (const event of events) {
+      if (this.end !== undefined) break;
+      for (const each of this.translation?.push(event) ?? []) {
+        if (each.kind === 'chunk') told.push(each);
+        else this.end = each;
+      }
+    }
+    return this.withoutHeld(told);
+  }
+
+  /** A held chunk leaves when another one follows it. */
+  private withoutHeld(chunks: readonly Chunk[]): readonly Chunk[] {
+    const last = chunks.at(-1);
+    if (last === undefined || (this.held === undefined && last.held !== true)) return chunks;
+    const ahead = this.held === undefined ? chunks : [this.held, ...chunks];
+    this.held = last.held === true ? last : undefined;
+    return this.held === undefined ? ahead : ahead.slice(0, -1);
+  }
+}

@@ -1,0 +1,38 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Changes } from '../routing/extra-body.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import type { Json, JsonObject } from '../shared/json.ts';
+
+/**
+ * What an outbound rule sees of a chat body, whether a caller wrote it or a translation made it. `value` is for
+ * reading. What a rule rebuilds it takes from `exact`, where numbers that a `number` cannot hold are raw JSON.
+ */
+export interface ChatBody {
+  readonly value: JsonObject;
+  readonly exact: (key: string) => Json | undefined;
+}
+
+/** An outbound rule: the top-level members that it changes in a body, or why the body cannot be sent. */
+export type Edit = (body: ChatBody) => Either<GatewayError, Changes>;
+
+/** These members are replaced, and taken away where there is no value. */
+export const changesOf = (
+  ...changes: readonly (readonly [key: string, value: Json | undefined])[]
+): Either<never, Changes> => E.right(new Map(changes));
+
+/** The body stays as it is. */
+export const noChanges: Either<never, Changes> = changesOf();
+
+/** The changes of all edits. Each has members of its own and reads the body as it came; the first error stands. */
+export const allOf =
+  (edits: readonly Edit[]): Edit =>
+  (body) => {
+    const all = new Map<string, Json | undefined>();
+    for (const edit of edits) {
+      const changes = edit(body);
+      if (E.isLeft(changes)) return changes;
+      for (const [key, value] of changes.right) all.set(key, value);
+    }
+    return E.right(all);
+  };

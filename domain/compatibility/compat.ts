@@ -1,0 +1,132 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Changes } from '../routing/extra-body.ts';
+import type { Compatibility } from '../routing/model.ts';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { isObject, type Json, type JsonObject, mapObjects, objectsOf } from '../shared/json.ts';
+import { type ChatBody, changesOf, type Edit, allOf, noChanges } from './chat-body.ts';
+import { type EmptyToolsRule, emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
+
+/** Compatibility block `compat`, for chat-style upstreams, with its defaults. */
+export interface Compat {
+  readonly supportsStore: boolean;
+  readonly maxTokensField: (typeof maxTokensFields)[number];
+  readonly developerRole: (typeof developerRoles)[number];
+  readonly reasoningEffort: (typeof reasoningEffortRules)[number];
+  readonly supportsStreamUsage: boolean;
+  readonly emptyTools: EmptyToolsRule;
+}
+
+// The first word of each is the default.
+const maxTokensFields = ['max_completion_tokens', 'max_tokens'] as const;
+const developerRoles = ['developer', 'system'] as const;
+const reasoningEffortRules = ['passthrough', 'omit', 'reasoning_object'] as const;
+
+/** The block of a route; without one, and where it is silent, the defaults hold, which change nothing. */
+export const compatOf = ({ compat = {} }: Compatibility): Compat => ({
+  supportsStore: compat['supports_store'] !== false,
+  maxTokensField: wordOf(maxTokensFields, compat['max_tokens_field']),
+  developerRole: wordOf(developerRoles, compat['developer_role']),
+  reasoningEffort: wordOf(reasoningEffortRules, compat['reasoning_effort']),
+  supportsStreamUsage: compat['supports_stream_usage'] === true,
+  emptyTools: wordOf(emptyToolsRules, compat['empty_tools']),
+});
+
+const wordOf = <V extends string>(words: readonly [V, ...V[]], configured: Json | undefined): V =>
+  words.find((word) => word === configured) ?? words[0];
+
+type Transform = (compat: Compat, body: ChatBody) => Either<GatewayError, Changes>;
+
+/** `supports_store: false`: outbound chat-completions requests drop `store`. */
+const dropStore: Transform = ({ supportsStore }, { value }) =>
+  value['store'] === undefined ? noChanges : changesOf(['store', undefined]);
+
+/**
+ * `max_tokens_field: max_tokens` rewrites `max_completion_tokens` to `max_tokens`. A caller who sent both gets one
+ * key: the value of `max_completion_tokens`, which is the newer and wider bound, unless that is null.
+ */
+const renameMaxTokens: Transform = ({ maxTokensField }, { value, exact }) => {
+  const given = value['max_completion_tokens'];
+  if (maxTokensField !== 'max_tokens' || given === undefined) return noChanges;
+  const dropped = ['max_completion_tokens', undefined] as const;
+  return given === null && value['max_tokens'] !== undefined
+    ? changesOf(dropped)
+    : changesOf(['max_tokens', exact('max_completion_tokens')], dropped);
+};
+
+/** `developer_role: system` rewrites outbound developer messages to role `system`, and nothing else in them. */
+const rewriteDeveloperRole: Transform = ({ developerRole }, { value, exact }) =>
+  developerRole === 'developer' || !objectsOf(value['messages']).some(isFromDeveloper)
+    ? noChanges
+    : changesOf([
+        'messages',
+        mapObjects(exact('messages'), (message) =>
+          isFromDeveloper(message) ? { ...message, role: 'system' } : message,
+        ),
+      ]);
+
+const isFromDeveloper = ({ role }: JsonObject): boolean => role === 'developer';
+
+/**
+ * `reasoning_effort: omit` removes `reasoning_effort`; `reasoning_object` rewrites `reasoning_effort: X` to
+ * `reasoning: {effort: X}`, beside what the caller's own `reasoning` object says. Null counts as absent.
+ */
+const rewriteReasoningEffort: Transform = ({ reasoningEffort }, { value, exact }) => {
+  const { reasoning_effort: effort, reasoning } = value;
+  if (reasoningEffort === 'passthrough' || effort === undefined) return noChanges;
+  const dropped = ['reasoning_effort', undefined] as const;
+  if (reasoningEffort === 'omit' || effort === null) return changesOf(dropped);
+  const own = reasoning ?? {};
+  if (!isObject(own)) return E.left(reasoningIsNoObject);
+  if (own['effort'] === effort) return changesOf(dropped);
+  if (own['effort'] !== undefined && own['effort'] !== null) return E.left(effortsDisagree);
+  return changesOf(
+    ['reasoning', { ...membersOf(exact('reasoning')), effort: exact('reasoning_effort') }],
+    dropped,
+  );
+};
+
+const membersOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
+
+const reasoningIsNoObject = invalidRequest(
+  '`reasoning` must be an object: `reasoning_effort` goes upstream as its `effort`.',
+  'reasoning',
+);
+
+const effortsDisagree = invalidRequest(
+  '`reasoning_effort` and `reasoning.effort` disagree; send one of them.',
+  'reasoning_effort',
+);
+
+/**
+ * `supports_stream_usage: true`: streaming chat-completions requests carry `stream_options.include_usage = true`,
+ * whatever the caller's own says; the caller's other `stream_options` stay.
+ */
+const askForStreamUsage: Transform = ({ supportsStreamUsage }, { value, exact }) => {
+  if (!supportsStreamUsage || value['stream'] !== true) return noChanges;
+  return membersOf(value['stream_options'])['include_usage'] === true
+    ? noChanges
+    : changesOf(['stream_options', { ...membersOf(exact('stream_options')), include_usage: true }]);
+};
+
+/** `empty_tools`: an explicit empty `tools` array is removed, or kept with its `tool_choice`. */
+const removeEmptyTools: Transform = (compat, { value }) =>
+  E.map((dropped: readonly string[]): Changes => new Map(dropped.map((key) => [key, undefined])))(
+    emptyTools(compat.emptyTools, value, () => messagesHaveToolHistory(value['messages'])),
+  );
+
+/** The rows of the block's table, in its order. */
+const transforms: readonly Transform[] = [
+  dropStore,
+  renameMaxTokens,
+  rewriteDeveloperRole,
+  rewriteReasoningEffort,
+  askForStreamUsage,
+  removeEmptyTools,
+];
+
+/** What a route's `compat` block changes in an outbound chat-completions body. */
+export function compatEdit(compatibility: Compatibility): Edit {
+  const compat = compatOf(compatibility);
+  return allOf(transforms.map((transform) => (body) => transform(compat, body)));
+}

@@ -1,0 +1,48 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { isArray, isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+
+/** `compat.empty_tools`; the first is the default. */
+export const emptyToolsRules = ['preserve', 'omit', 'preserve_with_tool_history'] as const;
+
+export type EmptyToolsRule = (typeof emptyToolsRules)[number];
+
+/**
+ * The members that leave a chat-completions or responses body because its `tools` array is empty.
+ *
+ * `omit`: remove an explicit empty `tools` array; neutral `tool_choice` (`auto`, `none`, null) is removed with it,
+ * while `required` and named choices are rejected locally. `preserve_with_tool_history`: remove an empty array
+ * unless function-tool history exists; preserved arrays keep `tool_choice`.
+ */
+export function emptyTools(
+  rule: EmptyToolsRule,
+  body: JsonObject,
+  hasFunctionToolHistory: () => boolean,
+): Either<GatewayError, readonly string[]> {
+  const { tools, tool_choice: choice } = body;
+  if (rule === 'preserve' || !isArray(tools) || tools.length > 0) return E.right([]);
+  if (rule === 'preserve_with_tool_history' && hasFunctionToolHistory()) return E.right([]);
+  if (choice === undefined) return E.right(['tools']);
+  return neutralChoices.has(choice) ? E.right(['tools', 'tool_choice']) : E.left(choiceWithoutTools);
+}
+
+const neutralChoices: ReadonlySet<Json> = new Set(['auto', 'none', null]);
+
+const choiceWithoutTools = invalidRequest(
+  '`tool_choice` asks for a tool, but `tools` is empty, and this model’s upstream takes no empty `tools`.',
+  'tool_choice',
+);
+
+/** Whether chat messages hold function-tool history: a call that the assistant made, or a tool's result. */
+export const messagesHaveToolHistory = (messages: Json | undefined): boolean =>
+  objectsOf(messages).some(
+    ({ role, tool_calls: calls, function_call: call }) =>
+      role === 'tool' ||
+      role === 'function' ||
+      (role === 'assistant' && ((isArray(calls) && calls.length > 0) || isObject(call))),
+  );
+
+/** Whether a responses `input` holds function-tool history: a `function_call` or a `function_call_output` item. */
+export const inputHasToolHistory = (input: Json | undefined): boolean =>
+  objectsOf(input).some(({ type }) => type === 'function_call' || type === 'function_call_output');

@@ -1,0 +1,39 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { embeddingUsage } from '../ledger/usage.ts';
+import { isAbsent, isArray, isObject, type Json, type JsonObject } from '../shared/json.ts';
+import type { Observation } from '../upstream/observation.ts';
+import { type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
+
+/** Reads an upstream's list of embeddings, which goes out as it came. An error body under status 200 is an error. */
+export function readEmbeddings(
+  text: string,
+  sanitise: (message: string) => string,
+): Either<UpstreamFault, JsonObject> {
+  const parsed = E.tryCatch(
+    () => JSON.parse(text) as Json,
+    () => undefined,
+  );
+  if (E.isLeft(parsed) || !isObject(parsed.right))
+    return E.left({
+      kind: 'protocol',
+      message: 'The upstream answered with something that is not a JSON object.',
+    });
+  const value = parsed.right;
+  if (isAbsent(value['error']) && isArray(value['data'])) return E.right(value);
+  const words = upstreamMessage(value);
+  return E.left({
+    kind: 'protocol',
+    message: words === undefined ? 'The upstream answered without `data`.' : sanitise(words),
+  });
+}
+
+/** Missing embedding token counts yield `usage_missing`. */
+export function observeEmbeddings(answer: JsonObject): Observation {
+  const usage = embeddingUsage(answer['usage']);
+  return {
+    usage,
+    usageUnusable: !isAbsent(answer['usage']) && usage === undefined,
+    invokedToolCount: 0,
+  };
+}

@@ -1,0 +1,37 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Capability } from '../routing/capabilities.ts';
+import { modelOf } from '../shared/field-shapes.ts';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { isArray, isString, type Json } from '../shared/json.ts';
+import type { JsonDocument, Watched } from '../shared/json-document.ts';
+
+/** A reading view over the caller's untouched embeddings body. Embeddings are never streamed and carry no tools. */
+export interface EmbeddingsRequest {
+  readonly document: JsonDocument;
+  readonly model: string;
+  readonly stream: false;
+  readonly needs: readonly Capability[];
+  readonly exposedToolCount: 0;
+}
+
+/** Only the top level is read or edited. */
+export const embeddingsWatched: Watched = {};
+
+/** Checks what every provider needs; which shapes of input a route can take is its provider's business. */
+export function readEmbeddingsRequest(document: JsonDocument): Either<GatewayError, EmbeddingsRequest> {
+  const model = modelOf(document.value);
+  if (E.isLeft(model)) return model;
+  if (!isInput(document.value['input']))
+    return E.left(invalidRequest('`input` must be a non-empty string or a non-empty array.', 'input'));
+  return E.right({
+    document,
+    model: model.right,
+    stream: false,
+    needs: ['embeddings'],
+    exposedToolCount: 0,
+  });
+}
+
+const isInput = (input: Json | undefined): boolean =>
+  (isString(input) && input !== '') || (isArray(input) && input.length > 0);

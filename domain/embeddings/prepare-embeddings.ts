@@ -1,0 +1,15 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type Changes, overridden } from '../routing/extra-body.ts';
+import type { Route } from '../routing/model.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { withMembers } from '../shared/json-document.ts';
+import type { EmbeddingsRequest } from './embeddings-request.ts';
+
+/** The outbound embeddings body: no transforms; the model's upstream name, and `extra_body` as the final override. */
+export function prepareEmbeddings(request: EmbeddingsRequest, route: Route): Either<GatewayError, string> {
+  const { document, model } = request;
+  const named: Changes =
+    model === route.upstreamModel ? new Map() : new Map([['model', route.upstreamModel]]);
+  return E.map((all: Changes) => withMembers(document, all))(overridden(document, named, route.extraBody));
+}

@@ -1,0 +1,173 @@
+import type { JsonObject } from '../shared/json.ts';
+import { maxHeldBackChars } from '../shared/limits.ts';
+import type { StreamEvent } from '../shared/stream-event.ts';
+import { type CallPiece, madeUpId, saysNothing } from './chat-answer.ts';
+import type { StreamedCall } from './streamed-calls.ts';
+
+export type MessagesEvent = StreamEvent<JsonObject>;
+
+/** Text or thinking; `held` waits until the block is open. */
+interface Prose {
+  readonly kind: 'text' | 'thinking';
+  held: string;
+}
+
+type Block = Prose | StreamedCall;
+
+/** What it costs to remember a block, in characters. */
+const blockCost = 64;
+
+/**
+ * Writes content blocks one after the other, whatever order their pieces come in. What belongs to the open block
+ * goes out at once. A block that comes behind it waits until the open one has ended: text and thinking end as soon
+ * as something else begins, a call when its arguments are complete, or with the answer.
+ */
+export class BlockWriter {
+  /** Why the answer cannot be told any further. */
+  fault: string | undefined;
+  /** A call was written. */
+  called = false;
+  private readonly answerId: string;
+  private index = -1;
+  private open: Block | undefined;
+  private waiting: Block[] = [];
+  private held = 0;
+  private events: MessagesEvent[] = [];
+
+  constructor(answerId: string) {
+    this.answerId = answerId;
+  }
+
+  say(kind: Prose['kind'], text: string): void {
+    if (this.open?.kind === kind && this.waiting.length === 0) {
+      this.delta(kind, text);
+      return;
+    }
+    const last = this.waiting.at(-1);
+    if (last?.kind === kind) {
+      last.held += text;
+      this.hold(text.length);
+    } else {
+      this.waiting.push({ kind, held: text });
+      this.hold(text.length + blockCost);
+      this.advance();
+    }
+  }
+
+  call(call: StreamedCall, piece: CallPiece): void {
+    this.hold(call.learn(piece));
+    call.arguments.see(piece.text);
+    if (call.phase === 'closed') {
+      if (piece.text.trim() !== '') this.fault = 'The upstream went on with a tool call that was complete.';
+      return;
+    }
+    if (call.phase === 'open') {
+      if (piece.text !== '') this.delta(call.kind, piece.text);
+    } else {
+      this.wait(call, piece.text);
+    }
+    if (this.waiting.length > 0) this.advance();
+  }
+
+  private wait(call: StreamedCall, text: string): void {
+    if (call.phase === 'new') {
+      call.phase = 'waiting';
+      this.waiting.push(call);
+      this.hold(blockCost);
+    }
+    call.held += text;
+    this.hold(text.length);
+  }
+
+  /** Nothing comes any more: whatever waits is complete. */
+  finish(): void {
+    for (const block of this.waiting) if (!isEmpty(block)) this.begin(block);
+    this.waiting = [];
+    this.close();
+  }
+
+  emit(chunk: JsonObject): void {
+    this.events.push({ kind: 'chunk', chunk, wire: undefined, terminal: false });
+  }
+
+  /** The events since the last time. */
+  take(): readonly MessagesEvent[] {
+    const { events } = this;
+    this.events = [];
+    return events;
+  }
+
+  private hold(chars: number): void {
+    this.held += chars;
+    if (this.held > maxHeldBackChars) this.fault = 'The upstream sent too much of an answer out of order.';
+  }
+
+  /** Begins what waits, as far as the blocks before have ended. */
+  private advance(): void {
+    let begun = 0;
+    for (const block of this.waiting) {
+      if (!mayEnd(this.open) || !mayBegin(block)) break;
+      this.begin(block);
+      begun += 1;
+    }
+    if (begun > 0) this.waiting.splice(0, begun);
+  }
+
+  private begin(block: Block): void {
+    this.close();
+    this.open = block;
+    this.index += 1;
+    this.emit({ type: 'content_block_start', index: this.index, content_block: this.startOf(block) });
+    const { held } = block;
+    this.held -= held.length + blockCost;
+    block.held = '';
+    if (held !== '') this.delta(block.kind, held);
+  }
+
+  private startOf(block: Block): JsonObject {
+    switch (block.kind) {
+      case 'text':
+        return { type: 'text', text: '' };
+      case 'thinking':
+        return { type: 'thinking', thinking: '', signature: '' };
+      case 'tool_use': {
+        this.called = true;
+        block.phase = 'open';
+        const id = block.id === '' ? madeUpId(this.answerId, block.ordinal) : block.id;
+        return { type: 'tool_use', id, name: block.name, input: {} };
+      }
+    }
+  }
+
+  private delta(kind: Block['kind'], text: string): void {
+    this.emit({ type: 'content_block_delta', index: this.index, delta: deltaOf(kind, text) });
+  }
+
+  private close(): void {
+    if (this.open === undefined) return;
+    if (this.open.kind === 'tool_use') this.open.phase = 'closed';
+    this.open = undefined;
+    this.emit({ type: 'content_block_stop', index: this.index });
+  }
+}
+
+const mayEnd = (open: Block | undefined): boolean => open?.kind !== 'tool_use' || open.arguments.complete;
+
+/** A call of which the upstream said nothing at all is none. */
+const isEmpty = (block: Block): boolean =>
+  block.kind === 'tool_use' && saysNothing({ id: block.id, name: block.name, text: block.held });
+
+/** A block of a call begins with its id and its name. */
+const mayBegin = (block: Block): boolean =>
+  block.kind !== 'tool_use' || (block.id !== '' && block.name !== '');
+
+function deltaOf(kind: Block['kind'], text: string): JsonObject {
+  switch (kind) {
+    case 'text':
+      return { type: 'text_delta', text };
+    case 'thinking':
+      return { type: 'thinking_delta', thinking: text };
+    case 'tool_use':
+      return { type: 'input_json_delta', partial_json: text };
+  }
+}

@@ -1,0 +1,73 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import { maxNamedKeyChars } from '../shared/limits.ts';
+
+/** An object with fields; a number that is kept as raw JSON is none. */
+export const isRecord = (value: Json | undefined): value is JsonObject =>
+  isObject(value) && numberOf(value) === undefined;
+
+/** A field that cannot be taken, named by its path. */
+export const fault = (path: string, problem: string): GatewayError =>
+  invalidRequest(`\`${path}\` ${problem}`, path);
+
+/** A block, source or tool that the messages API has and chat completions cannot say, or one that nobody knows. */
+export const foreignType = ({ type }: JsonObject, path: string): Either<GatewayError, never> =>
+  E.left(
+    fault(
+      `${path}.type`,
+      isString(type)
+        ? `is \`${type.slice(0, maxNamedKeyChars)}\`, which is not available on this model's route.`
+        : 'must be a string.',
+    ),
+  );
+
+/** Content blocks: an array of objects, each with a string `type`. */
+export function blocksOf(
+  content: Json | undefined,
+  path: string,
+): Either<GatewayError, readonly JsonObject[]> {
+  if (!isArray(content)) return E.left(fault(path, 'must be a string or an array of content blocks.'));
+  const index = content.findIndex((block) => !isRecord(block) || !isString(block['type']));
+  if (index < 0) return E.right(content as readonly JsonObject[]);
+  return E.left(
+    isRecord(content[index])
+      ? fault(`${path}[${index}].type`, 'must be a string.')
+      : fault(`${path}[${index}]`, 'must be a content block.'),
+  );
+}
+
+/** A string that a block must have. */
+export function stringOf(object: JsonObject, field: string, path: string): Either<GatewayError, string> {
+  const value = object[field];
+  return isString(value) ? E.right(value) : E.left(fault(`${path}.${field}`, 'must be a string.'));
+}
+
+/** The same, and it must say something. */
+export function nameOf(object: JsonObject, field: string, path: string): Either<GatewayError, string> {
+  const value = object[field];
+  return isString(value) && value !== ''
+    ? E.right(value)
+    : E.left(fault(`${path}.${field}`, 'must be a non-empty string.'));
+}
+
+/** Text of the system: a string, or text blocks, which are paragraphs of it. */
+export function systemText(content: Json | undefined, path: string): Either<GatewayError, string> {
+  if (isString(content)) return E.right(content);
+  const blocks = blocksOf(content, path);
+  if (E.isLeft(blocks)) return blocks;
+  const texts: string[] = [];
+  for (const [index, block] of blocks.right.entries()) {
+    const at = `${path}[${index}]`;
+    if (block['type'] !== 'text') return foreignType(block, at);
+    const text = stringOf(block, 'text', at);
+    if (E.isLeft(text)) return text;
+    texts.push(text.right);
+  }
+  return E.right(paragraphs(texts));
+}
+
+/** Texts that stand on their own, as one; the empty ones say nothing. */
+export const paragraphs = (texts: readonly string[]): string =>
+  texts.filter((text) => text !== '').join('\n\n');

@@ -1,0 +1,176 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { tokenCount } from '../ledger/usage.ts';
+import {
+  isAbsent,
+  isArray,
+  isDeeperThan,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+  parseExact,
+} from '../shared/json.ts';
+import { maxJsonDepth } from '../shared/limits.ts';
+import { isRecord } from './blocks.ts';
+
+/** What a translated answer is called: an id of the gateway's own, and the model as the caller asked for it. */
+export interface AnswerNames {
+  readonly id: string;
+  readonly model: string;
+}
+
+/** The one choice that is translated; an upstream that numbers none means the first. */
+export function firstChoice(choices: Json | undefined): JsonObject | undefined {
+  if (!isArray(choices)) return undefined;
+  for (const choice of choices) if (isRecord(choice) && (numberOf(choice['index']) ?? 0) === 0) return choice;
+  return undefined;
+}
+
+/** The text of a message or delta: a string, or its text parts. */
+export function textOf({ content }: JsonObject): string {
+  if (isString(content)) return content;
+  if (!isArray(content)) return '';
+  return content.map((part) => (isRecord(part) && part['type'] === 'text' ? wordsIn(part) : '')).join('');
+}
+
+const wordsIn = ({ text }: JsonObject): string => (isString(text) ? text : '');
+
+/** The text with which the model refuses. */
+export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal) ? refusal : '');
+
+const reasoningFields = ['reasoning', 'reasoning_content', 'reasoning_text'] as const;
+
+/** The reasoning of a message or delta, from its own field or from `provider_metadata.<provider>.reasoning`. */
+export function reasoningOf(said: JsonObject): string {
+  for (const field of reasoningFields) {
+    const value = said[field];
+    if (isString(value) && value !== '') return value;
+  }
+  const metadata = said['provider_metadata'];
+  if (!isRecord(metadata)) return '';
+  return Object.values(metadata)
+    .map((own) => (isRecord(own) ? thinkingIn(own['reasoning'], 4) : ''))
+    .join('');
+}
+
+/** Thinking is a string, or blocks whose `thinking` or `text` is a string or blocks again. */
+function thinkingIn(value: Json | undefined, levels: number): string {
+  if (isString(value)) return value;
+  if (levels === 0) return '';
+  if (isArray(value)) return value.map((block) => thinkingIn(block, levels - 1)).join('');
+  return isRecord(value) ? thinkingIn(value['thinking'] ?? value['text'], levels - 1) : '';
+}
+
+/** A tool call, or a piece of one; what it does not say is empty. */
+export interface CallPiece {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The calls of a message or delta. */
+export const callsOf = ({ tool_calls }: JsonObject): readonly CallPiece[] =>
+  isArray(tool_calls) ? tool_calls.filter(isRecord).map((call) => pieceOf(call, call['function'])) : [];
+
+/** The single call of the older API; many upstreams send the field always, and mean nothing by it. */
+export function legacyCallOf({ function_call }: JsonObject): CallPiece | undefined {
+  if (!isRecord(function_call)) return undefined;
+  const piece = pieceOf({}, function_call);
+  return saysNothing(piece) ? undefined : piece;
+}
+
+function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
+  const { name, arguments: text } = isRecord(callee) ? callee : {};
+  return {
+    index: numberOf(call['index']),
+    id: isString(call['id']) ? call['id'] : '',
+    name: isString(name) ? name : '',
+    text: isString(text) ? text : asText(text),
+  };
+}
+
+/** Some upstreams send arguments as the object itself. */
+const asText = (value: Json | undefined): string =>
+  isRecord(value) && !isDeeperThan(value, maxJsonDepth) ? JSON.stringify(value) : '';
+
+export const saysNothing = ({ id, name, text }: Omit<CallPiece, 'index'>): boolean =>
+  id === '' && name === '' && text === '';
+
+/** The id of a call that the upstream gave none: the same for the same call, streamed or whole. */
+export const madeUpId = (answerId: string, ordinal: number): string =>
+  `toolu_${answerId.replace(/^msg_/, '')}_${ordinal}`;
+
+/**
+ * The input that arguments mean, with every digit. Arguments that are no JSON object stay what they are, as text
+ * under `_raw_arguments`: the caller's tool refuses them, and the model hears of it.
+ */
+export function inputOf(text: string): JsonObject {
+  if (text.trim() === '') return {};
+  const parsed = E.tryCatch(
+    () => JSON.parse(text) as Json,
+    () => undefined,
+  );
+  const usable = E.isRight(parsed) && isRecord(parsed.right) && !isDeeperThan(parsed.right, maxJsonDepth);
+  return usable ? (parseExact(text) as JsonObject) : { _raw_arguments: text };
+}
+
+const stopReasons: ReadonlyMap<Json | undefined, string> = new Map([
+  ['length', 'max_tokens'],
+  ['tool_calls', 'tool_use'],
+  ['function_call', 'tool_use'],
+  ['content_filter', 'refusal'],
+]);
+
+/**
+ * `stop` and reasons that nobody knows end the turn, unless there are calls: some upstreams say `stop` where they
+ * wait for a tool.
+ */
+export function stopReason(
+  finish: Json | undefined,
+  said: { readonly called: boolean; readonly refused: boolean },
+): string {
+  if (said.refused) return 'refusal';
+  return stopReasons.get(finish) ?? (said.called ? 'tool_use' : 'end_turn');
+}
+
+/** Usage of a chunk or completion, also where one upstream keeps it alone. */
+export function usageIn(answer: JsonObject): Json | undefined {
+  if (!isAbsent(answer['usage'])) return answer['usage'];
+  const groq = answer['x_groq'];
+  return isRecord(groq) && !isAbsent(groq['usage']) ? groq['usage'] : undefined;
+}
+
+/** Usage in the messages family's words: cached tokens are not among its input tokens. What is unknown is 0. */
+export function messagesUsage(reported: Json | undefined): JsonObject {
+  const usage = isRecord(reported) ? reported : {};
+  const details = usage['prompt_tokens_details'];
+  const prompt = tokenCount(usage['prompt_tokens']) ?? 0;
+  const cached = (isRecord(details) ? tokenCount(details['cached_tokens']) : undefined) ?? 0;
+  return {
+    input_tokens: Math.max(0, prompt - cached),
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: cached,
+    output_tokens: tokenCount(usage['completion_tokens']) ?? 0,
+  };
+}
+
+/** Clients read the cache's breakdown too where a whole message is told. */
+const nothingCached: JsonObject = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };
+
+/** A message as it is told whole, and as a stream begins it. */
+export const messageOf = (
+  { id, model }: AnswerNames,
+  content: readonly JsonObject[],
+  stop: string | null,
+  reported: Json | undefined,
+): JsonObject => ({
+  id,
+  type: 'message',
+  role: 'assistant',
+  model,
+  content,
+  stop_reason: stop,
+  stop_sequence: null,
+  usage: { ...messagesUsage(reported), cache_creation: nothingCached },
+});

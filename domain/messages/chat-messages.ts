@@ -1,0 +1,159 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+import {
+  blocksOf,
+  fault,
+  foreignType,
+  isRecord,
+  nameOf,
+  paragraphs,
+  stringOf,
+  systemText,
+} from './blocks.ts';
+import { contentParts, type Parts, textPart } from './content-parts.ts';
+
+type ChatMessages = Either<GatewayError, readonly JsonObject[]>;
+
+/** What one message of the messages family is in chat completions: several messages, one, or none. */
+export function chatMessages(message: JsonObject, path: string): ChatMessages {
+  const { role, content } = message;
+  const at = `${path}.content`;
+  if (role === 'system') return E.map(systemMessages)(systemText(content, at));
+  return role === 'assistant' ? assistantMessages(content, at) : userMessages(content, at);
+}
+
+/**
+ * The system's words as one plain string: many chat upstreams feed templates that know no other form for them.
+ */
+export const systemMessages = (text: string): readonly JsonObject[] =>
+  text === '' ? [] : [{ role: 'system', content: text }];
+
+/**
+ * Tool results come first, one `tool` message each, since chat upstreams want them right behind the calls; what
+ * else the user says follows in one message.
+ */
+function userMessages(content: Json | undefined, path: string): ChatMessages {
+  if (isString(content)) return E.right([{ role: 'user', content }]);
+  const results: JsonObject[] = [];
+  const attached: JsonObject[] = [];
+  const said: JsonObject[] = [];
+  for (const [index, block] of objectsOf(content).entries()) {
+    const at = `${path}[${index}]`;
+    if (block['type'] === 'tool_result') {
+      const result = toolResult(block, at);
+      if (E.isLeft(result)) return result;
+      results.push(result.right.message);
+      attached.push(...result.right.attached);
+    } else {
+      const parts = contentParts(block, at);
+      if (E.isLeft(parts)) return parts;
+      said.push(...parts.right);
+    }
+  }
+  const parts = [...attached, ...said];
+  if (parts.length === 0 && results.length > 0) return E.right(results);
+  return E.right([...results, { role: 'user', content: plainest(parts) }]);
+}
+
+/** One text is a string, the form that every upstream takes; more than that stay parts, so that none is lost. */
+function plainest(parts: readonly JsonObject[]): string | readonly JsonObject[] {
+  const [first] = parts;
+  if (first === undefined) return '';
+  return parts.length === 1 && isString(first['text']) ? first['text'] : parts;
+}
+
+interface ToolResult {
+  readonly message: JsonObject;
+  /** What a `tool` message cannot carry, led by a text that says where it belongs. */
+  readonly attached: readonly JsonObject[];
+}
+
+/**
+ * A `tool` message carries text alone: images and files of a result go into the user message that follows. Chat
+ * has no flag for a failed call: the text says it.
+ */
+function toolResult(block: JsonObject, path: string): Either<GatewayError, ToolResult> {
+  const id = nameOf(block, 'tool_use_id', path);
+  if (E.isLeft(id)) return id;
+  const parts = resultParts(block, `${path}.content`);
+  if (E.isLeft(parts)) return parts;
+  const text = paragraphs(parts.right.flatMap(({ text }) => (isString(text) ? [text] : [])));
+  const others = parts.right.filter(({ text }) => !isString(text));
+  const shown = text === '' && others.length > 0 ? 'The result is in the user message that follows.' : text;
+  const content = block['is_error'] === true ? asError(shown) : shown;
+  return E.right({
+    message: { role: 'tool', tool_call_id: id.right, content },
+    attached:
+      others.length === 0 ? [] : [textPart(`From the result of the tool call ${id.right}:`), ...others],
+  });
+}
+
+const asError = (text: string): string => (/^error\b/i.test(text) ? text : `Error: ${text}`);
+
+function resultParts({ content }: JsonObject, path: string): Parts {
+  if (isAbsent(content)) return E.right([]);
+  if (isString(content)) return E.right([textPart(content)]);
+  const blocks = blocksOf(content, path);
+  if (E.isLeft(blocks)) return blocks;
+  const parts: JsonObject[] = [];
+  for (const [index, block] of blocks.right.entries()) {
+    const part = resultPart(block, `${path}[${index}]`);
+    if (E.isLeft(part)) return part;
+    parts.push(...part.right);
+  }
+  return E.right(parts);
+}
+
+/** A tool search answers with references; every tool is in the request already, so that naming it is enough. */
+const resultPart = (block: JsonObject, path: string): Parts =>
+  block['type'] === 'tool_reference'
+    ? E.map((name: string) => [textPart(`The tool ${name} is available.`)])(nameOf(block, 'tool_name', path))
+    : contentParts(block, path);
+
+/**
+ * Texts are the pieces of one answer. Thinking is dropped: it can be sent back to where it was made and nowhere
+ * else. A message of which nothing is left is left out.
+ */
+function assistantMessages(content: Json | undefined, path: string): ChatMessages {
+  if (isString(content)) return E.right(spoken(content, []));
+  const texts: string[] = [];
+  const calls: JsonObject[] = [];
+  for (const [index, block] of objectsOf(content).entries()) {
+    const at = `${path}[${index}]`;
+    if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') continue;
+    if (block['type'] === 'text') {
+      const text = stringOf(block, 'text', at);
+      if (E.isLeft(text)) return text;
+      texts.push(text.right);
+    } else if (block['type'] === 'tool_use') {
+      const call = toolCall(block, at);
+      if (E.isLeft(call)) return call;
+      calls.push(call.right);
+    } else {
+      return foreignType(block, at);
+    }
+  }
+  return E.right(spoken(texts.join(''), calls));
+}
+
+function spoken(text: string, calls: readonly JsonObject[]): readonly JsonObject[] {
+  if (calls.length > 0) return [{ role: 'assistant', content: text === '' ? null : text, tool_calls: calls }];
+  return text === '' ? [] : [{ role: 'assistant', content: text }];
+}
+
+/** The id stays as it is, and so does every digit of the input. */
+function toolCall(block: JsonObject, path: string): Either<GatewayError, JsonObject> {
+  const id = nameOf(block, 'id', path);
+  if (E.isLeft(id)) return id;
+  const name = nameOf(block, 'name', path);
+  if (E.isLeft(name)) return name;
+  const { input } = block;
+  if (!isRecord(input)) return E.left(fault(`${path}.input`, 'must be an object.'));
+  return E.right({
+    id: id.right,
+    type: 'function',
+    function: { name: name.right, arguments: JSON.stringify(input) },
+  });
+}

@@ -1,0 +1,71 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+import { fault, foreignType, isRecord, nameOf } from './blocks.ts';
+
+/** Members of the chat body. */
+type Members = Either<GatewayError, JsonObject>;
+
+/** Tools and the choice among them; without tools chat upstreams take neither. */
+export function toolMembers(body: JsonObject): Members {
+  const tools: JsonObject[] = [];
+  for (const [index, tool] of objectsOf(body['tools']).entries()) {
+    const chatTool = functionTool(tool, `tools[${index}]`);
+    if (E.isLeft(chatTool)) return chatTool;
+    tools.push(chatTool.right);
+  }
+  const choice = choiceMembers(body['tool_choice'], tools.length > 0);
+  if (E.isLeft(choice) || tools.length === 0) return choice;
+  return E.right({ tools, ...choice.right });
+}
+
+/**
+ * Tools without a `type`, or of type `custom`, are functions of the caller; any other type is a tool that the
+ * messages API's own servers or models bring, and is rejected by name. Hints about caching and loading are dropped.
+ */
+function functionTool(tool: JsonObject, path: string): Either<GatewayError, JsonObject> {
+  const { type, description, input_schema, strict } = tool;
+  if (!isAbsent(type) && type !== 'custom') return foreignType(tool, path);
+  const name = nameOf(tool, 'name', path);
+  if (E.isLeft(name)) return name;
+  if (!isRecord(input_schema)) return E.left(fault(`${path}.input_schema`, 'must be an object.'));
+  return E.right({
+    type: 'function',
+    function: {
+      name: name.right,
+      ...(isString(description) ? { description } : {}),
+      parameters: input_schema,
+      ...(typeof strict === 'boolean' ? { strict } : {}),
+    },
+  });
+}
+
+function choiceMembers(choice: Json | undefined, tools: boolean): Members {
+  if (!isRecord(choice)) return E.right({});
+  const named = choiceOf(choice);
+  if (E.isLeft(named)) return named;
+  if (!tools)
+    return choice['type'] === 'auto' || choice['type'] === 'none'
+      ? E.right({})
+      : E.left(fault('tool_choice', 'asks for a tool, but the request has none.'));
+  const single = choice['disable_parallel_tool_use'] === true;
+  return E.right({ tool_choice: named.right, ...(single ? { parallel_tool_calls: false } : {}) });
+}
+
+const choices: ReadonlyMap<Json | undefined, string> = new Map([
+  ['auto', 'auto'],
+  ['any', 'required'],
+  ['none', 'none'],
+]);
+
+function choiceOf(choice: JsonObject): Either<GatewayError, Json> {
+  const { type } = choice;
+  if (type === 'tool')
+    return E.map((name: string) => ({ type: 'function', function: { name } }))(
+      nameOf(choice, 'name', 'tool_choice'),
+    );
+  return E.fromNullable(fault('tool_choice.type', 'must be `auto`, `any`, `tool` or `none`.'))(
+    choices.get(type),
+  );
+}

@@ -1,0 +1,80 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { isString, type JsonObject } from '../shared/json.ts';
+import { blocksOf, fault, foreignType, isRecord, paragraphs, stringOf } from './blocks.ts';
+
+/** Parts of a chat message's content. */
+export type Parts = Either<GatewayError, readonly JsonObject[]>;
+
+export const textPart = (text: string): JsonObject => ({ type: 'text', text });
+
+/** Text, images and documents as chat content parts; a text that is empty says nothing. */
+export function contentParts(block: JsonObject, path: string): Parts {
+  const { type, source } = block;
+  if (type === 'text') return E.map(textParts)(stringOf(block, 'text', path));
+  if (type !== 'image' && type !== 'document') return foreignType(block, path);
+  const at = `${path}.source`;
+  if (!isRecord(source)) return E.left(fault(at, 'must be an object.'));
+  return type === 'image' ? imageParts(source, at) : documentParts(block, source, at);
+}
+
+const textParts = (text: string): readonly JsonObject[] => (text === '' ? [] : [textPart(text)]);
+
+const imageParts = (source: JsonObject, path: string): Parts =>
+  E.map((url: string) => [{ type: 'image_url', image_url: { url } }])(imageUrl(source, path));
+
+/** An image inside the request becomes a data URL, one elsewhere keeps its URL. */
+function imageUrl(source: JsonObject, path: string): Either<GatewayError, string> {
+  if (source['type'] === 'url') return stringOf(source, 'url', path);
+  return source['type'] === 'base64' ? dataUrl(source, path) : foreignType(source, path);
+}
+
+function dataUrl(source: JsonObject, path: string): Either<GatewayError, string> {
+  const mediaType = stringOf(source, 'media_type', path);
+  if (E.isLeft(mediaType)) return mediaType;
+  return E.map((data: string) => `data:${mediaType.right};base64,${data}`)(stringOf(source, 'data', path));
+}
+
+/**
+ * A document of text becomes text, with its title and context in front of it, as the messages API shows them to the
+ * model; a document of blocks becomes these blocks; one with its bytes in it becomes a file, named by its title.
+ */
+function documentParts({ title, context }: JsonObject, source: JsonObject, path: string): Parts {
+  const heading = [title, context].filter(isString);
+  switch (isString(source['type']) ? source['type'] : '') {
+    case 'text':
+      return E.map((data: string) => textParts(paragraphs([...heading, data])))(
+        stringOf(source, 'data', path),
+      );
+    case 'content':
+      return E.map((parts: readonly JsonObject[]) => [...textParts(paragraphs(heading)), ...parts])(
+        sourceParts(source, path),
+      );
+    case 'base64':
+      return E.map((file_data: string) => [
+        ...textParts(isString(context) ? context : ''),
+        {
+          type: 'file',
+          file: { filename: isString(title) && title !== '' ? title : 'document.pdf', file_data },
+        },
+      ])(dataUrl(source, path));
+    default:
+      return foreignType(source, path);
+  }
+}
+
+function sourceParts(source: JsonObject, path: string): Parts {
+  const { content } = source;
+  if (isString(content)) return E.right(textParts(content));
+  const at = `${path}.content`;
+  const blocks = blocksOf(content, at);
+  if (E.isLeft(blocks)) return blocks;
+  const parts: JsonObject[] = [];
+  for (const [index, inner] of blocks.right.entries()) {
+    const part = contentParts(inner, `${at}[${index}]`);
+    if (E.isLeft(part)) return part;
+    parts.push(...part.right);
+  }
+  return E.right(parts);
+}

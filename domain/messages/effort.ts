@@ -1,0 +1,27 @@
+import { isString, type JsonObject, numberOf } from '../shared/json.ts';
+import { isRecord } from './blocks.ts';
+
+/**
+ * Manual thinking budgets as efforts. The steps are those between which agents choose: some 4,000 tokens to think,
+ * 10,000 to think hard, 31,999 to think as hard as they can; beyond `high` not every upstream has a word.
+ */
+const efforts = [
+  { fromTokens: 16_384, effort: 'high' },
+  { fromTokens: 4096, effort: 'medium' },
+  { fromTokens: 1, effort: 'low' },
+] as const;
+
+/**
+ * `output_config.effort` and `thinking` as `reasoning_effort`; agents send them always, so they are never a reason
+ * to reject. An effort passes as it was asked for, `xhigh` and `max` too: an upstream that has no such level says
+ * so, while a lower one in its place would be a silent downgrade. `adaptive` without an effort leaves the choice to
+ * the upstream, and so does `disabled`: `none` is a level that most upstreams reject.
+ */
+export function reasoningEffort(body: JsonObject): string | undefined {
+  const thinking = isRecord(body['thinking']) ? body['thinking'] : {};
+  if (thinking['type'] === 'disabled') return undefined;
+  const config = isRecord(body['output_config']) ? body['output_config'] : {};
+  if (isString(config['effort']) && config['effort'] !== '') return config['effort'];
+  const budget = thinking['type'] === 'enabled' ? numberOf(thinking['budget_tokens']) : undefined;
+  return efforts.find(({ fromTokens }) => budget !== undefined && budget >= fromTokens)?.effort;
+}

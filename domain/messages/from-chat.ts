@@ -1,0 +1,52 @@
+import type { JsonObject } from '../shared/json.ts';
+import { isRecord } from './blocks.ts';
+import {
+  type AnswerNames,
+  type CallPiece,
+  callsOf,
+  firstChoice,
+  inputOf,
+  legacyCallOf,
+  madeUpId,
+  messageOf,
+  reasoningOf,
+  refusalOf,
+  saysNothing,
+  stopReason,
+  textOf,
+  usageIn,
+} from './chat-answer.ts';
+
+/**
+ * A whole chat completion as a message. Reasoning becomes a thinking block, so that the caller sees it; its empty
+ * signature says that it cannot be replayed.
+ */
+export function fromChatCompletion(completion: JsonObject, about: AnswerNames): JsonObject {
+  const choice = firstChoice(completion['choices']);
+  const said = isRecord(choice?.['message']) ? choice['message'] : {};
+  const refusal = refusalOf(said);
+  const calls = toolUses(said, about);
+  const content = [
+    ...proseBlock(reasoningOf(said), (thinking) => ({ type: 'thinking', thinking, signature: '' })),
+    ...[textOf(said), refusal].flatMap((text) => proseBlock(text, () => ({ type: 'text', text }))),
+    ...calls,
+  ];
+  const stop = stopReason(choice?.['finish_reason'], { called: calls.length > 0, refused: refusal !== '' });
+  return messageOf(about, content, stop, usageIn(completion));
+}
+
+const proseBlock = (text: string, block: (text: string) => JsonObject): readonly JsonObject[] =>
+  text === '' ? [] : [block(text)];
+
+function toolUses(said: JsonObject, about: AnswerNames): readonly JsonObject[] {
+  const legacy = legacyCallOf(said);
+  const calls = legacy === undefined ? callsOf(said) : [...callsOf(said), legacy];
+  return calls.flatMap((call, ordinal) => (saysNothing(call) ? [] : [toolUse(call, about.id, ordinal)]));
+}
+
+const toolUse = ({ id, name, text }: CallPiece, answerId: string, ordinal: number): JsonObject => ({
+  type: 'tool_use',
+  id: id === '' ? madeUpId(answerId, ordinal) : id,
+  name,
+  input: inputOf(text),
+});

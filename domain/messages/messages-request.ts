@@ -1,0 +1,129 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Capability } from '../routing/capabilities.ts';
+import {
+  aBoolean,
+  anArrayOfObjects,
+  anObject,
+  fieldFault,
+  modelOf,
+  type Shape,
+} from '../shared/field-shapes.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { isArray, isString, type Json, type JsonObject, numberOf, objectsOf } from '../shared/json.ts';
+import type { JsonDocument, Watched } from '../shared/json-document.ts';
+import { blocksOf, fault, isRecord } from './blocks.ts';
+
+/** A reading view over the caller's untouched messages body. */
+export interface MessagesRequest {
+  readonly document: JsonDocument;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly needs: readonly Capability[];
+  /** Shallow count of request tools; 0 when there are none. */
+  readonly exposedToolCount: number;
+}
+
+const source: Watched = { content: { '*': { source: {} } } };
+const innerBlock: Watched = { source };
+const block: Watched = { source, content: { '*': innerBlock } };
+
+/** The levels of a messages body that the gateway reads or edits. */
+export const messagesWatched: Watched = {
+  system: { '*': {} },
+  messages: { '*': { content: { '*': block } } },
+  tools: { '*': {} },
+  tool_choice: {},
+  thinking: {},
+  output_config: { format: {} },
+  output_format: {},
+};
+
+/**
+ * Checks what the gateway reasons about, for every route. Which blocks and fields a route can take is for the
+ * one who writes its upstream body.
+ */
+export function readMessagesRequest(document: JsonDocument): Either<GatewayError, MessagesRequest> {
+  const body = document.value;
+  const { stream } = body;
+  const model = modelOf(body);
+  if (E.isLeft(model)) return model;
+  const problem = limitFault(body) ?? fieldFault(body, shapes) ?? messagesFault(body['messages']);
+  if (problem !== undefined) return E.left(problem);
+  const tools = objectsOf(body['tools']).length;
+  return E.right({
+    document,
+    model: model.right,
+    stream: stream === true,
+    needs: needsOf(body, stream === true, tools > 0),
+    exposedToolCount: tools,
+  });
+}
+
+const aNumber: Shape = ['a number', (value) => numberOf(value) !== undefined];
+const strings: Shape = ['an array of strings', (value) => isArray(value) && value.every(isString)];
+
+/** Fields that the gateway reads. */
+const shapes: readonly (readonly [field: string, shape: Shape])[] = [
+  ['stream', aBoolean],
+  ['temperature', aNumber],
+  ['top_p', aNumber],
+  ['stop_sequences', strings],
+  ['tools', anArrayOfObjects],
+  ['tool_choice', anObject],
+  ['thinking', anObject],
+  ['output_config', anObject],
+  ['output_format', anObject],
+];
+
+/** The messages API knows no answer without a limit. */
+function limitFault({ max_tokens }: JsonObject): GatewayError | undefined {
+  const limit = numberOf(max_tokens);
+  if (limit !== undefined && Number.isSafeInteger(limit) && limit > 0) return undefined;
+  return fault('max_tokens', 'must be a positive integer.');
+}
+
+const roles: ReadonlySet<Json | undefined> = new Set(['user', 'assistant', 'system']);
+
+function messagesFault(messages: Json | undefined): GatewayError | undefined {
+  if (!isArray(messages) || messages.length === 0) return fault('messages', 'must be a non-empty array.');
+  for (const [index, message] of messages.entries()) {
+    const path = `messages[${index}]`;
+    if (!isRecord(message)) return fault(path, 'must be an object.');
+    if (!roles.has(message['role'])) return fault(`${path}.role`, 'must be `user`, `assistant` or `system`.');
+    if (isString(message['content'])) continue;
+    const blocks = blocksOf(message['content'], `${path}.content`);
+    if (E.isLeft(blocks)) return blocks.left;
+  }
+  return undefined;
+}
+
+function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Capability[] {
+  const needs: Capability[] = ['chat_completions'];
+  if (stream) needs.push('stream');
+  if (tools) needs.push('tools');
+  if (objectsOf(body['messages']).some(({ content }) => holdsImage(content))) needs.push('vision');
+  if (outputFormat(body)?.format['type'] === 'json_schema') needs.push('json_schema');
+  return needs;
+}
+
+/** Images stand among the blocks of a message, of a tool result, and of a document that is made of blocks. */
+const holdsImage = (content: Json | undefined, levels = 3): boolean =>
+  levels > 0 &&
+  objectsOf(content).some(
+    ({ type, content, source }) =>
+      type === 'image' ||
+      holdsImage(content, levels - 1) ||
+      (isRecord(source) && holdsImage(source['content'], levels - 1)),
+  );
+
+/** The format that the answer must have, and where the caller said so: `output_format` is the older place. */
+export function outputFormat(
+  body: JsonObject,
+): { readonly format: JsonObject; readonly path: string } | undefined {
+  const config = body['output_config'];
+  if (isRecord(config) && isRecord(config['format']))
+    return { format: config['format'], path: 'output_config.format' };
+  const format = body['output_format'];
+  return isRecord(format) ? { format, path: 'output_format' } : undefined;
+}

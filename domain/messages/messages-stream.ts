@@ -1,0 +1,135 @@
+import type { ChatEvent } from '../chat/chat-stream.ts';
+import { isArray, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { maxTranslatedToolCalls } from '../shared/limits.ts';
+import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
+import { streamFailure } from '../upstream/upstream-fault.ts';
+import { isRecord } from './blocks.ts';
+import { BlockWriter, type MessagesEvent } from './block-writer.ts';
+import {
+  type AnswerNames,
+  type CallPiece,
+  callsOf,
+  firstChoice,
+  legacyCallOf,
+  messageOf,
+  messagesUsage,
+  reasoningOf,
+  refusalOf,
+  stopReason,
+  textOf,
+  usageIn,
+} from './chat-answer.ts';
+import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
+
+/**
+ * A chat stream in the words of the messages family: `message_start`, blocks one after the other, `message_delta`
+ * with the stop reason and the last usage seen, and `message_stop`, which is held back until the ledger row is
+ * committed. There is no `[DONE]` here. A failure passes as it is, and what it cut off never looks finished.
+ */
+export const messagesStream = (about: AnswerNames): StreamMachine<Translation, ChatEvent, MessagesEvent> => ({
+  start: () => new Translation(about),
+  step: (translation, event) => [translation, translation.see(event)],
+  end: (translation, ending) => translation.end(ending),
+});
+
+const failed = (message: string, status?: number): MessagesEvent => ({
+  kind: 'failed',
+  error: streamFailure(message, status),
+});
+
+const messageStop: MessagesEvent = {
+  kind: 'chunk',
+  chunk: { type: 'message_stop' },
+  wire: undefined,
+  terminal: true,
+  held: true,
+};
+
+/** One answer under translation; it changes as events are seen. */
+class Translation {
+  private readonly about: AnswerNames;
+  private readonly writer: BlockWriter;
+  private readonly calls = new StreamedCalls();
+  private phase: 'new' | 'begun' | 'over' = 'new';
+  private usage: Json | undefined;
+  private finish: Json | undefined;
+  private refused = false;
+
+  constructor(about: AnswerNames) {
+    this.about = about;
+    this.writer = new BlockWriter(about.id);
+  }
+
+  see(event: ChatEvent): readonly MessagesEvent[] {
+    if (this.phase === 'over') return [];
+    if (event.kind === 'failed') return this.over([{ kind: 'failed', error: event.error }]);
+    this.begin();
+    if (event.kind === 'done') return this.complete();
+    this.read(event.chunk);
+    const { fault } = this.writer;
+    return fault === undefined ? this.writer.take() : this.over([...this.writer.take(), failed(fault)]);
+  }
+
+  /** A chat stream says itself how it ended; one that did not was cut off. */
+  end(ending: Ending): readonly MessagesEvent[] {
+    if (this.phase === 'over') return [];
+    return this.over([
+      ending.kind === 'fault'
+        ? failed(ending.reason, ending.status)
+        : failed('The upstream ended its stream before the answer was complete.'),
+    ]);
+  }
+
+  private over(events: readonly MessagesEvent[]): readonly MessagesEvent[] {
+    this.phase = 'over';
+    return events;
+  }
+
+  private begin(): void {
+    if (this.phase !== 'new') return;
+    this.phase = 'begun';
+    this.writer.emit({ type: 'message_start', message: messageOf(this.about, [], null, undefined) });
+  }
+
+  private complete(): readonly MessagesEvent[] {
+    const { writer, finish, refused } = this;
+    writer.finish();
+    writer.emit({
+      type: 'message_delta',
+      delta: { stop_reason: stopReason(finish, { called: writer.called, refused }), stop_sequence: null },
+      usage: messagesUsage(this.usage),
+    });
+    return this.over([...writer.take(), messageStop, { kind: 'done' }]);
+  }
+
+  private read(chunk: JsonObject): void {
+    this.usage = usageIn(chunk) ?? this.usage;
+    const choice = firstChoice(chunk['choices']);
+    if (choice === undefined) return;
+    const { delta, finish_reason } = choice;
+    if (isRecord(delta)) this.readDelta(delta);
+    if (isString(finish_reason) && finish_reason !== '') this.finish = finish_reason;
+  }
+
+  private readDelta(delta: JsonObject): void {
+    const reasoning = reasoningOf(delta);
+    if (reasoning !== '') this.writer.say('thinking', reasoning);
+    const text = textOf(delta);
+    if (text !== '') this.writer.say('text', text);
+    const refusal = refusalOf(delta);
+    if (refusal !== '') {
+      this.refused = true;
+      this.writer.say('text', refusal);
+    }
+    if (isArray(delta['tool_calls']))
+      for (const piece of callsOf(delta)) this.readCall(this.calls.of(piece), piece);
+    const legacy = legacyCallOf(delta);
+    if (legacy !== undefined) this.readCall(this.calls.ofLegacy(), legacy);
+  }
+
+  private readCall(call: StreamedCall, piece: CallPiece): void {
+    if (this.calls.count > maxTranslatedToolCalls)
+      this.writer.fault = 'The upstream sent too many tool calls in one answer.';
+    else this.writer.call(call, piece);
+  }
+}

@@ -1,0 +1,110 @@
+import type { CallPiece } from './chat-answer.ts';
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
+/** Watches the text of a JSON object go by, and knows when it is complete. */
+class ObjectText {
+  complete = false;
+  private depth = 0;
+  private inString = false;
+  private escaped = false;
+
+  see(text: string): void {
+    for (let at = 0; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (this.inString) this.seeInString(code);
+      else if (code === quote) this.inString = true;
+      else if (code === openBrace || code === openBracket) this.depth += 1;
+      else if (code === closeBrace || code === closeBracket) {
+        this.depth -= 1;
+        if (this.depth === 0) this.complete = true;
+      }
+    }
+  }
+
+  private seeInString(code: number): void {
+    if (this.escaped) this.escaped = false;
+    else if (code === backslash) this.escaped = true;
+    else if (code === quote) this.inString = false;
+  }
+}
+
+/** A tool call of a streamed answer, as far as it is known. */
+export class StreamedCall {
+  readonly kind = 'tool_use';
+  id = '';
+  name = '';
+  /** Arguments that wait until the call's block is open. */
+  held = '';
+  phase: 'new' | 'waiting' | 'open' | 'closed' = 'new';
+  /** Its place among the calls of the answer, in the order in which they appeared. */
+  readonly ordinal: number;
+  readonly arguments = new ObjectText();
+
+  constructor(ordinal: number) {
+    this.ordinal = ordinal;
+  }
+
+  /** Id and name may come late, and again: the first ones count. Says how many characters were new. */
+  learn({ id, name }: CallPiece): number {
+    const newId = this.id === '' ? id : '';
+    const newName = this.name === '' ? name : '';
+    this.id ||= newId;
+    this.name ||= newName;
+    return newId.length + newName.length;
+  }
+}
+
+/** Tells which call of a streamed answer a piece belongs to. */
+export class StreamedCalls {
+  count = 0;
+  private readonly byIndex = new Map<number, StreamedCall>();
+  private readonly byId = new Map<string, StreamedCall>();
+  private last: StreamedCall | undefined;
+  private legacy: StreamedCall | undefined;
+
+  of(piece: CallPiece): StreamedCall {
+    this.last = this.known(piece) ?? this.begun(piece);
+    return this.last;
+  }
+
+  /** The single call of the older API, which knows no ids. */
+  ofLegacy(): StreamedCall {
+    this.legacy ??= this.create();
+    return this.legacy;
+  }
+
+  private known(piece: CallPiece): StreamedCall | undefined {
+    if (piece.index !== undefined) return this.atIndex(piece.index, piece);
+    const same = this.byId.get(piece.id);
+    if (same !== undefined && !same.arguments.complete && (piece.name === '' || piece.name === same.name))
+      return same;
+    return piece.name === '' ? this.last : undefined;
+  }
+
+  /** Pieces of one call share its index; some upstreams give every parallel call the same, but ids of their own. */
+  private atIndex(index: number, { id, name }: CallPiece): StreamedCall | undefined {
+    const call = this.byIndex.get(index);
+    const another = call !== undefined && call.id !== '' && id !== '' && call.id !== id && name !== '';
+    return another ? undefined : call;
+  }
+
+  /** A call without an index comes whole; only what names no other call can be more of it. */
+  private begun({ index, id }: CallPiece): StreamedCall {
+    const call = this.create();
+    if (index !== undefined) this.byIndex.set(index, call);
+    else if (id !== '') this.byId.set(id, call);
+    return call;
+  }
+
+  private create(): StreamedCall {
+    const call = new StreamedCall(this.count);
+    this.count += 1;
+    return call;
+  }
+}

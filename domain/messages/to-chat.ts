@@ -1,0 +1,75 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { isAbsent, isArray, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+import { fault, isRecord, systemText } from './blocks.ts';
+import { chatMessages, systemMessages } from './chat-messages.ts';
+import { toolMembers } from './chat-tools.ts';
+import { reasoningEffort } from './effort.ts';
+import { type MessagesRequest, outputFormat } from './messages-request.ts';
+
+/**
+ * The chat-completions body that asks for the same answer, with the caller's model name in it. What chat
+ * completions have no word for is dropped where the answer means the same without it (`metadata`, `cache_control`,
+ * `context_management`, `service_tier`, `top_k` and every field that nobody knows), and rejected by name where not.
+ */
+export function toChatBody({ document, model, stream }: MessagesRequest): Either<GatewayError, JsonObject> {
+  const body = document.value;
+  const foreign = ['mcp_servers', 'container'].find((field) => asksForSomething(body[field]));
+  if (foreign !== undefined) return E.left(fault(foreign, "is not available on this model's route."));
+  const messages = conversation(body);
+  if (E.isLeft(messages)) return messages;
+  const tools = toolMembers(body);
+  if (E.isLeft(tools)) return tools;
+  const format = responseFormat(body);
+  if (E.isLeft(format)) return format;
+  const stop = body['stop_sequences'];
+  return E.right(
+    present({
+      model,
+      messages: messages.right,
+      ...tools.right,
+      max_completion_tokens: body['max_tokens'],
+      temperature: body['temperature'],
+      top_p: body['top_p'],
+      stop: isArray(stop) && stop.length > 0 ? stop : undefined,
+      response_format: format.right,
+      reasoning_effort: reasoningEffort(body),
+      stream: stream ? true : undefined,
+    }),
+  );
+}
+
+const asksForSomething = (value: Json | undefined): boolean =>
+  !isAbsent(value) && !(isArray(value) && value.length === 0);
+
+/** The members that are there; null counts as absent. */
+const present = (members: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => !isAbsent(value)));
+
+function conversation(body: JsonObject): Either<GatewayError, readonly JsonObject[]> {
+  const system = systemText(body['system'] ?? '', 'system');
+  if (E.isLeft(system)) return system;
+  const messages: JsonObject[] = [];
+  for (const [index, message] of objectsOf(body['messages']).entries()) {
+    const said = chatMessages(message, `messages[${index}]`);
+    if (E.isLeft(said)) return said;
+    messages.push(...said.right);
+  }
+  if (messages.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
+  return E.right([...systemMessages(system.right), ...messages]);
+}
+
+/**
+ * The messages API promises an answer that follows the schema: `strict` is what chat completions call that. The
+ * name is required there, and shown to nobody.
+ */
+function responseFormat(body: JsonObject): Either<GatewayError, JsonObject | undefined> {
+  const asked = outputFormat(body);
+  if (asked === undefined) return E.right(undefined);
+  const { format, path } = asked;
+  if (format['type'] !== 'json_schema') return E.left(fault(`${path}.type`, 'must be `json_schema`.'));
+  const { schema } = format;
+  if (!isRecord(schema)) return E.left(fault(`${path}.schema`, 'must be an object.'));
+  return E.right({ type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } });
+}

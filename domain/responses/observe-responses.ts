@@ -1,0 +1,59 @@
+import { generationUsage } from '../ledger/usage.ts';
+import {
+  isAbsent,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+  objectsOf,
+} from '../shared/json.ts';
+import { maxCountedToolCalls } from '../shared/limits.ts';
+import type { Observation, StreamObserver } from '../upstream/observation.ts';
+
+/** Output items that are tool calls, hosted ones too: `function_call`, `web_search_call`, `mcp_call` and their like. */
+const isToolCall = (item: Json | undefined): item is JsonObject =>
+  isObject(item) && isString(item['type']) && item['type'].endsWith('_call');
+
+export function observeResponse(response: JsonObject): Observation {
+  const usage = generationUsage(response['usage']);
+  return {
+    usage,
+    usageUnusable: !isAbsent(response['usage']) && usage === undefined,
+    invokedToolCount: objectsOf(response['output']).filter(isToolCall).length,
+  };
+}
+
+/**
+ * Watches a responses stream beside the pipeline. Tool calls are counted as their items come; usage is that of the
+ * last response object that tells any.
+ */
+export class ResponsesObserver implements StreamObserver {
+  private usage: Json | undefined;
+  private readonly calls = new Set<string>();
+
+  see(payload: JsonObject): void {
+    const { response, item } = payload;
+    if (isObject(response) && !isAbsent(response['usage'])) this.usage = response['usage'];
+    if (isToolCall(item) && this.calls.size < maxCountedToolCalls)
+      this.calls.add(this.callName(payload, item));
+  }
+
+  /** An item comes twice, added and done; its place in the output tells that it is the same one. */
+  private callName(payload: JsonObject, item: JsonObject): string {
+    const index = numberOf(payload['output_index']);
+    if (index !== undefined) return String(index);
+    const { id, call_id: callId } = item;
+    const name = isString(id) ? id : callId;
+    return isString(name) ? `id:${name.slice(0, 128)}` : `#${this.calls.size}`;
+  }
+
+  observed(): Observation {
+    const usage = generationUsage(this.usage);
+    return {
+      usage,
+      usageUnusable: this.usage !== undefined && usage === undefined,
+      invokedToolCount: this.calls.size,
+    };
+  }
+}

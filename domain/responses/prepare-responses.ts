@@ -1,0 +1,36 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { compatOf } from '../compatibility/compat.ts';
+import { droppedWithEmptyTools, hasFunctionCallItems } from '../compatibility/empty-tools.ts';
+import { type Changes, overridden } from '../routing/extra-body.ts';
+import type { Route } from '../routing/model.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { isArray, type Json } from '../shared/json.ts';
+import { exactMember, withMembers } from '../shared/json-document.ts';
+import { type Digest, needsReplayIds, withReplayIds } from './replay-ids.ts';
+import type { ResponsesRequest } from './responses-request.ts';
+
+/**
+ * The outbound responses body: the caller's own text but for what the specification names: empty tools and replay
+ * identifiers. The model's upstream name comes first, `extra_body` is the final raw override.
+ */
+export function prepareResponses(
+  request: ResponsesRequest,
+  route: Route,
+  digest: Digest,
+): Either<GatewayError, string> {
+  const { document } = request;
+  const changes = new Map<string, Json | undefined>();
+  if (request.model !== route.upstreamModel) changes.set('model', route.upstreamModel);
+  const rule = compatOf(route.compatibility).emptyTools;
+  const dropped = droppedWithEmptyTools(rule, document.value, () => hasFunctionCallItems(document.value));
+  if (E.isLeft(dropped)) return dropped;
+  for (const key of dropped.right) changes.set(key, undefined);
+  if (needsReplayIds(document.value['input'])) {
+    const input = exactMember(document, 'input');
+    if (isArray(input)) changes.set('input', withReplayIds(input, digest));
+  }
+  return E.map((all: Changes) => withMembers(document, all))(
+    overridden(document, changes, route.extraBody),
+  );
+}

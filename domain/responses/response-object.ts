@@ -1,0 +1,30 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { isAbsent, isArray, isObject, type Json, type JsonObject } from '../shared/json.ts';
+import type { UpstreamFault } from '../upstream/upstream-fault.ts';
+import { upstreamMessage } from '../upstream/upstream-fault.ts';
+import { failureMessage } from './response-failure.ts';
+
+/**
+ * Reads an upstream's unary answer, which goes out as it came. An error body under status 200 is an error, and so is
+ * a failed response, and anything that is no response (a chat completion, say).
+ */
+export function readResponse(
+  text: string,
+  sanitise: (message: string) => string,
+): Either<UpstreamFault, JsonObject> {
+  const parsed = E.tryCatch(
+    () => JSON.parse(text) as Json,
+    () => undefined,
+  );
+  if (E.isLeft(parsed) || !isObject(parsed.right))
+    return fault('The upstream answered with something that is not a JSON object.');
+  const value = parsed.right;
+  if (!isAbsent(value['error']) || value['status'] === 'failed')
+    return fault(sanitise(failureMessage(value)));
+  if (isArray(value['output'])) return E.right(value);
+  const words = upstreamMessage(value);
+  return fault(words === undefined ? 'The upstream answered without `output`.' : sanitise(words));
+}
+
+const fault = (message: string): Either<UpstreamFault, never> => E.left({ kind: 'protocol', message });

@@ -1,0 +1,67 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Capability } from '../routing/capabilities.ts';
+import { aBoolean, anArrayOfObjects, aStringOrObjects, fieldFault, modelOf } from '../shared/field-shapes.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { isObject, type JsonObject, objectsOf } from '../shared/json.ts';
+import type { JsonDocument, Watched } from '../shared/json-document.ts';
+
+/** A reading view over the caller's untouched responses body. */
+export interface ResponsesRequest {
+  readonly document: JsonDocument;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly needs: readonly Capability[];
+  /** Shallow count of request tools, of whatever type; 0 when there are none. */
+  readonly exposedToolCount: number;
+}
+
+/** The levels of a responses body that the gateway reads or edits. */
+export const responsesWatched: Watched = {
+  input: { '*': { content: { '*': {} } } },
+  tools: { '*': {} },
+  tool_choice: {},
+  text: { format: {} },
+};
+
+/** The request field that asks for a capability. */
+export const responsesFields = { vision: 'input', json_schema: 'text.format' } as const;
+
+/** Checks what the gateway reasons about; unknown item and tool types are the upstream's business. */
+export function readResponsesRequest(document: JsonDocument): Either<GatewayError, ResponsesRequest> {
+  const body = document.value;
+  const model = modelOf(body);
+  if (E.isLeft(model)) return model;
+  const fault = fieldFault(body, shapes);
+  if (fault !== undefined) return E.left(fault);
+  const stream = body['stream'] === true;
+  const exposedToolCount = objectsOf(body['tools']).length;
+  return E.right({
+    document,
+    model: model.right,
+    stream,
+    needs: needsOf(body, stream, exposedToolCount > 0),
+    exposedToolCount,
+  });
+}
+
+/** Fields that the gateway reads. */
+const shapes = [
+  ['input', aStringOrObjects],
+  ['stream', aBoolean],
+  ['tools', anArrayOfObjects],
+] as const;
+
+function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Capability[] {
+  const { text } = body;
+  const format = isObject(text) ? text['format'] : undefined;
+  const needs: Capability[] = ['responses'];
+  if (stream) needs.push('stream');
+  if (tools) needs.push('tools');
+  if (objectsOf(body['input']).some(hasImage)) needs.push('vision');
+  if (isObject(format) && format['type'] === 'json_schema') needs.push('json_schema');
+  return needs;
+}
+
+const hasImage = (item: JsonObject): boolean =>
+  objectsOf(item['content']).some((part) => part['type'] === 'input_image');

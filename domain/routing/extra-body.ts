@@ -1,0 +1,48 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { deepMerge, isObject, type Json, type JsonObject } from '../shared/json.ts';
+import { exactMember, type JsonDocument, parseDocument } from '../shared/json-document.ts';
+
+/** Members to replace (`Json`) or to take away (`undefined`). */
+export type Changes = ReadonlyMap<string, Json | undefined>;
+
+/**
+ * The changes with a route's `extra_body` on top, the final raw override: objects merge deeply; arrays, scalars and
+ * null replace. A merge edits a level of the caller's body, so it must not repeat a key there.
+ */
+export function overridden(
+  document: JsonDocument,
+  changes: Changes,
+  extraBody: JsonObject,
+): Either<GatewayError, Changes> {
+  const over = new Map(changes);
+  for (const [key, value] of Object.entries(extraBody)) {
+    const present = changes.has(key) ? E.right(changes.get(key)) : ownMember(document, key, value);
+    if (E.isLeft(present)) return present;
+    over.set(key, isObject(present.right) && isObject(value) ? deepMerge(present.right, value) : value);
+  }
+  return E.right(over);
+}
+
+/** The caller's own member, where the override is to be merged into it. */
+function ownMember(
+  document: JsonDocument,
+  key: string,
+  value: Json | undefined,
+): Either<GatewayError, Json | undefined> {
+  if (!isObject(value) || !isObject(document.value[key])) return E.right(undefined);
+  const member = document.members.find((each) => each.key === key);
+  const level = parseDocument(document.text.slice(member?.valueStart, member?.end), watchedBy(value));
+  if (E.isLeft(level)) return E.left(invalidRequest(level.left.message, `${key}.${level.left.path}`));
+  return E.right(exactMember(document, key));
+}
+
+interface Levels {
+  readonly [key: string]: Levels;
+}
+
+const watchedBy = (value: JsonObject): Levels =>
+  Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => (isObject(inner) ? [[key, watchedBy(inner)]] : [])),
+  );

@@ -1,0 +1,36 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from './gateway-error.ts';
+import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from './json.ts';
+
+/** What a field that the gateway reads must be, and how an error says so. */
+export type Shape = readonly [name: string, is: (value: Json) => boolean];
+
+export const aBoolean: Shape = ['a boolean', (value) => typeof value === 'boolean'];
+export const anObject: Shape = ['an object', isObject];
+export const anArrayOfObjects: Shape = [
+  'an array of objects',
+  (value) => isArray(value) && value.every(isObject),
+];
+export const aStringOrObjects: Shape = [
+  'a string or an array of objects',
+  (value) => isString(value) || anArrayOfObjects[1](value),
+];
+
+/** Every body names its model. */
+export const modelOf = ({ model }: JsonObject): Either<GatewayError, string> =>
+  isString(model) && model !== ''
+    ? E.right(model)
+    : E.left(invalidRequest('`model` must be a non-empty string.', 'model'));
+
+/** The first field that is there and has not its shape; null counts as absent. */
+export function fieldFault(
+  body: JsonObject,
+  shapes: readonly (readonly [field: string, shape: Shape])[],
+): GatewayError | undefined {
+  for (const [field, [name, is]] of shapes) {
+    const value = body[field];
+    if (!isAbsent(value) && !is(value)) return invalidRequest(`\`${field}\` must be ${name}.`, field);
+  }
+  return undefined;
+}

@@ -1,0 +1,19 @@
+import type { TokenUsage } from '../ledger/usage.ts';
+import type { JsonObject } from '../shared/json.ts';
+
+/** What accounting and logging need of an answer, whole or streamed. */
+export interface Observation {
+  readonly usage: TokenUsage | undefined;
+  /** The provider reported usage, but no counts that can be used. */
+  readonly usageUnusable: boolean;
+  /** Tool-call artifacts in the normalised provider output. */
+  readonly invokedToolCount: number;
+}
+
+export const nothingObserved: Observation = { usage: undefined, usageUnusable: false, invokedToolCount: 0 };
+
+/** Reads the chunks of a stream beside the pipeline. */
+export interface StreamObserver {
+  see(chunk: JsonObject): void;
+  observed(): Observation;
+}

@@ -1,0 +1,58 @@
+/** One stream that is kept alive. */
+export interface Alive {
+  /** Something was sent. */
+  readonly touch: () => void;
+  readonly over: () => void;
+}
+
+export interface KeepAlive {
+  /** Calls back whenever nothing was sent for the period, until it is over. */
+  readonly watch: (silent: () => void) => Alive;
+}
+
+interface Watched {
+  sentAt: number;
+  readonly silent: () => void;
+}
+
+/** Silence is noticed within a quarter of the period. */
+const looksPerPeriod = 4;
+
+/**
+ * `server.stream_keepalive_secs`: proxies cut streams that are silent for a minute or so, while a model thinks. One
+ * timer for all streams, which stands still when there are none; 0 seconds = off.
+ */
+export function streamKeepAlive(seconds: () => number): KeepAlive {
+  const streams = new Set<Watched>();
+  let timer: NodeJS.Timeout | undefined;
+  const look = (): void => {
+    const now = Date.now();
+    const periodMs = seconds() * 1000;
+    for (const stream of streams) {
+      if (periodMs === 0 || now - stream.sentAt < periodMs) continue;
+      stream.sentAt = now;
+      stream.silent();
+    }
+  };
+  return {
+    watch: (silent) => {
+      if (seconds() === 0) return unwatched;
+      const stream: Watched = { sentAt: Date.now(), silent };
+      streams.add(stream);
+      timer ??= setInterval(look, (seconds() * 1000) / looksPerPeriod).unref();
+      return {
+        touch: () => {
+          stream.sentAt = Date.now();
+        },
+        over: () => {
+          streams.delete(stream);
+          if (streams.size > 0) return;
+          clearInterval(timer);
+          timer = undefined;
+        },
+      };
+    },
+  };
+}
+
+const unwatched: Alive = { touch: () => undefined, over: () => undefined };
