@@ -2,6 +2,8 @@ import { Pool } from 'undici';
 
 export interface Target {
   readonly url: string;
+  /** Chat completions unless said otherwise. */
+  readonly path?: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -13,9 +15,11 @@ export interface Answered {
   readonly firstByteMs: number;
 }
 
-const path = '/v1/chat/completions';
-
-function post(pool: Pool, { headers }: Target, body: string): Promise<Answered> {
+function post(
+  pool: Pool,
+  { path = '/v1/chat/completions', headers }: Target,
+  body: string,
+): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
     let status = 0;

@@ -23,7 +23,10 @@ const key = `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('
 const config = (upstreamUrl: string) => ({
   server: { bind: '127.0.0.1:0' },
   providers: [{ id: 'simulated', type: 'compat', base_url: upstreamUrl, auth: { mode: 'none' } }],
-  models: [{ id: 'simulated-fast', routes: [{ provider: 'simulated', upstream_model: 'simulated-fast' }] }],
+  models: [
+    { id: 'simulated-fast', routes: [{ provider: 'simulated', upstream_model: 'simulated-fast' }] },
+    { id: 'paced', routes: [{ provider: 'simulated', upstream_model: pacedModel }] },
+  ],
   users: [
     {
       email: 'bench@example.com',
@@ -57,6 +60,22 @@ const stream = (more: object): string =>
 /** Deltas come apart, as tokens do: each is a chunk of its own on the wire. */
 const paced = stream({ 'chunk-delay-ms': 20 });
 
+/** The same small conversation and its like in the words of the messages family. */
+const smallMessages = JSON.stringify({
+  model: 'simulated-fast',
+  max_tokens: 100,
+  messages: [{ role: 'user', content: 'Hello there' }],
+});
+const largeMessages = JSON.stringify({ ...(JSON.parse(large) as object), max_tokens: 100 });
+/** The model of this name answers in paced chunks. */
+const pacedModel = `simulated-fast?chunks=${chunks}&chunk-delay-ms=20`;
+const pacedChat = JSON.stringify({
+  model: 'paced',
+  stream: true,
+  messages: [{ role: 'user', content: 'Hello there' }],
+});
+const pacedMessages = JSON.stringify({ ...(JSON.parse(pacedChat) as object), max_tokens: 100 });
+
 interface Scenario {
   readonly name: string;
   /** What the CPU is divided by. */
@@ -85,10 +104,47 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-async function cpuOf(process: Measured, target: Target, scenario: Scenario): Promise<number> {
+/** The same answer in two families, both from the gateway. */
+interface Pair {
+  readonly name: string;
+  readonly units: number;
+  readonly callers: number;
+  readonly requests: number;
+  readonly chat: string;
+  readonly messages: string;
+}
+
+const pairs: readonly Pair[] = [
+  {
+    name: 'small answer',
+    units: 5000 * scale,
+    callers: 64,
+    requests: 5000 * scale,
+    chat: small,
+    messages: smallMessages,
+  },
+  {
+    name: 'answer to 100 KB',
+    units: 1000 * scale,
+    callers: 32,
+    requests: 1000 * scale,
+    chat: large,
+    messages: largeMessages,
+  },
+  {
+    name: 'paced streams',
+    units: 400 * scale * chunks,
+    callers: 100,
+    requests: 400 * scale,
+    chat: pacedChat,
+    messages: pacedMessages,
+  },
+];
+
+async function cpuOf(process: Measured, units: number, work: () => Promise<void>): Promise<number> {
   const before = process.cpuMicros();
-  await scenario.run(target);
-  return (process.cpuMicros() - before) / scenario.units;
+  await work();
+  return (process.cpuMicros() - before) / units;
 }
 
 const out = (line: string): void => void globalThis.process.stdout.write(`${line}\n`);
@@ -105,6 +161,7 @@ const gateway = await start(['--max-semi-space-size=64', gatewayScript, 'serve']
 const bare = await start([path.join(root, 'bench', 'bare-proxy.ts'), upstream.url]);
 
 const toGateway: Target = { url: gateway.url, headers: { authorization: `Bearer ${key}` } };
+const toMessages: Target = { ...toGateway, path: '/v1/messages' };
 const toBare: Target = { url: bare.url, headers: {} };
 try {
   for (const scenario of scenarios) {
@@ -116,14 +173,26 @@ try {
     const ratios: number[] = [];
     const units: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      const plain = await cpuOf(bare, toBare, scenario);
-      const full = await cpuOf(gateway, toGateway, scenario);
+      const plain = await cpuOf(bare, scenario.units, () => scenario.run(toBare));
+      const full = await cpuOf(gateway, scenario.units, () => scenario.run(toGateway));
       ratios.push(full / plain);
       units.push(plain);
     }
     out(
       `${scenario.name}: ${median(ratios).toFixed(2)} × the bare proxy (whose own is ${median(units).toFixed(0)} µs)`,
     );
+  }
+  for (const { name, units, callers, requests, chat, messages } of pairs) {
+    const inChat = () => closedLoop(toGateway, chat, callers, requests);
+    const inMessages = () => closedLoop(toMessages, messages, callers, requests);
+    await inChat();
+    await inMessages();
+    const ratios: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const plain = await cpuOf(gateway, units, inChat);
+      ratios.push((await cpuOf(gateway, units, inMessages)) / plain);
+    }
+    out(`${name}: /v1/messages costs ${median(ratios).toFixed(2)} × /v1/chat/completions`);
   }
   const added: number[] = [];
   for (let round = 0; round < rounds; round += 1) {

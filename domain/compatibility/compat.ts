@@ -39,7 +39,7 @@ type Transform = (compat: Compat, body: ChatBody) => Either<GatewayError, Change
 
 /** `supports_store: false`: outbound chat-completions requests drop `store`. */
 const dropStore: Transform = ({ supportsStore }, { value }) =>
-  value['store'] === undefined ? noChanges : changesOf(['store', undefined]);
+  supportsStore || value['store'] === undefined ? noChanges : changesOf(['store', undefined]);
 
 /**
  * `max_tokens_field: max_tokens` rewrites `max_completion_tokens` to `max_tokens`. A caller who sent both gets one

@@ -32,6 +32,7 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
     ...routes.flatMap((each) => unpriced(each, loaded.config, knowledge)),
     ...routes.flatMap((each) => overclaimed(each, knowledge)),
     ...routes.flatMap((each) => withoutStreamUsage(each, loaded.config)),
+    ...routes.flatMap(withoutRouterPolicy),
     ...hardBudgetNotes(loaded.config),
     ...loaded.inlineSecrets.map((path) =>
       finding(path, 'is a secret written into the file: write ${NAME} instead'),
@@ -105,6 +106,17 @@ function withoutStreamUsage(
         ),
       ];
 }
+
+/** The router policy is in chat-completions bodies; a responses request would go past it. */
+const withoutRouterPolicy = ({ route, path }: PlacedRoute): readonly Finding[] =>
+  route.enabled && route.compatibility.router !== undefined && route.capabilities.responses
+    ? [
+        finding(
+          [...path, 'compatibility', 'router'],
+          'does not reach responses requests: set capabilities.responses to false if the policy must hold',
+        ),
+      ]
+    : [];
 
 /** Names in one message; a warning is read by people. */
 const maxNames = 3;

@@ -162,3 +162,18 @@ describe('under a hard budget', () => {
     expect(lint('teams: [{id: t}]\n')).toEqual([]);
   });
 });
+
+describe('a router policy on a route that also serves responses', () => {
+  const route = (more: string) =>
+    model(`{provider: p, upstream_model: u, compatibility: {router: {provider: {zdr: true}}}${more}}`);
+
+  it('is reported: the policy is in chat-completions bodies alone', () => {
+    expect(lint(providers + route(''))).toMatchObject([
+      { path: 'models[0].routes[0].compatibility.router', message: expect.stringMatching(/responses/) },
+    ]);
+  });
+
+  it('is not, once the route leaves responses alone', () => {
+    expect(lint(providers + route(', capabilities: {responses: false}'))).toEqual([]);
+  });
+});

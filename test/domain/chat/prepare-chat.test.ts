@@ -2,9 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { chatWatched, readChatRequest } from '../../../domain/chat/chat-request.ts';
-import { prepareChat } from '../../../domain/chat/prepare-chat.ts';
+import { prepareChat, prepareTranslatedChat } from '../../../domain/chat/prepare-chat.ts';
+import type { Compatibility } from '../../../domain/routing/model.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { deepMerge, type JsonObject } from '../../../domain/shared/json.ts';
+import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { parseDocument } from '../../../domain/shared/json-document.ts';
 import { aJsonObject, writtenOf } from '../../support/arbitraries/json-text.ts';
 import { aRoute } from '../../support/arbitraries/routing.ts';
@@ -13,16 +14,22 @@ const prepared = (
   text: string,
   upstreamModel: string,
   extraBody: JsonObject = {},
+  compatibility: Compatibility = {},
 ): E.Either<GatewayError, string> => {
   const document = parseDocument(text, chatWatched);
   if (E.isLeft(document)) throw new Error(document.left.message);
   const request = readChatRequest(document.right);
   if (E.isLeft(request)) throw new Error(request.left.message);
-  return prepareChat(request.right, aRoute({ upstreamModel, extraBody }));
+  return prepareChat(request.right, aRoute({ upstreamModel, extraBody, compatibility }));
 };
 
-const outbound = (text: string, upstreamModel: string, extraBody?: JsonObject): string => {
-  const body = prepared(text, upstreamModel, extraBody);
+const outbound = (
+  text: string,
+  upstreamModel: string,
+  extraBody?: JsonObject,
+  compatibility?: Compatibility,
+): string => {
+  const body = prepared(text, upstreamModel, extraBody, compatibility);
   if (E.isLeft(body)) throw new Error(body.left.message);
   return body.right;
 };
@@ -116,6 +123,94 @@ describe('extra_body is the final raw override merged into the upstream body', (
         );
       }),
       { numRuns: 300 },
+    );
+  });
+});
+
+describe('router: the policy is serialized into the upstream chat-completions body as `provider`', () => {
+  const text = (fields: string): string => `{"model":"fast",${messages}${fields}}`;
+  const provider = {
+    zdr: true,
+    only: ['a', 'b'],
+    ignore: ['c'],
+    order: ['b'],
+    preferred_max_latency: { p50: 0.5, p90: 3 },
+    max_price: { prompt: 1, completion: 2.5, request: 0.01, image: 0 },
+  };
+  const router: Compatibility = { router: { provider } };
+
+  it('with every field as it is configured', () => {
+    expect(outbound(text(''), 'fast', {}, router)).toBe(text(`,"provider":${JSON.stringify(provider)}`));
+  });
+
+  it.each(['null', '"groq"', '{"only":["c"],"sort":"price"}', '[1]'])(
+    'in the place of a caller’s own: %s',
+    (own) => {
+      const policy = { router: { provider: { zdr: true } } };
+      expect(outbound(text(`,"provider":${own},"n":1.0`), 'fast', {}, policy)).toBe(
+        text(',"provider":{"zdr":true},"n":1.0'),
+      );
+    },
+  );
+
+  it('without a policy a caller’s own passes as it is', () => {
+    const own = text(',"provider": { "sort": "price", "n": 1.0 }');
+    expect(outbound(own, 'fast')).toBe(own);
+  });
+});
+
+describe('the order: upstream model name, compat, router, extra_body', () => {
+  const text = `{"model":"fast",${messages},"stream":true,"max_completion_tokens":100}`;
+  const compatibility: Compatibility = {
+    compat: { supports_stream_usage: true, max_tokens_field: 'max_tokens' },
+    router: { provider: { zdr: true, max_price: { prompt: 1, completion: 2 } } },
+  };
+  const extraBody = {
+    model: 'raw',
+    stream_options: { include_obfuscation: false },
+    provider: { max_price: { prompt: 9 } },
+    max_tokens: 5,
+    max_completion_tokens: 7,
+  };
+
+  it('extra_body merges over what compat and router made, and nothing is made of extra_body', () => {
+    expect(JSON.parse(outbound(text, 'upstream', extraBody, compatibility))).toEqual({
+      model: 'raw',
+      messages: [{ role: 'user', content: 'Hi' }],
+      stream: true,
+      max_tokens: 5,
+      max_completion_tokens: 7,
+      stream_options: { include_usage: true, include_obfuscation: false },
+      provider: { zdr: true, max_price: { prompt: 9, completion: 2 } },
+    });
+  });
+
+  it('extra_body has the last word on what compat set', () => {
+    const body = outbound(text, 'fast', { stream_options: { include_usage: false } }, compatibility);
+    expect(JSON.parse(body)).toMatchObject({ stream_options: { include_usage: false } });
+  });
+
+  it('compat, router and extra_body apply also to a chat body that was made of a messages call', () => {
+    const made = parseExact(text) as JsonObject;
+    const route = aRoute({ upstreamModel: 'upstream', extraBody, compatibility });
+    expect(E.map((body: string) => JSON.parse(body))(prepareTranslatedChat(made, route))).toEqual(
+      E.right(JSON.parse(outbound(text, 'upstream', extraBody, compatibility))),
+    );
+  });
+
+  it('a translated body keeps its digits and the places of its members', () => {
+    const body = '{"model":"fast","a":1.0,"messages":[],"b":{"n":9007199254740993}}';
+    const route = aRoute({ upstreamModel: 'upstream', extraBody: { b: { c: 1 }, d: 2 } });
+    expect(prepareTranslatedChat(parseExact(body) as JsonObject, route)).toEqual(
+      E.right('{"model":"upstream","a":1.0,"messages":[],"b":{"n":9007199254740993,"c":1},"d":2}'),
+    );
+  });
+
+  it('what compat rejects of a translated body is rejected', () => {
+    const body = { model: 'm', messages: [], tools: [], tool_choice: 'required' };
+    const route = aRoute({ compatibility: { compat: { empty_tools: 'omit' } } });
+    expect(prepareTranslatedChat(body, route)).toEqual(
+      E.left(expect.objectContaining({ code: 'invalid_request', param: 'tool_choice' })),
     );
   });
 });

@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { type RouterPreferences, routerFaults } from '../../../domain/compatibility/router-preferences.ts';
+
+const placesOf = (preferences: RouterPreferences): readonly string[] =>
+  routerFaults(preferences).map(({ path }) => path.join('.'));
+
+describe('the router policy is validated', () => {
+  it.each<[string, RouterPreferences, readonly string[]]>([
+    ['one preference is enough', { zdr: false }, []],
+    ['a bound of nothing is a bound', { max_price: { prompt: 0 }, preferred_max_latency: 0 }, []],
+    [
+      'all of them',
+      {
+        zdr: true,
+        only: ['a', 'b'],
+        ignore: ['c'],
+        order: ['b', 'a'],
+        preferred_max_latency: { p50: 1, p99: 9.5 },
+        max_price: { prompt: 1, completion: 2, request: 0.01, image: 0.02 },
+      },
+      [],
+    ],
+    ['empty: no preference', {}, ['']],
+    ['empty: nothing but absent ones', { only: undefined, max_price: undefined }, ['']],
+    ['empty: a list', { zdr: true, only: [], ignore: [], order: [] }, ['only', 'ignore', 'order']],
+    ['empty: no price', { max_price: {} }, ['max_price']],
+    ['empty: no latency', { preferred_max_latency: { p50: undefined } }, ['preferred_max_latency']],
+    ['duplicates are told at the later one', { only: ['a', 'b', 'a'] }, ['only.2']],
+    [
+      'duplicates in each list',
+      { ignore: ['a', 'A'], order: ['x', 'x', 'X'] },
+      ['ignore.1', 'order.1', 'order.2'],
+    ],
+    ['a slug may be in two lists', { only: ['a', 'b'], order: ['b', 'a'] }, []],
+    ['contradictory: allowed and excluded', { only: ['a', 'b'], ignore: ['c', 'b'] }, ['ignore.1']],
+    ['contradictory, in other letters', { only: ['Groq'], ignore: ['gROQ'] }, ['ignore.0']],
+    [
+      'an order beyond the lists is the upstream’s business',
+      { only: ['a'], ignore: ['b'], order: ['b', 'c'] },
+      [],
+    ],
+    ['a region of a provider is not the provider', { only: ['a'], ignore: ['a/turbo'] }, []],
+    [
+      'all faults at once',
+      { only: ['a', 'A'], ignore: ['b', 'a'], order: [], max_price: {} },
+      ['order', 'max_price', 'only.1', 'ignore.1'],
+    ],
+  ])('%s', (_, preferences, places) => {
+    expect(placesOf(preferences)).toEqual(places);
+  });
+
+  const aSlug = fc.constantFrom('a', 'A', 'b', 'B', 'c', 'd');
+
+  it('always tells one place for every repeated slug and for every contradiction, and no other', () => {
+    fc.assert(
+      fc.property(fc.array(aSlug, { minLength: 1 }), fc.array(aSlug, { minLength: 1 }), (only, ignore) => {
+        const distinct = (slugs: readonly string[]) => new Set(slugs.map((slug) => slug.toLowerCase())).size;
+        const repeated = only.length - distinct(only) + ignore.length - distinct(ignore);
+        const contradictory = ignore.filter((slug) =>
+          only.some((each) => each.localeCompare(slug, 'en', { sensitivity: 'base' }) === 0),
+        );
+        expect(placesOf({ only, ignore })).toHaveLength(repeated + contradictory.length);
+      }),
+    );
+  });
+});
