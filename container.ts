@@ -79,6 +79,7 @@ function bindStores(container: Container): void {
     ({ pool, config, log }: Foundations) =>
       ledgerStore(pool, {
         closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
+        mailReady: () => config.loaded().config.mail !== undefined,
         claimSeconds: () => claimSeconds(config),
         onFault: databaseFaultLog(log),
       }),

@@ -15,6 +15,8 @@ export interface Seed {
   readonly serviceAccounts: readonly { readonly id: string; readonly name: string; readonly team: string }[];
   readonly users: readonly SeedUser[];
   readonly apiKeys: readonly SeedKey[];
+  /** Mails can be sent: a budget that is at its threshold at once queues its alert's deliveries. */
+  readonly mailReady: boolean;
 }
 
 /** `config` holds placeholders (`${NAME}`) and never a secret. */

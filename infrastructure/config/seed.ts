@@ -32,6 +32,7 @@ export function seedOf({ config, persistable }: LoadedConfig): Seed {
       owner: ownerRef(owner),
       allowedModels,
     })),
+    mailReady: config.mail !== undefined,
   };
 }
 

@@ -23,6 +23,8 @@ import { storedJson } from './stored-text.ts';
 export interface LedgerOptions {
   /** `accounting.after_block: close_window`. */
   readonly closeOnBlock: () => boolean;
+  /** Mails can be sent: alerts queue their deliveries. */
+  readonly mailReady: () => boolean;
   /** Seconds after which a claim of a request that never ended is void: longer than any request may last. */
   readonly claimSeconds: () => number;
   /** Told of each failed statement: the kind of fault and PostgreSQL's own message, never values. */
@@ -173,7 +175,7 @@ async function settleOnce(
   const statement = sql.type(row(verdictResult))`
     select ord, verdict, budget_id, cadence, amount_10000, window_start, window_end, database_time
     from gateway_settle(${storedJson(records.map((record, index) => recordRow(record, index + 1)))}::json,
-                        ${sql.array(releases, 'uuid')}, ${options.closeOnBlock()})
+                        ${sql.array(releases, 'uuid')}, ${options.closeOnBlock()}, ${options.mailReady()})
   `;
   const rows = await withinTime(pool, (connection) => connection.any(statement));
   const verdicts = new Map(rows.map((result) => [result.ord, verdictOf(result)]));

@@ -161,51 +161,41 @@ const compatibilityOf = (config: Json): Json | undefined =>
   isObject(config) ? config['compatibility'] : undefined;
 
 /** A changed field closes the old row into history and opens a new one, under the scope's lock. */
-async function reconcileBudgets(connection: Connection, { users, teams }: Seed): Promise<void> {
-  const ofUsers = users.map(({ email, budget }) => ({ owner: email, ...budgetColumns(budget) }));
-  const ofTeams = teams.map(({ id, budget }) => ({ owner: id, ...budgetColumns(budget) }));
-  const kinds = [
-    {
-      table: sql.identifier(['user_budgets']),
-      owner: sql.identifier(['user_id']),
-      scope: sql.fragment`'user:' || w.owner_id`,
-      wanted: sql.fragment`select u.user_id as owner_id, w.* from ${recordset(ofUsers)}
-        join users u on u.email_folded = lower(w.owner)`,
-    },
-    {
-      table: sql.identifier(['team_budgets']),
-      owner: sql.identifier(['team_id']),
-      scope: sql.fragment`'team:' || w.owner_id || ':actor:none'`,
-      wanted: sql.fragment`select w.owner as owner_id, w.* from ${recordset(ofTeams)}`,
-    },
-  ];
-  for (const { table, owner, scope, wanted } of kinds) {
-    const changed = sql.fragment`
-      select w.*, b.budget_id as old_id from (${wanted}) w
-      left join ${table} b on b.${owner} = w.owner_id and b.active
-      where case when w.cadence is null then b.from_config
-            else (b.cadence, b.amount_10000, b.hard_limit, b.timezone)
-              is distinct from (w.cadence, w.amount_10000, w.hard_limit, w.timezone) end
-    `;
-    await connection.query(sql.unsafe`
-      select lock_scopes(array(select ${scope} from (${changed}) w))
-    `);
-    const opened = await connection.any(sql.type(row(t.type({ owner_id: t.string })))`
-      with changed as materialized (${changed}), closed as (
-        update ${table} b set active = false, deactivated_at = gateway_now()
-        from changed c where b.budget_id = c.old_id
-      )
-      select c.owner_id::text as owner_id from changed c where c.cadence is not null
-    `);
-    await connection.query(sql.unsafe`
-      insert into ${table} (${owner}, cadence, amount_10000, hard_limit, timezone, from_config)
-      select w.owner_id, w.cadence, w.amount_10000, w.hard_limit, w.timezone, true from (${wanted}) w
-      where w.owner_id::text = any (${sql.array(
-        opened.map(({ owner_id }) => owner_id),
-        'text',
-      )})
-    `);
-  }
+/** Every change goes through `gateway_set_budget`, under the locks of all scopes concerned, taken in one order. */
+async function reconcileBudgets(connection: Connection, seed: Seed): Promise<void> {
+  const ofUsers = seed.users.map(({ email, budget }) => ({ owner: email, ...budgetColumns(budget) }));
+  const ofTeams = seed.teams.map(({ id, budget }) => ({ owner: id, ...budgetColumns(budget) }));
+  const wanted = sql.fragment`
+    select 'user:' || u.user_id as scope, u.user_id, null::text as team_id, b.from_config,
+           b.cadence as now_cadence, b.amount_10000 as now_amount, b.hard_limit as now_hard, b.timezone as now_zone, w.*
+    from ${recordset(ofUsers)} join users u on u.email_folded = lower(w.owner)
+    left join user_budgets b on b.user_id = u.user_id and b.active
+    union all
+    select 'team:' || w.owner || ':actor:none', null, w.owner, b.from_config, b.cadence, b.amount_10000, b.hard_limit,
+           b.timezone, w.*
+    from ${recordset(ofTeams)}
+    left join team_budgets b on b.team_id = w.owner and b.active
+  `;
+  const changed = sql.fragment`
+    select w.* from (${wanted}) w
+    where case when w.cadence is null then w.from_config
+          else (w.now_cadence, w.now_amount, w.now_hard, w.now_zone)
+            is distinct from (w.cadence, w.amount_10000, w.hard_limit, w.timezone) end
+  `;
+  const scopes = await connection.any(sql.type(row(t.type({ scope: t.string })))`
+    select w.scope from (${changed}) w
+  `);
+  if (scopes.length === 0) return;
+  const locked = sql.array(
+    scopes.map(({ scope }) => scope),
+    'text',
+  );
+  await connection.query(sql.unsafe`select lock_scopes(${locked})`);
+  await connection.query(sql.unsafe`
+    select gateway_set_budget(w.user_id, w.team_id, w.cadence, w.amount_10000, w.hard_limit, w.timezone, true,
+                              ${seed.mailReady})
+    from (${changed}) w where w.scope = any (${locked})
+  `);
 }
 
 const recordset = (rows: readonly object[]) => sql.fragment`

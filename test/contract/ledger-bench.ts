@@ -44,6 +44,7 @@ export async function openLedger(
   const faults: DatabaseFault[] = [];
   const ledger = ledgerStore(pool, {
     closeOnBlock: () => false,
+    mailReady: () => false,
     claimSeconds: () => 60,
     onFault: (fault) => void faults.push(fault),
     ...over,

@@ -35,7 +35,7 @@ const ledger = () => ledgers[0]!;
 /** A settlement as another replica makes it, whose transaction stays open. */
 async function openSettlement(record: SettlementRecord): Promise<Holder> {
   const held = await holder(database.url());
-  await held.query('select * from gateway_settle($1, $2, false)', [
+  await held.query('select * from gateway_settle($1, $2, false, false)', [
     JSON.stringify([recordRow(record, 1)]),
     [],
   ]);
