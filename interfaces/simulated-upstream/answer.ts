@@ -1,10 +1,18 @@
-/** What a frame of a stream is, so that directives can name places between frames. */
-export type FrameMark = 'role' | 'reasoning' | 'delta' | 'finish' | 'usage' | 'done';
+/**
+ * What a frame of a stream is, so that directives can name places between frames. `reasoning` and `part` have no
+ * place of their own: `part` is scaffolding, such as the events that open and close an item.
+ */
+export type FrameMark = 'role' | 'reasoning' | 'part' | 'delta' | 'finish' | 'usage' | 'done';
 
-/** One server-sent event of an answer; `data` is the text after `data: `. */
-export interface Frame {
-  readonly mark: FrameMark;
+/** One server-sent event: `data` is the text after `data: `, `name` the one after `event: `. */
+export interface ServerSentEvent {
+  readonly name?: string;
   readonly data: string;
+}
+
+/** One server-sent event of an answer. */
+export interface Frame extends ServerSentEvent {
+  readonly mark: FrameMark;
 }
 
 /** What a family answers, before directives spoil it: one JSON text, or frames of which `deltaCount` carry content. */

@@ -28,6 +28,18 @@ export const quoteMaxChars = 400;
 /** Levels of a tool's parameter schema that invented arguments follow: a schema may contain itself. */
 export const schemaMaxDepth = 8;
 
+/** Elements that an invented array has at most, whatever its schema demands: no tool that agents have asks for more. */
+export const schemaMaxItems = 4;
+
+/** Numbers of one embedding vector: more than the widest real model has. */
+export const dimensionsMax = 4096;
+
+/** Inputs of one embeddings request: as many as real providers take. */
+export const embeddingInputsMax = 2048;
+
+/** Numbers of all vectors of one answer, which is built in memory: about 20 MiB of JSON. */
+export const embeddingNumbersMax = 1024 * 1024;
+
 /** Bodies whose prepared answers are kept: a benchmark sends a handful of different ones. */
 export const preparedMax = 8;
 

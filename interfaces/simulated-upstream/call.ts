@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Dialect } from './dialect.ts';
 import type { Body } from './request-body.ts';
 
 /** Milliseconds that answers take when no directive says otherwise. */
@@ -13,6 +14,7 @@ export interface Call {
   readonly body: Body;
   readonly response: ServerResponse;
   readonly pace: Pace;
+  readonly dialect: Dialect;
   /** The number of the request, from 1, unique within the server. */
   readonly serial: number;
   /** Closes the socket on purpose: the request does not count as aborted by the client. */

@@ -1,25 +1,15 @@
 import type { Frame } from './answer.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { Directives, UsagePlace } from './directives.ts';
-import {
-  echoText,
-  fillerPieces,
-  inPieces,
-  joined,
-  type Pieces,
-  reasoningText,
-  tokensIn,
-  toolResultText,
-} from './text.ts';
-import { type ToolCall, toolCallsFor } from './tool-calls.ts';
-import { usageJson } from './usage.ts';
+import { digitsJson } from './raw-json.ts';
+import { joined } from './text.ts';
+import { argumentPieces, type ToolCall } from './tool-calls.ts';
+import { planTurn, type Turn } from './turn.ts';
+import { chatUsageJson } from './usage.ts';
 
 /** Everything about a chat answer but its id and time; the members that end in `Json` are JSON text. */
-export interface ChatPlan {
+export interface ChatPlan extends Turn {
   readonly modelJson: string;
-  readonly reasoning: Pieces | undefined;
-  readonly content: Pieces;
-  readonly toolCalls: readonly ToolCall[];
   readonly finishJson: string;
   readonly usageJson: string;
   readonly usagePlace: UsagePlace;
@@ -29,55 +19,22 @@ export interface ChatPlan {
   readonly digitsJson: string;
 }
 
-/** Tokens that a message costs beside its text. */
-const tokensPerMessage = 3;
-
-/** Characters of tool arguments in one delta. */
-const argumentPieces = /[\s\S]{1,12}/gu;
-
-/** The largest N of the directives that name a delta: a text without `chunks` is made long enough to get there. */
-const farthest = (d: Directives): number =>
-  Math.max(
-    0,
-    ...[d.break, d.cut, d.eof, d.hang, d['error-at'], d.garbage].filter((at) => typeof at === 'number'),
-  );
-
-function contentOf(request: ChatRequest, directives: Directives): Pieces {
-  const text = request.lastRole === 'tool' ? toolResultText(request.lastText) : echoText(request.lastText);
-  const natural = inPieces(text);
-  const count = directives.chunks ?? Math.max(natural.count, farthest(directives));
-  const bytes = directives['chunk-bytes'];
-  if (bytes !== undefined) return fillerPieces(count, bytes);
-  return count === natural.count ? natural : inPieces(text, count);
-}
-
 const placeOf = (request: ChatRequest, directives: Directives): UsagePlace =>
   directives.usage ?? (request.includeUsage || !request.stream ? 'last' : 'none');
 
 /** Decides what a chat request is answered with; `serial` is the number of the request. */
 export function planChat(request: ChatRequest, directives: Directives, serial: number): ChatPlan {
-  const toolCalls = toolCallsFor(request, directives, serial);
-  const content = toolCalls.length > 0 ? inPieces('', 0) : contentOf(request, directives);
-  const reasoning = directives.reasoning === true ? inPieces(reasoningText(request.lastText)) : undefined;
-  const reasoningTokens = reasoning === undefined ? undefined : tokensIn(reasoning.chars);
-  const calledChars = toolCalls.reduce((chars, call) => chars + call.name.length + call.arguments.length, 0);
+  const turn = planTurn(request, directives, `call_sim_${serial.toString(36)}`);
   const usagePlace = placeOf(request, directives);
-  const counts = {
-    prompt: tokensIn(request.promptChars) + tokensPerMessage * request.messageCount,
-    completion: tokensIn(content.chars + calledChars) + (reasoningTokens ?? 0),
-    reasoning: reasoningTokens,
-  };
-  const finish = directives.finish ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop');
+  const finish = directives.finish ?? (turn.toolCalls.length > 0 ? 'tool_calls' : 'stop');
   return {
+    ...turn,
     modelJson: JSON.stringify(request.model),
-    reasoning,
-    content,
-    toolCalls,
     finishJson: directives['no-finish'] === true ? 'null' : JSON.stringify(finish),
-    usageJson: usageJson(counts, directives),
+    usageJson: chatUsageJson(turn.counts, directives),
     usagePlace,
     nullUsage: request.includeUsage && usagePlace === 'last',
-    digitsJson: directives.digits === true ? ',"digits":[9007199254740993,0.10]' : '',
+    digitsJson: digitsJson(directives),
   };
 }
 
@@ -114,7 +71,7 @@ function* toolDeltas(calls: readonly ToolCall[]): Generator<string> {
   for (const [index, call] of calls.entries()) {
     const opening = { index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } };
     yield JSON.stringify({ tool_calls: [opening] });
-    for (const piece of call.arguments.match(argumentPieces) ?? []) {
+    for (const piece of argumentPieces(call)) {
       yield JSON.stringify({ tool_calls: [{ index, function: { arguments: piece } }] });
     }
   }

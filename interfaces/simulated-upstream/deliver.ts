@@ -3,9 +3,9 @@ import type { Answer } from './answer.ts';
 import { linePieceBytes } from './bounds.ts';
 import type { Call } from './call.ts';
 import type { Directives } from './directives.ts';
-import { errorBody, type ErrorAnswer, simulatedError } from './error-answer.ts';
+import { errorInside, type ErrorAnswer, simulatedError } from './error-answer.ts';
 import { compressed, nextTurn, pause, untilGone, written } from './socket.ts';
-import { midStreamError, type Step, streamSteps, wholeSteps } from './steps.ts';
+import { type Step, streamSteps, wholeSteps } from './steps.ts';
 
 /** Content type of a JSON answer. */
 export const jsonType = 'application/json';
@@ -22,23 +22,26 @@ interface Reply {
 
 /** The body that directives put in the place of the answer. */
 function substitute(
+  { dialect, serial }: Call,
   d: Directives,
   answer: Answer,
 ): { readonly contentType: string; readonly text: string } | undefined {
   if (d.empty === true)
     return { contentType: answer.kind === 'whole' ? jsonType : eventStreamType, text: '' };
   if (d.html === true) return { contentType: 'text/html; charset=utf-8', text: page };
-  if (d.status !== undefined)
-    return { contentType: jsonType, text: errorBody(simulatedError(d.status, d.message)) };
+  const error = (what: ErrorAnswer) => ({ contentType: jsonType, text: dialect.errorBody(what, serial) });
+  if (d.status !== undefined) return error(simulatedError(d.status, d.message));
   const inPlace = d['json-error'] === true || (answer.kind === 'whole' && d['error-at'] !== undefined);
-  return inPlace ? { contentType: jsonType, text: midStreamError(d) } : undefined;
+  return inPlace ? error(errorInside(d.message)) : undefined;
 }
 
-function replyOf(d: Directives, answer: Answer): Reply {
-  const other = substitute(d, answer);
-  if (other !== undefined) return { contentType: other.contentType, steps: wholeSteps(other.text, d) };
-  if (answer.kind === 'whole') return { contentType: jsonType, steps: wholeSteps(answer.json, d) };
-  return { contentType: eventStreamType, steps: streamSteps(answer.frames, d, answer.deltaCount) };
+function replyOf(call: Call, d: Directives, answer: Answer): Reply {
+  const other = substitute(call, d, answer);
+  if (other !== undefined)
+    return { contentType: other.contentType, steps: wholeSteps(other.text, d, call.dialect) };
+  return answer.kind === 'whole'
+    ? { contentType: jsonType, steps: wholeSteps(answer.json, d, call.dialect) }
+    : { contentType: eventStreamType, steps: streamSteps(answer, d, call) };
 }
 
 /** The length of a body that is one write and a clean end; undefined for every other. */
@@ -61,8 +64,11 @@ function headersOf(d: Directives, { contentType, steps }: Reply): OutgoingHttpHe
 }
 
 /** Sends an error that the simulation itself finds in a request. */
-export function sendError({ response }: Pick<Call, 'response'>, error: ErrorAnswer): void {
-  const text = errorBody(error);
+export function sendError(
+  { response, dialect, serial }: Pick<Call, 'response' | 'dialect' | 'serial'>,
+  error: ErrorAnswer,
+): void {
+  const text = dialect.errorBody(error, serial);
   response.writeHead(error.status, { 'content-type': jsonType, 'content-length': Buffer.byteLength(text) });
   response.end(text);
 }
@@ -80,7 +86,7 @@ export async function deliver(call: Call, d: Directives, answer: Answer): Promis
     call.breakOff();
     return;
   }
-  const reply = replyOf(d, answer);
+  const reply = replyOf(call, d, answer);
   response.writeHead(d.status ?? 200, headersOf(d, reply));
   response.flushHeaders();
   await play(call, d, reply.steps);

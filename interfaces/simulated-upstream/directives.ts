@@ -5,14 +5,22 @@ import { chunkMaxBytes, chunksMax, delayMaxMs, lineMaxBytes } from './bounds.ts'
 /**
  * A place between two frames of a stream. A number N: after N content deltas, where 0 is before the role delta.
  * `role`: after the role delta. `finish`: after the finish chunk. `end`: after everything but `[DONE]`.
+ * Responses: the role delta is `response.created`, the finish chunk the terminal event. Messages: the role delta is
+ * `message_start`, the finish chunk `message_delta`, and `message_stop` stands for `[DONE]`.
  */
 export type Gap = number | 'role' | 'finish' | 'end';
 
 /** A frame of a stream. A number N: the Nth content delta, where 0 is the role delta. */
 export type FrameName = number | 'finish' | 'usage' | 'done';
 
-/** Where a stream (or a whole answer) carries its usage; `last` is the usage-only chunk. */
+/**
+ * Where a stream (or a whole answer) carries its usage; `last` is the usage-only chunk. The other families have one
+ * place for it, so there every word but `none` means that place.
+ */
 export type UsagePlace = 'none' | 'finish' | 'choices' | 'last';
+
+/** How a response ends: its status; `error-failed` is an `error` event and then the failure, as quota faults come. */
+export type Terminal = 'completed' | 'incomplete' | 'failed' | 'error-failed' | 'cancelled';
 
 /** Reads the text of one directive; undefined means that the text is not understood. */
 type Reader<T> = (text: string) => T | undefined;
@@ -59,8 +67,9 @@ const readers = {
   'completion-tokens': anyText,
   'total-tokens': anyText,
   'reasoning-tokens': anyText,
+  'cached-tokens': anyText,
   usage: word<UsagePlace>('none', 'finish', 'choices', 'last'),
-  /** Reasoning before the content, as `reasoning_content`. */
+  /** Reasoning before the content: `reasoning_content`, a reasoning item or a thinking block. */
   reasoning: flag,
   /** A tool call, when the request has function tools and its last message is the user's. */
   tools: flag,
@@ -68,17 +77,23 @@ const readers = {
   'parallel-tools': flag,
   /** The id of every tool call of the answer, instead of a made-up one. */
   'tool-id': anyText,
+  /** Which of the offered tools is called when the request leaves the choice open. */
+  'tool-name': anyText,
+  /** The arguments of every tool call of the answer: any text, as it is. */
+  'tool-arguments': anyText,
   /** The id of the answer. */
   id: anyText,
-  /** The finish reason. */
+  /** The finish reason; the stop reason of a message; the status of a response, whatever its terminal event says. */
   finish: anyText,
+  /** How a response ends. */
+  terminal: word<Terminal>('completed', 'incomplete', 'failed', 'error-failed', 'cancelled'),
   /** `"digits":[9007199254740993,0.10]` in every chunk: numbers that a second printing would change. */
   digits: flag,
-  /** Status of an error answer in OpenAI's envelope. */
+  /** Status of an error answer in the family's envelope. */
   status: whole(300, 599),
   /** The `retry-after` header. */
   'retry-after': headerText,
-  /** The message of `status`, `json-error` and `error-at`. */
+  /** The message of `status`, `json-error`, `error-at` and of a response that failed. */
   message: anyText,
   /** Status 200 with a JSON error body, streamed or not. */
   'json-error': flag,
@@ -92,6 +107,10 @@ const readers = {
   crlf: flag,
   /** A comment line before every frame. */
   comments: flag,
+  /** Leaves out the `event:` lines. */
+  'no-event-lines': flag,
+  /** Puts the `data:` line of an event before its `event:` line. */
+  'data-first': flag,
   /** One line without end, of that many bytes, then the end of the body. */
   'long-line': whole(1, lineMaxBytes),
   /** Close the socket at the gap; 0 is before the response head. */
@@ -104,8 +123,12 @@ const readers = {
   'error-at': place<'role' | 'finish' | 'end'>(1, 'role', 'finish', 'end'),
   /** A frame of malformed JSON at the gap; the stream goes on after it. */
   garbage: place<'role' | 'finish' | 'end'>(1, 'role', 'finish', 'end'),
+  /** A frame of another family at the gap; the stream goes on after it. */
+  foreign: place<'role' | 'finish' | 'end'>(1, 'role', 'finish', 'end'),
   /** Silence from the gap on, the socket stays open; `headers`: not even a response head. */
   hang: place<'role' | 'finish' | 'end' | 'headers'>('end', 'role', 'finish', 'end', 'headers'),
+  /** `[DONE]` at the end of a responses stream, where the real one has none. */
+  done: flag,
   'no-done': flag,
   'no-finish': flag,
 };

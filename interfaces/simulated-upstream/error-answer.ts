@@ -1,17 +1,10 @@
-/** An error in OpenAI's envelope, with the HTTP status it is sent with. */
+/** An error before a family words it, with the HTTP status it is sent with. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly message: string;
   readonly param: string | null;
   readonly code: string | null;
 }
-
-const typeOf = (status: number): string => {
-  if (status === 401) return 'authentication_error';
-  if (status === 403) return 'permission_error';
-  if (status === 429) return 'rate_limit_error';
-  return status >= 500 ? 'server_error' : 'invalid_request_error';
-};
 
 /** A 400 that names the part of the request it is about. */
 export const badRequest = (
@@ -25,6 +18,10 @@ export const badRequest = (
   code,
 });
 
+/** The 400 for a part of the request that is not there. */
+export const missingParameter = (param: string): ErrorAnswer =>
+  badRequest(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
+
 /** The error a `status` directive asks for. */
 export const simulatedError = (status: number, message: string | undefined): ErrorAnswer => ({
   status,
@@ -33,6 +30,6 @@ export const simulatedError = (status: number, message: string | undefined): Err
   code: status === 429 ? 'rate_limit_exceeded' : null,
 });
 
-/** The JSON text of the envelope. */
-export const errorBody = ({ status, message, param, code }: ErrorAnswer): string =>
-  JSON.stringify({ error: { message, type: typeOf(status), param, code } });
+/** The error that directives put inside a 200 answer. */
+export const errorInside = (message: string | undefined): ErrorAnswer =>
+  simulatedError(500, message ?? 'This is a simulated error inside a 200 answer.');

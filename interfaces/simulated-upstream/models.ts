@@ -8,6 +8,7 @@ const names = [
   'simulated-reasoning',
   'simulated-tools',
   'simulated-parallel-tools',
+  'simulated-embedding',
 ];
 
 /** The list of model names that mean something; every other name is answered too. */

@@ -7,8 +7,9 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { bodyMaxBytes, headersMaxBytes, idleConnectionMs } from './bounds.ts';
-import type { Call, Pace } from './call.ts';
+import type { Call } from './call.ts';
 import { sendError } from './deliver.ts';
+import { chatDialect } from './dialect.ts';
 import { badRequest } from './error-answer.ts';
 import { bytesOf, readBody } from './request-body.ts';
 import { type Route, simulatedRoutes } from './routes.ts';
@@ -63,7 +64,7 @@ export async function startSimulatedUpstream(options: SimulatedUpstreamOptions):
     const serial = counts.requests;
     answer(routes, request, { response, pace, serial, breakOff }, options.onRequest).catch(
       (defect: unknown) => {
-        failed(response, defect);
+        failed(response, serial, defect);
       },
     );
   });
@@ -96,10 +97,13 @@ function counted(counts: Counts, response: ServerResponse): () => void {
 async function answer(
   routes: readonly Route[],
   request: IncomingMessage,
-  call: { readonly response: ServerResponse; readonly pace: Pace } & Pick<Call, 'serial' | 'breakOff'>,
+  opened: Pick<Call, 'response' | 'pace' | 'serial' | 'breakOff'>,
   onRequest: SimulatedUpstreamOptions['onRequest'],
 ): Promise<void> {
   const { method = '', url: path = '', headers } = request;
+  const [plainPath = ''] = path.split('?', 1);
+  const route = routes.find(({ suffix }) => plainPath.endsWith(suffix));
+  const call = { ...opened, dialect: route?.dialect ?? chatDialect };
   const read = await readBody(request);
   if (read.kind === 'gone') return;
   if (read.kind === 'too_large') {
@@ -108,8 +112,6 @@ async function answer(
     return;
   }
   onRequest?.({ method, path, headers, body: bytesOf(read.body).toString() });
-  const [plainPath = ''] = path.split('?', 1);
-  const route = routes.find(({ suffix }) => plainPath.endsWith(suffix));
   if (route === undefined)
     return sendError(call, { ...badRequest(`Unknown path ${plainPath}.`, null), status: 404 });
   if (route.method !== method) {
@@ -119,13 +121,13 @@ async function answer(
 }
 
 /** A defect of the simulation itself is told to the client as plainly as can be, and breaks an answer already begun. */
-function failed(response: ServerResponse, defect: unknown): void {
+function failed(response: ServerResponse, serial: number, defect: unknown): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
   sendError(
-    { response },
+    { response, serial, dialect: chatDialect },
     { status: 500, message: `Defect in the simulation: ${String(defect)}`, param: null, code: 'defect' },
   );
 }

@@ -19,19 +19,71 @@ const sum = (a: string, b: string): string =>
 const member = (name: string, value: string): readonly string[] =>
   value === '' ? [] : [`"${name}":${value}`];
 
-/** The usage object as JSON text: the derived counts, except where a directive dictates the text of a number. */
-export function usageJson(counts: Counts, directives: Directives): string {
-  const prompt = directives['prompt-tokens'] ?? String(counts.prompt);
-  const completion = directives['completion-tokens'] ?? String(counts.completion);
-  const reasoning =
-    directives['reasoning-tokens'] ?? (counts.reasoning === undefined ? '' : String(counts.reasoning));
-  const details = member('reasoning_tokens', reasoning).map(
-    (text) => `"completion_tokens_details":{${text}}`,
+const object = (...members: readonly (readonly string[])[]): string => `{${members.flat().join(',')}}`;
+
+/** An object that holds one member, or nothing when that one is left out. */
+const details = (name: string, inner: string, value: string): readonly string[] =>
+  value === '' ? [] : member(name, object(member(inner, value)));
+
+/** The counts as JSON text, except where a directive dictates the text. */
+interface CountTexts {
+  readonly prompt: string;
+  readonly completion: string;
+  readonly total: string;
+  readonly reasoning: string;
+  readonly cached: string;
+}
+
+function textsOf(counts: Counts, d: Directives, unknown: string): CountTexts {
+  const prompt = d['prompt-tokens'] ?? String(counts.prompt);
+  const completion = d['completion-tokens'] ?? String(counts.completion);
+  return {
+    prompt,
+    completion,
+    total: d['total-tokens'] ?? sum(prompt, completion),
+    reasoning: d['reasoning-tokens'] ?? (counts.reasoning === undefined ? unknown : String(counts.reasoning)),
+    cached: d['cached-tokens'] ?? unknown,
+  };
+}
+
+/** The usage of a chat completion as JSON text; details only where there are some. */
+export function chatUsageJson(counts: Counts, directives: Directives): string {
+  const { prompt, completion, total, reasoning, cached } = textsOf(counts, directives, '');
+  return object(
+    member('prompt_tokens', prompt),
+    member('completion_tokens', completion),
+    member('total_tokens', total),
+    details('prompt_tokens_details', 'cached_tokens', cached),
+    details('completion_tokens_details', 'reasoning_tokens', reasoning),
   );
-  return `{${[
-    ...member('prompt_tokens', prompt),
-    ...member('completion_tokens', completion),
-    ...member('total_tokens', directives['total-tokens'] ?? sum(prompt, completion)),
-    ...details,
-  ].join(',')}}`;
+}
+
+/** The usage of a response as JSON text; the details are always there. */
+export function responsesUsageJson(counts: Counts, directives: Directives): string {
+  const { prompt, completion, total, reasoning, cached } = textsOf(counts, directives, '0');
+  return object(
+    member('input_tokens', prompt),
+    details('input_tokens_details', 'cached_tokens', cached),
+    member('output_tokens', completion),
+    details('output_tokens_details', 'reasoning_tokens', reasoning),
+    member('total_tokens', total),
+  );
+}
+
+/** The usage of a message as JSON text: cached tokens stand beside the input tokens, and there is no total. */
+export function messagesUsageJson(counts: Counts, directives: Directives): string {
+  const { prompt, completion, reasoning } = textsOf(counts, directives, '');
+  return object(
+    member('input_tokens', prompt),
+    member('cache_creation_input_tokens', '0'),
+    member('cache_read_input_tokens', directives['cached-tokens'] ?? '0'),
+    member('output_tokens', completion),
+    details('output_tokens_details', 'thinking_tokens', reasoning),
+  );
+}
+
+/** The usage of embeddings as JSON text: nothing is completed, so the total is the prompt. */
+export function embeddingsUsageJson(prompt: number, directives: Directives): string {
+  const text = directives['prompt-tokens'] ?? String(prompt);
+  return object(member('prompt_tokens', text), member('total_tokens', directives['total-tokens'] ?? text));
 }

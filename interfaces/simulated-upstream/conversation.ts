@@ -1,0 +1,75 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { badRequest, type ErrorAnswer, missingParameter } from './error-answer.ts';
+import { isJsonObject, type JsonObject } from './json-object.ts';
+
+/** A tool that the caller offers. */
+export interface FunctionTool {
+  readonly name: string;
+  readonly parameters: JsonObject;
+}
+
+/** What the simulation looks at in a request for text, whatever the family. */
+export interface Conversation {
+  readonly model: string;
+  readonly stream: boolean;
+  /** Who spoke last; `tool` for the result of a tool. */
+  readonly lastRole: string;
+  /** Text of the last message; of several parts the last text, because agents put reminders before what they ask. */
+  readonly lastText: string;
+  /** Characters of all messages together. */
+  readonly promptChars: number;
+  readonly messageCount: number;
+  readonly tools: readonly FunctionTool[];
+  readonly toolChoice: 'none' | 'auto' | 'required' | { readonly name: string };
+}
+
+/** One message, or what stands in its place. */
+export interface Said {
+  readonly role: string;
+  readonly texts: readonly string[];
+}
+
+/** The texts in a message's content, which is a string or a list of parts. */
+export const textsIn = (content: unknown): readonly string[] => {
+  if (typeof content === 'string') return [content];
+  if (!Array.isArray(content)) return [];
+  return content.map((part: unknown) =>
+    isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : '',
+  );
+};
+
+/** The `messages` of a body. */
+export function messagesIn({ messages }: JsonObject): Either<ErrorAnswer, readonly JsonObject[]> {
+  if (messages === undefined) return E.left(missingParameter('messages'));
+  return Array.isArray(messages) && messages.length > 0 && messages.every(isJsonObject)
+    ? E.right(messages)
+    : E.left(
+        badRequest("Invalid 'messages': expected a non-empty array of objects.", 'messages', 'invalid_type'),
+      );
+}
+
+/** A tool, when it has a name. */
+export const namedTool = (name: unknown, parameters: unknown): readonly FunctionTool[] =>
+  typeof name === 'string' ? [{ name, parameters: isJsonObject(parameters) ? parameters : {} }] : [];
+
+const speakers = ['user', 'assistant', 'tool'];
+
+type Spoken = Pick<Conversation, 'lastRole' | 'lastText' | 'promptChars' | 'messageCount'>;
+
+/** All texts of a tool's result count, of a message only the last. */
+const heard = ({ role, texts }: Said): string =>
+  role === 'tool' ? texts.join(' ') : (texts.findLast((text) => text !== '') ?? '');
+
+const charsIn = (texts: readonly string[]): number => texts.reduce((chars, text) => chars + text.length, 0);
+
+/** What was said, with instructions apart: agents send some after the message that they want answered. */
+export function spoken(said: readonly Said[], instructions: readonly string[] = []): Spoken {
+  const last = said.findLast(({ role }) => speakers.includes(role)) ?? said.at(-1);
+  return {
+    lastRole: last?.role ?? '',
+    lastText: last === undefined ? '' : heard(last),
+    promptChars: said.reduce((chars, { texts }) => chars + charsIn(texts), charsIn(instructions)),
+    messageCount: said.length,
+  };
+}

@@ -1,0 +1,67 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import {
+  type Conversation,
+  type FunctionTool,
+  messagesIn,
+  namedTool,
+  type Said,
+  spoken,
+  textsIn,
+} from './conversation.ts';
+import { badRequest, type ErrorAnswer, missingParameter } from './error-answer.ts';
+import { isJsonObject, type JsonObject } from './json-object.ts';
+
+/** What the simulation looks at in a messages request. */
+export interface MessagesRequest extends Conversation {
+  /** Whether the caller asks for thinking by itself. */
+  readonly thinking: boolean;
+  /** Whether thinking blocks come without their text. */
+  readonly thinkingOmitted: boolean;
+}
+
+/** A message as something that was said; one with tool results says nothing else of interest. */
+const saidIn = ({ role, content }: JsonObject): Said => {
+  const results = (Array.isArray(content) ? content : []).filter(
+    (block: unknown): block is JsonObject => isJsonObject(block) && block['type'] === 'tool_result',
+  );
+  return results.length > 0
+    ? { role: 'tool', texts: results.flatMap((result) => textsIn(result['content'])) }
+    : { role: String(role), texts: textsIn(content) };
+};
+
+/** Tools of the caller's own: hosted tools have a type with a date in it, and no schema. */
+const toolsOf = (tools: unknown): readonly FunctionTool[] =>
+  (Array.isArray(tools) ? tools : []).flatMap((tool: unknown) =>
+    isJsonObject(tool) && (tool['type'] ?? 'custom') === 'custom'
+      ? namedTool(tool['name'], tool['input_schema'])
+      : [],
+  );
+
+const toolChoiceOf = (choice: unknown): MessagesRequest['toolChoice'] => {
+  if (!isJsonObject(choice)) return 'auto';
+  if (choice['type'] === 'none') return 'none';
+  if (choice['type'] === 'any') return 'required';
+  return choice['type'] === 'tool' && typeof choice['name'] === 'string' ? { name: choice['name'] } : 'auto';
+};
+
+const positive = (value: unknown): boolean => Number.isInteger(value) && Number(value) > 0;
+
+/** Reads the parts of a messages body that the simulation needs; left is the 400 a provider would give. */
+export function readMessagesRequest(body: JsonObject, model: string): Either<ErrorAnswer, MessagesRequest> {
+  const { thinking, max_tokens: maxTokens } = body;
+  const messages = messagesIn(body);
+  if (E.isLeft(messages)) return messages;
+  if (maxTokens === undefined) return E.left(missingParameter('max_tokens'));
+  if (!positive(maxTokens))
+    return E.left(badRequest("Invalid 'max_tokens': expected a positive integer.", 'max_tokens'));
+  return E.right({
+    ...spoken(messages.right.map(saidIn), textsIn(body['system'])),
+    model,
+    stream: body['stream'] === true,
+    tools: toolsOf(body['tools']),
+    toolChoice: toolChoiceOf(body['tool_choice']),
+    thinking: isJsonObject(thinking) && thinking['type'] === 'enabled',
+    thinkingOmitted: isJsonObject(thinking) && thinking['display'] === 'omitted',
+  });
+}
