@@ -13,3 +13,6 @@ export function storedJson(value: unknown): string {
   if (!unstorable.test(text)) return text;
   return text.replace(escapes, (escape) => (escape.length === 6 ? '\uFFFD' : escape));
 }
+
+/** Plain text for a statement, with the same replacement. */
+export const storedText = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();

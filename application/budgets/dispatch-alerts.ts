@@ -1,0 +1,36 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { alertMail } from '../../domain/budget/alert-mail.ts';
+import type { AlertQueue } from '../ports/budgets.ts';
+import type { Mailer } from '../ports/mailer.ts';
+
+/** Mails under way at once: enough for a slow server, no burden for a small one. */
+const atOnce = 5;
+
+export interface Dispatch {
+  readonly queue: AlertQueue;
+  readonly mailer: Mailer;
+  /** What a mail says about where to look. */
+  readonly whereToLook: () => string;
+}
+
+/**
+ * One round of the dispatcher: at most `batchSize` mails. Each delivery is claimed just before its one attempt, so
+ * that what a dying process leaves in `sending` is what it was really sending.
+ */
+export const dispatchAlerts =
+  ({ queue, mailer, whereToLook }: Dispatch) =>
+  async (batchSize: number, goOn: () => boolean): Promise<void> => {
+    await queue.giveUpStuck();
+    let left = batchSize;
+    const worker = async (): Promise<void> => {
+      while (left > 0 && goOn()) {
+        left -= 1;
+        const claimed = await queue.claim();
+        if (claimed === undefined) return;
+        const sent = await mailer.send(claimed.recipient, alertMail(claimed.alert, whereToLook()));
+        if (E.isRight(sent)) await queue.sent(claimed.deliveryId);
+        else await queue.failed(claimed.deliveryId, sent.left);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(atOnce, batchSize) }, worker));
+  };

@@ -1,0 +1,63 @@
+import { type Picodollars, toUsd } from '../money/money.ts';
+import type { Cadence, Window } from './budget.ts';
+
+/** A budget that came down to its threshold. */
+export interface BudgetAlert {
+  readonly ownerKind: 'user' | 'team';
+  readonly ownerName: string;
+  readonly cadence: Cadence;
+  readonly window: Window;
+  readonly amount: Picodollars;
+  /** Counted spend of the window when the alert was raised. */
+  readonly spent: Picodollars;
+}
+
+export interface Mail {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+/** What is left of the amount; below zero where a soft budget was overspent. */
+export const remaining = ({ amount, spent }: Pick<BudgetAlert, 'amount' | 'spent'>): Picodollars =>
+  amount - spent;
+
+/** The mail of an alert: owner, window, amount, spent, remaining and where to look. */
+export function alertMail(alert: BudgetAlert, whereToLook: string): Mail {
+  const owner = `${alert.ownerKind} ${alert.ownerName}`;
+  const rows = [
+    ['Owner', owner],
+    [
+      'Window',
+      `${alert.window.from.toISOString()} to ${alert.window.until.toISOString()} (${alert.cadence}, UTC)`,
+    ],
+    ['Amount', `${toUsd(alert.amount)} USD`],
+    ['Spent', `${toUsd(alert.spent)} USD`],
+    ['Remaining', `${toUsd(remaining(alert))} USD`],
+    ['Where to look', whereToLook],
+  ] as const;
+  const lead = `The ${alert.cadence} budget of ${owner} has 20 % or less remaining.`;
+  return {
+    subject: oneLine(
+      `Budget alert: ${owner} has ${toUsd(remaining(alert))} of ${toUsd(alert.amount)} USD left`,
+    ),
+    text: `${lead}\n\n${rows.map(([name, value]) => `${name}: ${oneLine(value)}`).join('\n')}\n`,
+    html: `<!doctype html><html><body><p>${escaped(lead)}</p><table>${rows
+      .map(([name, value]) => `<tr><th align="left">${name}</th><td>${escaped(value)}</td></tr>`)
+      .join('')}</table></body></html>`,
+  };
+}
+
+/** A name cannot begin a line, or a header, of its own. */
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+const escaped = (text: string): string =>
+  oneLine(text).replaceAll(/[&<>"']/g, (each) => entities[each] ?? each);

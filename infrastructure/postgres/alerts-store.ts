@@ -1,0 +1,155 @@
+import * as t from 'io-ts';
+import { type DatabasePool, sql } from 'slonik';
+import type {
+  AlertQueue,
+  BudgetAlerts,
+  ClaimedDelivery,
+  ListedAlert,
+} from '../../application/ports/budgets.ts';
+import type { BudgetAlert } from '../../domain/budget/alert-mail.ts';
+import { fromAmount10000 } from '../../domain/money/money.ts';
+import { instant, instantText, integer, orNull } from './codecs.ts';
+import { row } from './pool.ts';
+import { storedText } from './stored-text.ts';
+
+/** A dispatcher that died in `sending` is noticed after this long (CONTRACT §6). */
+const stuckMinutes = 5;
+/** `total` is exact up to this many (CONTRACT §6). */
+const exactTotal = 10_000;
+/** Characters of a failure's reason that are kept. */
+const maxReasonChars = 512;
+
+const alertColumns = {
+  user_id: orNull(t.string),
+  team_id: orNull(t.string),
+  owner_name: t.string,
+  cadence: t.keyof({ daily: null, weekly: null, monthly: null }),
+  amount_10000: integer,
+  window_start: instant,
+  window_end: instant,
+  spend_after_picousd: integer,
+};
+const claimedRow = t.type({ delivery_id: t.string, recipient: t.string, ...alertColumns });
+const listedRow = t.type({
+  budget_alert_id: t.string,
+  threshold_bps: t.number,
+  spend_before_picousd: integer,
+  created_at: instant,
+  deliveries: t.array(
+    t.type({
+      channel: t.string,
+      recipient: orNull(t.string),
+      delivery_status: t.keyof({ pending: null, sending: null, sent: null, failed: null }),
+      attempted_at: orNull(instantText),
+      sent_at: orNull(instantText),
+      failure_reason: orNull(t.string),
+    }),
+  ),
+  ...alertColumns,
+});
+
+const ownerName = sql.fragment`
+  coalesce((select u.name from users u where u.user_id = a.user_id),
+           (select m.name from teams m where m.team_id = a.team_id), '')
+`;
+
+/** Deliveries are handed out by `for update skip locked`: any number of dispatchers, each mail once. */
+export const alertQueue = (pool: DatabasePool): AlertQueue => ({
+  claim: async () => {
+    const found = await pool.maybeOne(sql.type(row(claimedRow))`
+      with claimed as (
+        update budget_alert_deliveries d set delivery_status = 'sending', attempted_at = gateway_now()
+        where d.delivery_id = (
+          select p.delivery_id from budget_alert_deliveries p where p.delivery_status = 'pending'
+          order by p.created_at for update skip locked limit 1
+        )
+        returning d.delivery_id, d.recipient, d.budget_alert_id
+      )
+      select c.delivery_id, c.recipient, a.user_id, a.team_id, ${ownerName} as owner_name, a.cadence,
+             a.amount_10000::text, a.window_start, a.window_end, a.spend_after_picousd::text
+      from claimed c join budget_alerts a using (budget_alert_id)
+    `);
+    return found === null ? undefined : claimedDelivery(found);
+  },
+  sent: async (deliveryId) => {
+    await pool.query(sql.unsafe`
+      update budget_alert_deliveries set delivery_status = 'sent', sent_at = gateway_now()
+      where delivery_id = ${deliveryId} and delivery_status = 'sending'
+    `);
+  },
+  failed: async (deliveryId, reason) => {
+    await pool.query(sql.unsafe`
+      update budget_alert_deliveries set delivery_status = 'failed', failure_reason = ${storedText(reason).slice(0, maxReasonChars)}
+      where delivery_id = ${deliveryId} and delivery_status = 'sending'
+    `);
+  },
+  giveUpStuck: async () => {
+    const { rowCount } = await pool.query(sql.unsafe`
+      update budget_alert_deliveries set delivery_status = 'failed', failure_reason = 'dispatcher_died'
+      where delivery_status = 'sending' and attempted_at < gateway_now() - make_interval(mins => ${stuckMinutes})
+    `);
+    return rowCount;
+  },
+});
+
+export const alertsStore = (pool: DatabasePool): BudgetAlerts => ({
+  page: async ({ page, pageSize }) => {
+    const items = await pool.any(sql.type(row(listedRow))`
+      select a.budget_alert_id, a.threshold_bps, a.user_id, a.team_id, ${ownerName} as owner_name, a.cadence,
+             a.amount_10000::text, a.window_start, a.window_end, a.spend_before_picousd::text,
+             a.spend_after_picousd::text, a.created_at,
+             (select coalesce(json_agg(json_build_object(
+                       'channel', d.channel, 'recipient', d.recipient, 'delivery_status', d.delivery_status,
+                       'attempted_at', d.attempted_at, 'sent_at', d.sent_at, 'failure_reason', d.failure_reason)
+                       order by d.recipient), '[]')
+              from budget_alert_deliveries d where d.budget_alert_id = a.budget_alert_id) as deliveries
+      from budget_alerts a order by a.created_at desc, a.budget_alert_id desc
+      limit ${pageSize} offset ${(page - 1) * pageSize}
+    `);
+    const total = await pool.oneFirst(sql.type(row(t.type({ total: integer })))`
+      select count(*) as total from (select 1 from budget_alerts limit ${exactTotal + 1}) counted
+    `);
+    return {
+      items: items.map(listedAlert),
+      total: Math.min(exactTotal, Number(total)),
+      totalIsLowerBound: total > exactTotal,
+    };
+  },
+});
+
+type AlertColumns = Pick<t.TypeOf<typeof listedRow>, keyof typeof alertColumns>;
+
+const alertOf = (found: AlertColumns): BudgetAlert => ({
+  ownerKind: found.user_id === null ? 'team' : 'user',
+  ownerName: found.owner_name,
+  cadence: found.cadence,
+  window: { from: found.window_start, until: found.window_end },
+  amount: fromAmount10000(found.amount_10000),
+  spent: found.spend_after_picousd,
+});
+
+const claimedDelivery = (found: t.TypeOf<typeof claimedRow>): ClaimedDelivery => ({
+  deliveryId: found.delivery_id,
+  recipient: found.recipient,
+  alert: alertOf(found),
+});
+
+const listedAlert = (found: t.TypeOf<typeof listedRow>): ListedAlert => ({
+  ...alertOf(found),
+  budgetAlertId: found.budget_alert_id,
+  owner:
+    found.user_id === null
+      ? { kind: 'team', teamId: found.team_id ?? '' }
+      : { kind: 'user', userId: found.user_id },
+  thresholdBps: found.threshold_bps,
+  spentBefore: found.spend_before_picousd,
+  createdAt: found.created_at,
+  deliveries: found.deliveries.map((each) => ({
+    channel: each.channel,
+    recipient: each.recipient ?? undefined,
+    status: each.delivery_status,
+    attemptedAt: each.attempted_at ?? undefined,
+    sentAt: each.sent_at ?? undefined,
+    failureReason: each.failure_reason ?? undefined,
+  })),
+});

@@ -1,0 +1,129 @@
+import * as t from 'io-ts';
+import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
+import type { BudgetOwner, Budgets, OwnerBudget } from '../../application/ports/budgets.ts';
+import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
+import { instant, integer, orNull } from './codecs.ts';
+import { row } from './pool.ts';
+
+const ownerRow = t.type({
+  user_id: orNull(t.string),
+  team_id: orNull(t.string),
+  name: t.string,
+  email: orNull(t.string),
+  budget_id: orNull(t.string),
+  cadence: orNull(t.keyof({ daily: null, weekly: null, monthly: null })),
+  amount_10000: orNull(integer),
+  hard_limit: orNull(t.boolean),
+  timezone: orNull(t.string),
+  created_at: orNull(instant),
+  window_start: instant,
+  window_end: instant,
+  spent: integer,
+  recipients: t.array(t.string),
+});
+
+/** Budgets as admins see them. Every change goes through `gateway_set_budget`, the only writer. */
+export const budgetsStore = (pool: DatabasePool, mailReady: () => boolean): Budgets => ({
+  list: async () => owners(pool, sql.fragment`true`),
+  set: (owner, terms) =>
+    pool.transaction(async (connection) => {
+      if (!(await exists(connection, owner))) return undefined;
+      await setBudget(connection, owner, terms, mailReady());
+      const [found] = await owners(connection, isOwner(owner));
+      return found;
+    }),
+  remove: (owner) =>
+    pool.transaction(async (connection) => {
+      if (!(await exists(connection, owner))) return undefined;
+      return { deactivated: await setBudget(connection, owner, undefined, mailReady()) };
+    }),
+});
+
+const idsOf = (owner: BudgetOwner) => ({
+  userId: owner.kind === 'user' ? owner.userId : null,
+  teamId: owner.kind === 'team' ? owner.teamId : null,
+});
+
+/** Compared as text: an id that is no UUID is an unknown owner, not a fault. */
+const isOwner = (owner: BudgetOwner) =>
+  owner.kind === 'user'
+    ? sql.fragment`o.user_id::text = ${owner.userId.toLowerCase()}`
+    : sql.fragment`o.team_id = ${owner.teamId}`;
+
+const everyone = sql.fragment`
+  (select u.user_id, null::text as team_id, u.name, u.email, 'user:' || u.user_id as scope from users u where u.active
+   union all
+   select null, m.team_id, m.name, null, 'team:' || m.team_id || ':actor:none' from teams m where m.active)
+`;
+
+const exists = async (connection: CommonQueryMethods, owner: BudgetOwner): Promise<boolean> =>
+  connection.exists(sql.unsafe`select 1 from ${everyone} o where ${isOwner(owner)}`);
+
+async function setBudget(
+  connection: CommonQueryMethods,
+  owner: BudgetOwner,
+  terms: BudgetTerms | undefined,
+  mailReady: boolean,
+): Promise<boolean> {
+  const { userId, teamId } = idsOf(owner);
+  return connection.oneFirst(sql.type(row(t.type({ changed: t.boolean })))`
+    select gateway_set_budget(${userId}::uuid, ${teamId}, ${terms?.cadence ?? null},
+                              ${terms?.amount10000.toString() ?? null}::bigint, ${terms?.hardLimit ?? null},
+                              ${terms?.timezone ?? null}, false, ${mailReady}) as changed
+  `);
+}
+
+async function owners(
+  connection: CommonQueryMethods,
+  which: ReturnType<typeof isOwner>,
+): Promise<readonly OwnerBudget[]> {
+  const rows = await connection.any(sql.type(row(ownerRow))`
+    select o.user_id, o.team_id, o.name, o.email, b.budget_id, b.cadence, b.amount_10000, b.hard_limit, b.timezone,
+           b.created_at, w.starts as window_start, w.ends as window_end,
+           counted_spend(o.scope, w.starts, w.ends)::text as spent,
+           array(select r from budget_alert_recipients(o.user_id, o.team_id) r order by 1) as recipients
+    from ${everyone} o
+    left join lateral (
+      select * from (
+        select budget_id, cadence, amount_10000::text, hard_limit, timezone, created_at
+        from user_budgets where user_id = o.user_id and active
+        union all
+        select budget_id, cadence, amount_10000::text, hard_limit, timezone, created_at
+        from team_budgets where team_id = o.team_id and active
+      ) present
+    ) b on true
+    cross join (select gateway_now() as now) clock
+    cross join lateral (
+      select budget_window_start(coalesce(b.cadence, 'monthly'), clock.now) as starts,
+             budget_window_end(coalesce(b.cadence, 'monthly'), clock.now) as ends
+    ) w
+    where ${which}
+    order by o.name, o.user_id, o.team_id
+  `);
+  return rows.map(ownerBudget);
+}
+
+function ownerBudget(found: t.TypeOf<typeof ownerRow>): OwnerBudget {
+  const { budget_id, cadence, amount_10000, hard_limit, timezone, created_at } = found;
+  const none = budget_id === null || cadence === null || amount_10000 === null || created_at === null;
+  return {
+    owner:
+      found.user_id === null
+        ? { kind: 'team', teamId: found.team_id ?? '' }
+        : { kind: 'user', userId: found.user_id },
+    name: found.name,
+    email: found.email ?? undefined,
+    budget: none
+      ? undefined
+      : {
+          budgetId: budget_id,
+          cadence,
+          amount10000: amount_10000,
+          hardLimit: hard_limit ?? false,
+          timezone: timezone ?? 'UTC',
+          createdAt: created_at,
+        },
+    currentWindow: { from: found.window_start, until: found.window_end, spent: found.spent },
+    alertRecipients: found.recipients,
+  };
+}

@@ -1,0 +1,35 @@
+/** Work in the background, one run after the other. */
+export interface Repeating {
+  /** No further run; resolves when the one under way is over. */
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Runs again and again, `seconds()` after the end of the run before. A run that fails is told and tried again; a run
+ * asks `goOn` whether it should come to its end.
+ */
+export function repeating(
+  seconds: () => number,
+  run: (goOn: () => boolean) => Promise<void>,
+  onFault: (error: unknown) => void,
+): Repeating {
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let under: Promise<void> = Promise.resolve();
+  const next = (): void => {
+    if (stopped) return;
+    timer = setTimeout(() => {
+      under = run(() => !stopped)
+        .catch(onFault)
+        .then(next);
+    }, seconds() * 1000).unref();
+  };
+  next();
+  return {
+    stop: async () => {
+      stopped = true;
+      clearTimeout(timer);
+      await under;
+    },
+  };
+}
