@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
+import { dispatchAlerts } from './application/budgets/dispatch-alerts.ts';
 import { listModels } from './application/list-models.ts';
 import type { Clock } from './application/ports/clock.ts';
 import type { Ledger } from './application/ports/ledger.ts';
@@ -12,7 +13,9 @@ import { serveModelRequest } from './application/serve-model-request.ts';
 import { systemClock } from './infrastructure/clock.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
 import { databaseFaultLog, type Log, nameOf, requestLog } from './infrastructure/logging.ts';
+import { smtpMailer } from './infrastructure/mail/smtp-mailer.ts';
 import { accountsStore, type CachedAccounts } from './infrastructure/postgres/accounts-store.ts';
+import { alertQueue } from './infrastructure/postgres/alerts-store.ts';
 import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from './infrastructure/postgres/database-fault.ts';
 import { ledgerStore } from './infrastructure/postgres/ledger-store.ts';
@@ -52,6 +55,7 @@ export const tokens = {
   upstream: token<Upstream>('Upstream'),
   observer: token<RequestObserver>('RequestObserver'),
   seed: token<SeedStore>('SeedStore'),
+  alertDispatch: token<ReturnType<typeof dispatchAlerts>>('AlertDispatch'),
   app: token<Koa>('App'),
 };
 
@@ -67,6 +71,7 @@ export function buildContainer(foundations: Foundations): Container {
       [tokens.foundations],
     );
   bindStores(container);
+  bindAlerts(container);
   bindService(container);
   return container;
 }
@@ -112,6 +117,18 @@ function bindStores(container: Container): void {
         onFault: (error) => log.error({ error: nameOf(error) }, 'the database state could not be followed'),
       }),
     [tokens.foundations, tokens.accounts, tokens.catalogue],
+  );
+}
+
+function bindAlerts(container: Container): void {
+  container.bind(tokens.alertDispatch).toResolvedValue(
+    ({ pool, config }: Foundations) =>
+      dispatchAlerts({
+        queue: alertQueue(pool),
+        mailer: smtpMailer(() => config.loaded().config.mail),
+        whereToLook: () => `${config.loaded().config.server.publicBaseUrl ?? ''}/api/v1/admin/spend/budgets`,
+      }),
+    [tokens.foundations],
   );
 }
 

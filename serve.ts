@@ -11,6 +11,7 @@ import { seedOf } from './infrastructure/config/seed.ts';
 import { type Log, nameOf } from './infrastructure/logging.ts';
 import { pendingMigrations } from './infrastructure/postgres/migrate.ts';
 import { openPool } from './infrastructure/postgres/pool.ts';
+import { repeating } from './infrastructure/repeating.ts';
 import { malformedRequests } from './interfaces/http/malformed-request.ts';
 
 /** Request headers up to 32 KiB (CONTRACT §3). */
@@ -55,7 +56,17 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const follower = container.get(tokens.follower);
   const gate = container.get(tokens.gate);
   const server = httpServer(container);
+  const dispatch = container.get(tokens.alertDispatch);
+  const alerts = repeating(
+    () => config.loaded().config.budgetAlerts.pollIntervalSecs,
+    async (goOn) => {
+      const { mail, budgetAlerts } = config.loaded().config;
+      if (mail !== undefined) await dispatch(budgetAlerts.batchSize, goOn);
+    },
+    (error) => log.error({ error: nameOf(error) }, 'budget alerts could not be dispatched'),
+  );
   const release = async (): Promise<void> => {
+    await alerts.stop();
     await follower.stop();
     await container.get(tokens.catalogue).close();
     await pool.end();

@@ -84,6 +84,12 @@ export const rules: readonly Rule[] = [
     instead: 'These folders stand on their own.',
   },
   {
+    of: /^infrastructure\/mail\//,
+    files: [/^infrastructure\/config\/server-config\.ts$/, /^application\/ports\//, /^domain\//],
+    packages: [fpTs, node, /^nodemailer$/],
+    instead: 'Mail knows its settings and nothing of what it says.',
+  },
+  {
     of: /^infrastructure\//,
     files: [/^infrastructure\//, /^application\/ports\//, /^domain\//],
     packages: [fpTs, node],
