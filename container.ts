@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import path from 'node:path';
 import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
@@ -13,12 +14,13 @@ import { serveModelRequest } from './application/serve-model-request.ts';
 import { systemClock } from './infrastructure/clock.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
 import { databaseFaultLog, type Log, nameOf, requestLog } from './infrastructure/logging.ts';
+import { type Journal, localJournal } from './infrastructure/journal/journal.ts';
 import { smtpMailer } from './infrastructure/mail/smtp-mailer.ts';
 import { accountsStore, type CachedAccounts } from './infrastructure/postgres/accounts-store.ts';
 import { alertQueue } from './infrastructure/postgres/alerts-store.ts';
 import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from './infrastructure/postgres/database-fault.ts';
-import { ledgerStore } from './infrastructure/postgres/ledger-store.ts';
+import { ledgerStore, replayJournaled } from './infrastructure/postgres/ledger-store.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { StateFollower } from './infrastructure/postgres/state-follower.ts';
 import { executor } from './infrastructure/providers/executor.ts';
@@ -31,6 +33,9 @@ import { type LoadGate, loadGate } from './interfaces/http/load-gate.ts';
 
 /** A request lasts as long as its upstream may; a claim outlives it by this much. */
 const claimMarginSecs = 120;
+
+/** Settles what waits in the journal; asks whether to go on. */
+type Recovery = (goOn: () => boolean) => Promise<void>;
 
 const token = <T>(name: string) => Symbol(name) as ServiceIdentifier<T>;
 
@@ -52,6 +57,8 @@ export const tokens = {
   catalogue: token<LiveCatalogue>('Catalogue'),
   follower: token<StateFollower>('StateFollower'),
   ledger: token<Ledger>('Ledger'),
+  journal: token<Journal>('Journal'),
+  recovery: token<Recovery>('Recovery'),
   upstream: token<Upstream>('Upstream'),
   observer: token<RequestObserver>('RequestObserver'),
   seed: token<SeedStore>('SeedStore'),
@@ -81,14 +88,27 @@ function bindStores(container: Container): void {
     .bind(tokens.seed)
     .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
   container.bind(tokens.ledger).toResolvedValue(
-    ({ pool, config, log }: Foundations) =>
+    ({ pool, config, log }: Foundations, journal: Journal) =>
       ledgerStore(pool, {
+        journal: journal.keep,
         closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
         mailReady: () => config.loaded().config.mail !== undefined,
         claimSeconds: () => claimSeconds(config),
         onFault: databaseFaultLog(log),
       }),
-    [tokens.foundations],
+    [tokens.foundations, tokens.journal],
+  );
+  container.bind(tokens.journal).toResolvedValue(journalOf, [tokens.foundations]);
+  container.bind(tokens.recovery).toResolvedValue(
+    ({ pool, config, log }: Foundations, journal: Journal): Recovery => {
+      const replay = replayJournaled(pool, {
+        closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
+        mailReady: () => config.loaded().config.mail !== undefined,
+        onFault: databaseFaultLog(log),
+      });
+      return (goOn) => journal.recover(replay, goOn);
+    },
+    [tokens.foundations, tokens.journal],
   );
   container
     .bind(tokens.catalogue)
@@ -119,6 +139,15 @@ function bindStores(container: Container): void {
     [tokens.foundations, tokens.accounts, tokens.catalogue],
   );
 }
+
+const journalOf = ({ config, log }: Foundations): Journal =>
+  localJournal({
+    directory: path.join(config.loaded().config.dataDir, 'journal'),
+    onFault: (error) => log.error({ error: nameOf(error) }, 'the journal could not be written'),
+    onRecovered: (records, damaged) => log.warn({ records, damaged }, 'journal settled'),
+    onRefused: (file) =>
+      log.error({ file }, 'the database refuses records of the journal; they are kept in this file'),
+  });
 
 function bindAlerts(container: Container): void {
   container.bind(tokens.alertDispatch).toResolvedValue(

@@ -23,6 +23,8 @@ const bodyTimeoutMs = 300_000;
 const keepAliveMs = 75_000;
 /** After the grace: time for what was cut off to be settled and written. */
 const settleGraceMs = 15_000;
+/** How soon the journal is looked at again. */
+const recoverySecs = 2;
 /** The database must answer a readiness check in this time. */
 const readyTimeoutMs = 2_000;
 
@@ -56,17 +58,9 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const follower = container.get(tokens.follower);
   const gate = container.get(tokens.gate);
   const server = httpServer(container);
-  const dispatch = container.get(tokens.alertDispatch);
-  const alerts = repeating(
-    () => config.loaded().config.budgetAlerts.pollIntervalSecs,
-    async (goOn) => {
-      const { mail, budgetAlerts } = config.loaded().config;
-      if (mail !== undefined) await dispatch(budgetAlerts.batchSize, goOn);
-    },
-    (error) => log.error({ error: nameOf(error) }, 'budget alerts could not be dispatched'),
-  );
+  const background = inTheBackground(container, config, log);
   const release = async (): Promise<void> => {
-    await alerts.stop();
+    await background.stop();
     await follower.stop();
     await container.get(tokens.catalogue).close();
     await pool.end();
@@ -102,6 +96,30 @@ export async function startService({ config, database, log, seeds }: ServeOption
   };
 
   return { url: urlOf(server, settings.bind.host), reload, stop };
+}
+
+/** What every replica does beside serving: mails that wait, records that wait. */
+function inTheBackground(container: ReturnType<typeof buildContainer>, config: LiveConfig, log: Log) {
+  const dispatch = container.get(tokens.alertDispatch);
+  const alerts = repeating(
+    () => config.loaded().config.budgetAlerts.pollIntervalSecs,
+    async (goOn) => {
+      const { mail, budgetAlerts } = config.loaded().config;
+      if (mail !== undefined) await dispatch(budgetAlerts.batchSize, goOn);
+    },
+    (error) => log.error({ error: nameOf(error) }, 'budget alerts could not be dispatched'),
+  );
+  const recovery = repeating(
+    () => recoverySecs,
+    container.get(tokens.recovery),
+    (error) => log.error({ error: nameOf(error) }, 'the journal could not be settled'),
+  );
+  return {
+    stop: async (): Promise<void> => {
+      await alerts.stop();
+      await recovery.stop();
+    },
+  };
 }
 
 function httpServer(container: ReturnType<typeof buildContainer>): Server {

@@ -54,7 +54,8 @@ export interface Ask {
   readonly model: string;
   readonly stream: boolean;
   readonly needs: readonly Capability[];
-  readonly exposedToolCount: number;
+  /** Undefined where the family has no such dimension: both tool counts are null then. */
+  readonly exposedToolCount: number | undefined;
 }
 
 /** An API family, as data for the one story of a model request. */

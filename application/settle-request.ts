@@ -69,11 +69,19 @@ export const settleRequest =
           charge,
           logged,
           release: release ? facts.request.requestLogId : undefined,
+          deferrableTo: deferrableTo(facts),
         });
     const failure = failureAfter(end, settled);
     emit(ports, facts, end, cost, failure, settled);
     return failure === undefined || failure === 'client_closed' ? E.right(undefined) : E.left(failure);
   };
+
+/**
+ * Database lost before settlement (CONTRACT §5): the request of an owner with a hard limit gets an error, never a
+ * complete answer; others complete once the record is in the journal, at the last database time it carries.
+ */
+const deferrableTo = ({ admission }: Facts): Date | undefined =>
+  admission === undefined || admission.budget?.terms.hardLimit === true ? undefined : admission.databaseTime;
 
 /** A refusal that could not be logged is still that refusal; a complete answer that was not recorded is none. */
 function failureAfter(end: End, settled: E.Either<GatewayError, Verdict>): End['failure'] {
@@ -146,7 +154,7 @@ function summary(ports: ServePorts, facts: Facts, end: End, metadata: JsonObject
     latencyMs: Math.max(0, ports.clock.now() - request.receivedAt),
     usage: end.observation.usage,
     exposedToolCount: ask?.exposedToolCount,
-    invokedToolCount: ask === undefined ? undefined : end.observation.invokedToolCount,
+    invokedToolCount: ask?.exposedToolCount === undefined ? undefined : end.observation.invokedToolCount,
     tags: tagsOf(request),
     userAgent: boundedUserAgent(request.userAgent),
     harness: agentHarness(request.userAgent),

@@ -15,13 +15,19 @@ export function repeating(
 ): Repeating {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  let under: Promise<void> = Promise.resolve();
+  let underWay: Promise<void> = Promise.resolve();
+  const once = async (): Promise<void> => {
+    try {
+      await run(() => !stopped);
+    } catch (error) {
+      onFault(error);
+    }
+    next();
+  };
   const next = (): void => {
     if (stopped) return;
     timer = setTimeout(() => {
-      under = run(() => !stopped)
-        .catch(onFault)
-        .then(next);
+      underWay = once();
     }, seconds() * 1000).unref();
   };
   next();
@@ -29,7 +35,7 @@ export function repeating(
     stop: async () => {
       stopped = true;
       clearTimeout(timer);
-      await under;
+      await underWay;
     },
   };
 }

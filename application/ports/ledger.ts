@@ -61,10 +61,17 @@ export interface SettlementRecord {
   readonly logged: LoggedRequest | undefined;
   /** The request log id whose claim ends. */
   readonly release: string | undefined;
+  /**
+   * Where the database is lost, the record may wait in a durable journal instead, to be settled in the window of this
+   * database time. Undefined: an owner with a hard limit, who must be judged before anything completes.
+   */
+  readonly deferrableTo: Date | undefined;
 }
 
 export type Verdict =
   | { readonly kind: 'recorded' }
+  /** Kept in the journal; it is settled when the database is back. */
+  | { readonly kind: 'journaled' }
   /** A row of the same `(request_id, ownership_scope_key)` exists: no-op. */
   | { readonly kind: 'duplicate' }
   /** The cost would have taken the counted spend over a hard budget: no row. */

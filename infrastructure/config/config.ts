@@ -75,6 +75,8 @@ export type GatewayWire = TypeOf<typeof gatewayCodec>;
 
 /** The configuration in the words of the code: camelCase, units in names, defaults filled in. */
 export interface GatewayConfig {
+  /** `GATEWAY_DATA_DIR`: where an embedded database and the journal live. */
+  readonly dataDir: string;
   readonly server: ServerConfig;
   readonly database: DatabaseConfig;
   /** Without it alerts are never mailed (`mail_not_configured`). */
@@ -91,10 +93,11 @@ export interface GatewayConfig {
   readonly apiKeys: readonly ApiKeyConfig[];
 }
 
-/** From the words of the file to those of the code; `dataDir` is where an embedded database lives. */
+/** From the words of the file to those of the code. */
 export const toConfig = (wire: GatewayWire, dataDir: string): GatewayConfig => ({
   server: toServer(wire.server),
   database: toDatabase(wire.database, dataDir),
+  dataDir,
   mail: wire.mail === undefined ? undefined : toMail(wire.mail),
   budgetAlerts: toBudgetAlerts(wire.budget_alerts),
   requestLogging: toRequestLogging(wire.request_logging),

@@ -27,6 +27,8 @@ export interface LedgerOptions {
   readonly mailReady: () => boolean;
   /** Seconds after which a claim of a request that never ended is void: longer than any request may last. */
   readonly claimSeconds: () => number;
+  /** Keeps what `replay` takes, on a durable disk; false when it cannot. */
+  readonly journal: (record: string) => Promise<boolean>;
   /** Told of each failed statement: the kind of fault and PostgreSQL's own message, never values. */
   readonly onFault: (fault: DatabaseFault, error: unknown) => void;
 }
@@ -57,9 +59,43 @@ export function ledgerStore(pool: DatabasePool, options: LedgerOptions): Ledger 
   };
   return {
     admit: (ask) => given(admissions.add(ask)),
-    settle: (record) => given(settlements.add(record)),
+    settle: async (record) => {
+      const settled = await given(settlements.add(record));
+      if (E.isRight(settled) || settled.left.code !== 'store_unavailable') return settled;
+      return (await deferred(record, options)) ? E.right({ kind: 'journaled' }) : settled;
+    },
   };
 }
+
+/** Whether the record waits in the journal; what it says there is what `gateway_settle` reads. */
+async function deferred(record: SettlementRecord, { journal }: LedgerOptions): Promise<boolean> {
+  if (record.deferrableTo === undefined) return false;
+  return journal(storedJson({ at: record.deferrableTo.toISOString(), record: recordRow(record, 1) }));
+}
+
+const journaled = t.type({ at: t.string, record: t.UnknownRecord });
+
+/** Settles a record of the journal. It may have been settled before its answer was lost: rows have ids. */
+export const replayJournaled =
+  (pool: DatabasePool, options: Pick<LedgerOptions, 'closeOnBlock' | 'mailReady' | 'onFault'>) =>
+  async (text: string): Promise<'settled' | 'later' | 'refused'> => {
+    const entry = journaled.decode(JSON.parse(text));
+    if (E.isLeft(entry)) return 'refused';
+    const { at, record } = entry.right;
+    try {
+      await withinTime(pool, (connection) =>
+        connection.query(sql.unsafe`
+          select ord from gateway_settle(${storedJson([record])}::json, '{}', ${options.closeOnBlock()},
+                                         ${options.mailReady()}, ${at}::timestamptz)
+        `),
+      );
+      return 'settled';
+    } catch (error) {
+      const fault = databaseFault(error);
+      options.onFault(fault, error);
+      return fault === 'refused' ? 'refused' : 'later';
+    }
+  };
 
 /** Records with a charge need their scope's lock; the others need none. */
 const laneOf = ({ charge }: SettlementRecord): string | undefined =>

@@ -78,8 +78,8 @@ export const rules: readonly Rule[] = [
     instead: 'The configuration is read once; what needs it gets it as an argument.',
   },
   {
-    of: /^infrastructure\/(?:embedded-postgres|pricing)\//,
-    files: [/^infrastructure\/(?:embedded-postgres|pricing)\//, /^domain\//],
+    of: /^infrastructure\/(?:embedded-postgres|pricing|journal)\//,
+    files: [/^infrastructure\/(?:embedded-postgres|pricing|journal)\//, /^domain\//],
     packages: [fpTs, node, /^(?:pg|io-ts)$/],
     instead: 'These folders stand on their own.',
   },

@@ -45,6 +45,7 @@ export async function openLedger(
   const ledger = ledgerStore(pool, {
     closeOnBlock: () => false,
     mailReady: () => false,
+    journal: async () => false,
     claimSeconds: () => 60,
     onFault: (fault) => void faults.push(fault),
     ...over,
@@ -212,6 +213,7 @@ export function aRecord(
     charge,
     logged: { ...aLog(caller, { requestLogId, requestId }), blockedCostUsd: '0.5' },
     release: undefined,
+    deferrableTo: undefined,
   };
 }
 

@@ -205,6 +205,7 @@ describe('a poisoned row in a batch', () => {
     charge: undefined,
     logged: aLog(user, { attempts: [attempt, attempt] }),
     release: undefined,
+    deferrableTo: undefined,
   });
 
   it.each<readonly [string, Poison]>([

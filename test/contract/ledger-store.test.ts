@@ -161,11 +161,16 @@ describe('claims of a request id', () => {
     const user = await aUser(query);
     const first = claim(user, randomUUID());
     expect((await admitted(ledger(), first)).claimed).toBe(true);
-    await settle({ charge: undefined, logged: undefined, release: first.requestLogId });
+    await settle({
+      charge: undefined,
+      logged: undefined,
+      release: first.requestLogId,
+      deferrableTo: undefined,
+    });
     const second = claim(user, first.requestId);
     expect((await admitted(ledger(), second)).claimed).toBe(true);
     const charge = aCharge(user, 1n, { requestLogId: second.requestLogId, requestId: second.requestId });
-    await settle({ charge, logged: undefined, release: second.requestLogId });
+    await settle({ charge, logged: undefined, release: second.requestLogId, deferrableTo: undefined });
     expect(await admitted(ledger(), claim(user, first.requestId))).toMatchObject({
       alreadyAccounted: true,
       claimed: true,
@@ -179,7 +184,12 @@ describe('claims of a request id', () => {
       const first = claim(user, randomUUID());
       await admitted(ledgers[0]!, first);
       const charge = aCharge(user, 1n, { requestLogId: first.requestLogId, requestId: first.requestId });
-      const settling = ledgers[0]!.settle({ charge, logged: undefined, release: first.requestLogId });
+      const settling = ledgers[0]!.settle({
+        charge,
+        logged: undefined,
+        release: first.requestLogId,
+        deferrableTo: undefined,
+      });
       await sleep(round % 4);
       const { claimed, alreadyAccounted } = await admitted(ledgers[1]!, claim(user, first.requestId));
       await settling;
@@ -213,7 +223,9 @@ describe('settlement', () => {
       cost: 9_007_199_254_740_991n * 999_999_999_999_999_999n + 21n,
     });
     await clock.standAt('2028-06-30T23:59:59.999999Z');
-    expect(await settle({ charge, logged: undefined, release: undefined })).toEqual(['recorded']);
+    expect(await settle({ charge, logged: undefined, release: undefined, deferrableTo: undefined })).toEqual([
+      'recorded',
+    ]);
     await clock.run();
     expect(await ledgerRow(charge.requestLogId)).toMatchObject({
       request_id: charge.requestId,
@@ -549,7 +561,7 @@ describe('log rows', () => {
         },
       ],
     });
-    const record = { charge: undefined, logged, release: undefined };
+    const record = { charge: undefined, logged, release: undefined, deferrableTo: undefined };
     expect(await settle(record)).toEqual(['recorded']);
     expect(await settle(record)).toEqual(['recorded']);
     const { requestLogId } = logged.log;
@@ -609,7 +621,9 @@ describe('log rows', () => {
       userAgent: given,
       metadata: { [given]: [given], plain: true },
     });
-    expect(await settle({ charge, logged, release: undefined })).toEqual(['recorded']);
+    expect(await settle({ charge, logged, release: undefined, deferrableTo: undefined })).toEqual([
+      'recorded',
+    ]);
     expect(await logRow(charge.requestLogId)).toMatchObject({
       request_id: requestId.replace(given, stored),
       model_key: stored,

@@ -1,0 +1,28 @@
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Window } from '../../domain/budget/budget.ts';
+import type { HarnessBucketCount } from '../../domain/reports/harness-usage.ts';
+import type { BucketSpend, UserModelUsage, UserToolCounts } from '../../domain/reports/leaderboard.ts';
+import type { LedgerUsage, OwnerKind } from '../../domain/reports/spend-report.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+
+/** What was committed at one moment: everything that is read from it fits together. */
+export interface ReportSnapshot {
+  /** The database's time at that moment. */
+  readonly now: Date;
+  /** The oldest retained request log's time; undefined when there is none. */
+  readonly logsSince: Date | undefined;
+  readonly ledgerUsage: (window: Window, ownerKind: OwnerKind) => Promise<LedgerUsage>;
+  /** Users renamed or deactivated since are in it; the spend of teams is nobody's. */
+  readonly userModelUsage: (window: Window) => Promise<readonly UserModelUsage[]>;
+  readonly userSpend: (window: Window, userIds: readonly string[]) => Promise<readonly BucketSpend[]>;
+  /** From the request logs as retained, as is the next. */
+  readonly toolCounts: (window: Window, userIds: readonly string[]) => Promise<readonly UserToolCounts[]>;
+  readonly harnessCounts: (window: Window) => Promise<readonly HarnessBucketCount[]>;
+}
+
+export interface Reports {
+  /** A left is always `store_unavailable`. */
+  readonly onSnapshot: <A>(
+    read: (snapshot: ReportSnapshot) => Promise<A>,
+  ) => Promise<Either<GatewayError, A>>;
+}

@@ -1,0 +1,129 @@
+import * as t from 'io-ts';
+import { sql } from 'slonik';
+import type { Window } from '../../domain/budget/budget.ts';
+import { bucketStarts } from '../../domain/reports/report-window.ts';
+import type { OwnerKind } from '../../domain/reports/spend-report.ts';
+import { instant, integer, orNull } from './codecs.ts';
+import { row } from './pool.ts';
+
+/** Every question of the reports. They read rollups alone, each by a key that begins with what is asked for. */
+
+const pricingStatus = t.keyof({ priced: null, legacy_estimated: null, unpriced: null, usage_missing: null });
+
+export const momentRow = t.type({ now: instant, logs_since: orNull(instant) });
+
+export const moment = () => sql.type(row(momentRow))`
+  select gateway_now() as now,
+         (select occurred_at from request_logs order by occurred_at, request_log_id limit 1) as logs_since
+`;
+
+/** One of three cuts through the same rows: by bucket, by owner, or by model. */
+export const ledgerUsageRow = t.type({
+  bucket_start: orNull(instant),
+  user_id: orNull(t.string),
+  team_id: orNull(t.string),
+  owner_name: orNull(t.string),
+  model_key: orNull(t.string),
+  pricing_status: pricingStatus,
+  request_count: integer,
+  cost_picousd: integer,
+});
+
+const owners = {
+  all: sql.fragment`true`,
+  user: sql.fragment`user_id is not null`,
+  team: sql.fragment`user_id is null`,
+} as const satisfies Record<OwnerKind, unknown>;
+
+export const ledgerUsage = (window: Window, ownerKind: OwnerKind) => sql.type(row(ledgerUsageRow))`
+  select g.bucket_start, g.user_id, case when g.user_id is null then g.team_id end as team_id,
+         coalesce(u.name, t.name) as owner_name, g.model_key, g.pricing_status, g.request_count, g.cost_picousd
+  from (
+    select bucket_start, user_id, team_id, model_key, pricing_status, sum(request_count) as request_count,
+           sum(counted_picousd) as cost_picousd
+    from usage_rollups
+    where ${inWindow(window)} and ${owners[ownerKind]}
+    group by pricing_status, grouping sets ((bucket_start), (user_id, team_id), (model_key))
+  ) g
+  left join users u on u.user_id = g.user_id
+  left join teams t on t.team_id = g.team_id and g.user_id is null
+`;
+
+export const userModelUsageRow = t.type({
+  user_id: t.string,
+  user_name: orNull(t.string),
+  model_key: t.string,
+  request_count: integer,
+  spend: integer,
+});
+
+export const userModelUsage = (window: Window) => sql.type(row(userModelUsageRow))`
+  select g.user_id, u.name as user_name, g.model_key, g.request_count, g.spend
+  from (
+    select user_id, model_key, sum(request_count) as request_count, sum(counted_picousd) as spend
+    from usage_rollups
+    where ${inWindow(window)} and user_id is not null
+    group by user_id, model_key
+  ) g
+  left join users u on u.user_id = g.user_id
+`;
+
+export const userSpendRow = t.type({ bucket_start: instant, user_id: t.string, spend: integer });
+
+export const userSpend = (window: Window, userIds: readonly string[]) => sql.type(row(userSpendRow))`
+  select bucket_start, user_id, sum(counted_picousd) as spend
+  from usage_rollups
+  where bucket_start = any (${sql.array(instants(bucketStarts(window)), 'timestamptz')})
+    and ownership_scope_key = any (${sql.array(
+      userIds.map((id) => `user:${id}`),
+      'text',
+    )})
+  group by bucket_start, user_id
+`;
+
+export const toolCountsRow = t.type({
+  user_id: t.string,
+  referenced_mcp_server_sum: integer,
+  referenced_mcp_server_rows: integer,
+  exposed_tool_sum: integer,
+  exposed_tool_rows: integer,
+  invoked_tool_sum: integer,
+  invoked_tool_rows: integer,
+  filtered_tool_sum: integer,
+  filtered_tool_rows: integer,
+});
+
+export const toolCounts = (window: Window, userIds: readonly string[]) => sql.type(row(toolCountsRow))`
+  select user_id,
+         sum(referenced_mcp_server_sum) as referenced_mcp_server_sum,
+         sum(referenced_mcp_server_rows) as referenced_mcp_server_rows,
+         sum(exposed_tool_sum) as exposed_tool_sum, sum(exposed_tool_rows) as exposed_tool_rows,
+         sum(invoked_tool_sum) as invoked_tool_sum, sum(invoked_tool_rows) as invoked_tool_rows,
+         sum(filtered_tool_sum) as filtered_tool_sum, sum(filtered_tool_rows) as filtered_tool_rows
+  from tool_cardinality_rollups
+  where user_id = any (${sql.array([...userIds], 'uuid')}) and ${inWindow(window)}
+  group by user_id
+`;
+
+export const harnessCountsRow = t.type({
+  bucket_start: instant,
+  agent_harness_key: t.string,
+  agent_harness_label: t.string,
+  request_count: integer,
+});
+
+/** A bucket whose logs were purged sums up to nothing. */
+export const harnessCounts = (window: Window) => sql.type(row(harnessCountsRow))`
+  select bucket_start, agent_harness_key, max(agent_harness_label) as agent_harness_label,
+         sum(request_count) as request_count
+  from harness_rollups
+  where ${inWindow(window)}
+  group by bucket_start, agent_harness_key
+  having sum(request_count) > 0
+`;
+
+const inWindow = ({ from, until }: Window) => sql.fragment`
+  bucket_start >= ${from.toISOString()}::timestamptz and bucket_start < ${until.toISOString()}::timestamptz
+`;
+
+const instants = (dates: readonly Date[]): string[] => dates.map((date) => date.toISOString());

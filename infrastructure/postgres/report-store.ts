@@ -1,0 +1,105 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type * as t from 'io-ts';
+import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
+import type { ReportSnapshot, Reports } from '../../application/ports/reports.ts';
+import type { HarnessBucketCount } from '../../domain/reports/harness-usage.ts';
+import type { UserModelUsage, UserToolCounts } from '../../domain/reports/leaderboard.ts';
+import type { LedgerUsage, NamedOwner } from '../../domain/reports/spend-report.ts';
+import { storeUnavailable } from '../../domain/shared/gateway-error.ts';
+import { databaseFault } from './database-fault.ts';
+import { RowShapeError } from './pool.ts';
+import * as ask from './report-statements.ts';
+
+/** Reports over the rollups, never over whole tables. Each is read in one transaction, of one snapshot. */
+export const reportStore = (pool: DatabasePool, onFault: (error: unknown) => void): Reports => ({
+  onSnapshot: async (read) => {
+    try {
+      return E.right(
+        await pool.transaction(async (connection) => {
+          await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
+          return read(await snapshot(connection));
+        }),
+      );
+    } catch (error) {
+      if (isDefect(error)) throw error;
+      onFault(error);
+      return E.left(storeUnavailable());
+    }
+  },
+});
+
+const isDefect = (error: unknown): boolean =>
+  error instanceof RowShapeError || error instanceof TypeError || databaseFault(error) === 'refused';
+
+async function snapshot(connection: CommonQueryMethods): Promise<ReportSnapshot> {
+  const { now, logs_since } = await connection.one(ask.moment());
+  return {
+    now,
+    logsSince: logs_since ?? undefined,
+    ledgerUsage: async (window, ownerKind) =>
+      ledgerUsage(await connection.any(ask.ledgerUsage(window, ownerKind))),
+    userModelUsage: async (window) => (await connection.any(ask.userModelUsage(window))).map(userModelUsage),
+    userSpend: async (window, userIds) =>
+      (await connection.any(ask.userSpend(window, userIds))).map((found) => ({
+        bucketStart: found.bucket_start,
+        userId: found.user_id,
+        spend: found.spend,
+      })),
+    toolCounts: async (window, userIds) =>
+      (await connection.any(ask.toolCounts(window, userIds))).map(userToolCounts),
+    harnessCounts: async (window) => (await connection.any(ask.harnessCounts(window))).map(harnessCount),
+  };
+}
+
+function ledgerUsage(rows: readonly t.TypeOf<typeof ask.ledgerUsageRow>[]): LedgerUsage {
+  const cuts = rows.map((found) => ({
+    found,
+    usage: {
+      pricingStatus: found.pricing_status,
+      requestCount: Number(found.request_count),
+      cost: found.cost_picousd,
+    },
+  }));
+  return {
+    buckets: cuts.flatMap(({ found: { bucket_start }, usage }) =>
+      bucket_start === null ? [] : [{ bucketStart: bucket_start, ...usage }],
+    ),
+    owners: cuts.flatMap(({ found, usage }) => ownerOf(found).map((owner) => ({ ...owner, ...usage }))),
+    models: cuts.flatMap(({ found: { model_key }, usage }) =>
+      model_key === null ? [] : [{ modelKey: model_key, ...usage }],
+    ),
+  };
+}
+
+/** An owner whose row is gone goes by its id, so that no spend is lost from sight. */
+function ownerOf(found: t.TypeOf<typeof ask.ledgerUsageRow>): readonly NamedOwner[] {
+  const ownerId = found.user_id ?? found.team_id;
+  if (ownerId === null) return [];
+  const ownerKind = found.user_id === null ? 'team' : 'user';
+  return [{ ownerKind, ownerId, ownerName: found.owner_name ?? ownerId }];
+}
+
+const userModelUsage = (found: t.TypeOf<typeof ask.userModelUsageRow>): UserModelUsage => ({
+  userId: found.user_id,
+  userName: found.user_name ?? found.user_id,
+  modelKey: found.model_key,
+  requestCount: Number(found.request_count),
+  spend: found.spend,
+});
+
+const userToolCounts = (found: t.TypeOf<typeof ask.toolCountsRow>): UserToolCounts => ({
+  userId: found.user_id,
+  counts: {
+    referencedMcpServer: { sum: found.referenced_mcp_server_sum, rows: found.referenced_mcp_server_rows },
+    exposedTool: { sum: found.exposed_tool_sum, rows: found.exposed_tool_rows },
+    invokedTool: { sum: found.invoked_tool_sum, rows: found.invoked_tool_rows },
+    filteredTool: { sum: found.filtered_tool_sum, rows: found.filtered_tool_rows },
+  },
+});
+
+const harnessCount = (found: t.TypeOf<typeof ask.harnessCountsRow>): HarnessBucketCount => ({
+  bucketStart: found.bucket_start,
+  harnessKey: found.agent_harness_key,
+  harnessLabel: found.agent_harness_label,
+  requestCount: Number(found.request_count),
+});
