@@ -61,6 +61,7 @@ export const chatCompletions: Family<ChatRequest> = {
 /** Translated for chat-capable routes: chat goes upstream, and what comes back is told in the caller's words. */
 export const messages: Family<MessagesRequest> = {
   name: 'messages',
+  fields: { json_schema: 'output_config' },
   read: reading((body) => parseDocument(body, messagesWatched, parseExact), readMessagesRequest),
   prepare: (ask, route, requestLogId) => {
     const chat = toChatBody(ask);

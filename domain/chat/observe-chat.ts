@@ -13,10 +13,10 @@ import { maxCountedToolCalls } from '../shared/limits.ts';
 import type { Observation, StreamObserver } from '../upstream/observation.ts';
 
 /** Usage of a chunk or completion: top-level first, then where one upstream keeps it alone, `x_groq.usage`. */
-function reportedUsage(answer: JsonObject): Json | undefined {
+export function reportedUsage(answer: JsonObject): Json | undefined {
   if (!isAbsent(answer['usage'])) return answer['usage'];
   const groq = answer['x_groq'];
-  return isObject(groq) ? groq['usage'] : undefined;
+  return isObject(groq) ? (groq['usage'] ?? undefined) : undefined;
 }
 
 export function observeCompletion(completion: JsonObject): Observation {

@@ -4,6 +4,7 @@ import type { StreamEvent } from '../shared/stream-event.ts';
 import { type CallPiece, madeUpId, saysNothing } from './chat-answer.ts';
 import type { StreamedCall } from './streamed-calls.ts';
 
+/** A chunk is the messages event itself; its `type` is the name that it has on the wire. */
 export type MessagesEvent = StreamEvent<JsonObject>;
 
 /** Text or thinking; `held` waits until the block is open. */

@@ -1,3 +1,4 @@
+import { reportedUsage } from '../chat/observe-chat.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import { tokenCount } from '../ledger/usage.ts';
 import {
@@ -94,6 +95,7 @@ function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
 const asText = (value: Json | undefined): string =>
   isRecord(value) && !isDeeperThan(value, maxJsonDepth) ? JSON.stringify(value) : '';
 
+/** Some upstreams send calls in which every field is empty. */
 export const saysNothing = ({ id, name, text }: Omit<CallPiece, 'index'>): boolean =>
   id === '' && name === '' && text === '';
 
@@ -132,13 +134,6 @@ export function stopReason(
 ): string {
   if (said.refused) return 'refusal';
   return stopReasons.get(finish) ?? (said.called ? 'tool_use' : 'end_turn');
-}
-
-/** Usage of a chunk or completion, also where one upstream keeps it alone. */
-export function usageIn(answer: JsonObject): Json | undefined {
-  if (!isAbsent(answer['usage'])) return answer['usage'];
-  const groq = answer['x_groq'];
-  return isRecord(groq) && !isAbsent(groq['usage']) ? groq['usage'] : undefined;
 }
 
 /** Usage in the messages family's words: cached tokens are not among its input tokens. What is unknown is 0. */

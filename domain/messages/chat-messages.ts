@@ -37,22 +37,22 @@ export const systemMessages = (text: string): readonly JsonObject[] =>
 function userMessages(content: Json | undefined, path: string): ChatMessages {
   if (isString(content)) return E.right([{ role: 'user', content }]);
   const results: JsonObject[] = [];
-  const attached: JsonObject[] = [];
-  const said: JsonObject[] = [];
+  const attached: (readonly JsonObject[])[] = [];
+  const said: (readonly JsonObject[])[] = [];
   for (const [index, block] of objectsOf(content).entries()) {
     const at = `${path}[${index}]`;
     if (block['type'] === 'tool_result') {
       const result = toolResult(block, at);
       if (E.isLeft(result)) return result;
       results.push(result.right.message);
-      attached.push(...result.right.attached);
+      attached.push(result.right.attached);
     } else {
       const parts = contentParts(block, at);
       if (E.isLeft(parts)) return parts;
-      said.push(...parts.right);
+      said.push(parts.right);
     }
   }
-  const parts = [...attached, ...said];
+  const parts = [...attached, ...said].flat();
   if (parts.length === 0 && results.length > 0) return E.right(results);
   return E.right([...results, { role: 'user', content: plainest(parts) }]);
 }
@@ -97,13 +97,13 @@ function resultParts({ content }: JsonObject, path: string): Parts {
   if (isString(content)) return E.right([textPart(content)]);
   const blocks = blocksOf(content, path);
   if (E.isLeft(blocks)) return blocks;
-  const parts: JsonObject[] = [];
+  const parts: (readonly JsonObject[])[] = [];
   for (const [index, block] of blocks.right.entries()) {
     const part = resultPart(block, `${path}[${index}]`);
     if (E.isLeft(part)) return part;
-    parts.push(...part.right);
+    parts.push(part.right);
   }
-  return E.right(parts);
+  return E.right(parts.flat());
 }
 
 /** A tool search answers with references; every tool is in the request already, so that naming it is enough. */

@@ -7,6 +7,7 @@ import { blocksOf, fault, foreignType, isRecord, paragraphs, stringOf } from './
 /** Parts of a chat message's content. */
 export type Parts = Either<GatewayError, readonly JsonObject[]>;
 
+/** A text among other parts. */
 export const textPart = (text: string): JsonObject => ({ type: 'text', text });
 
 /** Text, images and documents as chat content parts; a text that is empty says nothing. */
@@ -70,11 +71,11 @@ function sourceParts(source: JsonObject, path: string): Parts {
   const at = `${path}.content`;
   const blocks = blocksOf(content, at);
   if (E.isLeft(blocks)) return blocks;
-  const parts: JsonObject[] = [];
+  const parts: (readonly JsonObject[])[] = [];
   for (const [index, inner] of blocks.right.entries()) {
     const part = contentParts(inner, `${at}[${index}]`);
     if (E.isLeft(part)) return part;
-    parts.push(...part.right);
+    parts.push(part.right);
   }
-  return E.right(parts);
+  return E.right(parts.flat());
 }

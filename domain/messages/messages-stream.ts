@@ -1,3 +1,4 @@
+import { reportedUsage } from '../chat/observe-chat.ts';
 import type { ChatEvent } from '../chat/chat-stream.ts';
 import { isArray, isString, type Json, type JsonObject } from '../shared/json.ts';
 import { maxTranslatedToolCalls } from '../shared/limits.ts';
@@ -17,7 +18,6 @@ import {
   refusalOf,
   stopReason,
   textOf,
-  usageIn,
 } from './chat-answer.ts';
 import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
 
@@ -103,7 +103,7 @@ class Translation {
   }
 
   private read(chunk: JsonObject): void {
-    this.usage = usageIn(chunk) ?? this.usage;
+    this.usage = reportedUsage(chunk) ?? this.usage;
     const choice = firstChoice(chunk['choices']);
     if (choice === undefined) return;
     const { delta, finish_reason } = choice;

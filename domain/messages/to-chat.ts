@@ -50,14 +50,15 @@ const present = (members: JsonObject): JsonObject =>
 function conversation(body: JsonObject): Either<GatewayError, readonly JsonObject[]> {
   const system = systemText(body['system'] ?? '', 'system');
   if (E.isLeft(system)) return system;
-  const messages: JsonObject[] = [];
+  const messages: (readonly JsonObject[])[] = [];
   for (const [index, message] of objectsOf(body['messages']).entries()) {
     const said = chatMessages(message, `messages[${index}]`);
     if (E.isLeft(said)) return said;
-    messages.push(...said.right);
+    messages.push(said.right);
   }
-  if (messages.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
-  return E.right([...systemMessages(system.right), ...messages]);
+  const all = messages.flat();
+  if (all.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
+  return E.right([...systemMessages(system.right), ...all]);
 }
 
 /**

@@ -66,3 +66,6 @@ export const maxItemIdChars = 64;
  * and one that does not must not make an answer late.
  */
 export const heldTerminalMs = 1000;
+
+/** Bytes after such a chunk that wait with it: providers send none, and a few more answers fit. */
+export const maxHeldBytes = 1024 * 1024;

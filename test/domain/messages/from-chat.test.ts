@@ -1,0 +1,264 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { fromChatCompletion } from '../../../domain/messages/from-chat.ts';
+import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { aChunkSoup, anObjectText } from '../../support/arbitraries/messages.ts';
+
+const about = { id: 'msg_1', model: 'fast' };
+const messageOf = (completion: JsonObject): JsonObject => fromChatCompletion(completion, about);
+const completionOf = (message: JsonObject, finish_reason: Json = 'stop'): JsonObject => ({
+  id: 'c1',
+  object: 'chat.completion',
+  model: 'upstream-model',
+  choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }],
+});
+const contentOf = (message: JsonObject): Json | undefined => messageOf(completionOf(message))['content'];
+const stopOf = (message: JsonObject, finish: Json): Json | undefined =>
+  messageOf(completionOf(message, finish))['stop_reason'];
+const text = (words: string) => ({ type: 'text', text: words });
+const call = (id: Json | undefined, name: string, args: Json) => ({
+  ...(id === undefined ? {} : { id }),
+  type: 'function',
+  function: { name, arguments: args },
+});
+
+describe('the message', () => {
+  it('is whole, and carries the id and the model that the caller knows', () => {
+    const usage = { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } };
+    expect(messageOf({ ...completionOf({ content: 'Hello' }), usage })).toEqual({
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'fast',
+      content: [text('Hello')],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: {
+        input_tokens: 6,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 4,
+        cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+        output_tokens: 5,
+      },
+    });
+  });
+
+  it.each<[string, JsonObject, readonly [input: number, cached: number, output: number]]>([
+    ['none', {}, [0, 0, 0]],
+    ['null', { usage: null }, [0, 0, 0]],
+    ['no object', { usage: 7 }, [0, 0, 0]],
+    ['nothing cached', { usage: { prompt_tokens: 3, completion_tokens: 5 } }, [3, 0, 5]],
+    [
+      'details of null',
+      { usage: { prompt_tokens: 3, completion_tokens: 5, prompt_tokens_details: null } },
+      [3, 0, 5],
+    ],
+    [
+      'more cached than there is',
+      { usage: { prompt_tokens: 3, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } } },
+      [0, 4, 5],
+    ],
+    ['no output', { usage: { prompt_tokens: 3 } }, [3, 0, 0]],
+    ['counts that are none', { usage: { prompt_tokens: -3, completion_tokens: 1.5 } }, [0, 0, 0]],
+    [
+      'counts spelled as 12.0',
+      { usage: parseExact('{"prompt_tokens":12.0,"completion_tokens":1e1}') },
+      [12, 0, 10],
+    ],
+    ['in x_groq alone', { x_groq: { usage: { prompt_tokens: 3, completion_tokens: 5 } } }, [3, 0, 5]],
+  ])('usage: %s', (_, over, [input_tokens, cache_read_input_tokens, output_tokens]) => {
+    expect(messageOf({ ...completionOf({}), ...over })['usage']).toMatchObject({
+      input_tokens,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens,
+      output_tokens,
+    });
+  });
+
+  it('tells choice 0 alone', () => {
+    const other = { message: { content: 'other' }, finish_reason: 'length' };
+    const choices = [
+      { ...other, index: 1 },
+      { message: { content: 'this' }, finish_reason: 'stop' },
+    ];
+    expect(messageOf({ choices })).toMatchObject({ content: [text('this')], stop_reason: 'end_turn' });
+    expect(messageOf({ choices: [other, ...choices] })).toMatchObject({
+      content: [text('other')],
+      stop_reason: 'max_tokens',
+    });
+  });
+});
+
+describe('what the model says', () => {
+  const thinking = (words: string) => ({ type: 'thinking', thinking: words, signature: '' });
+
+  it.each<[string, JsonObject, readonly object[]]>([
+    ['a text', { content: 'a' }, [text('a')]],
+    ['an empty text', { content: '' }, []],
+    ['null', { content: null, refusal: null, tool_calls: null, function_call: null }, []],
+    ['parts of text', { content: [text('a'), { type: 'image_url' }, 'x', null, text('b')] }, [text('ab')]],
+    ['a refusal', { content: null, refusal: 'No.' }, [text('No.')]],
+    ['a text and a refusal', { content: 'Well.', refusal: 'No.' }, [text('Well.'), text('No.')]],
+    ['reasoning', { content: 'a', reasoning: 'hm' }, [thinking('hm'), text('a')]],
+    ['reasoning_content', { content: 'a', reasoning_content: 'hm' }, [thinking('hm'), text('a')]],
+    ['reasoning_text', { content: 'a', reasoning: null, reasoning_text: 'hm' }, [thinking('hm'), text('a')]],
+    [
+      'thinking blocks of one provider',
+      {
+        provider_metadata: {
+          compat: {
+            reasoning: [{ type: 'thinking', thinking: [{ type: 'text', text: 'h' }, { text: 'm' }] }],
+          },
+        },
+      },
+      [thinking('hm')],
+    ],
+    [
+      'thinking blocks of another',
+      {
+        provider_metadata: {
+          a: { reasoning: [{ type: 'thinking', thinking: 'hm', signature: 's' }] },
+          b: {},
+        },
+      },
+      [thinking('hm')],
+    ],
+    [
+      'reasoning that is told twice',
+      { reasoning: 'hm', reasoning_details: [{ text: 'hm' }] },
+      [thinking('hm')],
+    ],
+    [
+      'thinking that holds a signature alone',
+      { provider_metadata: { a: { reasoning: [{ signature: 's' }] } } },
+      [],
+    ],
+  ])('%s', (_, message, content) => {
+    expect(contentOf(message)).toEqual(content);
+  });
+});
+
+describe('tool calls', () => {
+  const use = (id: string, name: string, input: object) => ({ type: 'tool_use', id, name, input });
+
+  it.each<[string, JsonObject, readonly object[]]>([
+    [
+      'several, with the ids that the upstream gave them',
+      { content: null, tool_calls: [call('functions.f:0', 'f', '{"a":1}'), call('x|y', 'g', '{}')] },
+      [use('functions.f:0', 'f', { a: 1 }), use('x|y', 'g', {})],
+    ],
+    ['after the text', { content: 'a', tool_calls: [call('c', 'f', '{}')] }, [text('a'), use('c', 'f', {})]],
+    ['no arguments', { tool_calls: [call('c', 'f', '')] }, [use('c', 'f', {})]],
+    ['arguments of blanks', { tool_calls: [call('c', 'f', ' \n')] }, [use('c', 'f', {})]],
+    ['arguments of null', { tool_calls: [call('c', 'f', null)] }, [use('c', 'f', {})]],
+    ['arguments that are the object', { tool_calls: [call('c', 'f', { a: 1 })] }, [use('c', 'f', { a: 1 })]],
+    [
+      'no id',
+      { tool_calls: [call(undefined, 'f', '{}'), call('', 'g', '{}')] },
+      [use('toolu_1_0', 'f', {}), use('toolu_1_1', 'g', {})],
+    ],
+    [
+      'the legacy single call',
+      { function_call: { name: 'f', arguments: '{"a":1}' } },
+      [use('toolu_1_0', 'f', { a: 1 })],
+    ],
+    ['a legacy call that is none', { content: 'a', function_call: { name: '', arguments: '' } }, [text('a')]],
+    ['no calls', { content: 'a', tool_calls: [] }, [text('a')]],
+    [
+      'calls of which nothing is said',
+      { content: 'a', tool_calls: [null, {}, { function: {} }] },
+      [text('a')],
+    ],
+  ])('%s', (_, message, content) => {
+    expect(contentOf(message)).toEqual(content);
+  });
+
+  it('keep every digit of their arguments', () => {
+    fc.assert(
+      fc.property(anObjectText, (args) => {
+        const [use] = contentOf({ tool_calls: [call('c', 'f', args)] }) as readonly [JsonObject];
+        expect(JSON.stringify(use['input'])).toBe(args);
+      }),
+    );
+  });
+
+  it.each([
+    ['{"a":'],
+    ['[1]'],
+    ['"x"'],
+    ['null'],
+    ['7'],
+    ['{}{}'],
+    ['not json'],
+    ['{"a":'.repeat(300) + '1' + '}'.repeat(300)],
+  ])('arguments that are no JSON object are kept as text: %.20s', (args) => {
+    expect(contentOf({ tool_calls: [call('c', 'f', args)] })).toEqual([
+      use('c', 'f', { _raw_arguments: args }),
+    ]);
+  });
+});
+
+describe('stop_reason', () => {
+  const calls = { tool_calls: [call('c', 'f', '{}')] };
+
+  it.each<[Json, string, string]>([
+    ['stop', 'end_turn', 'tool_use'],
+    ['length', 'max_tokens', 'max_tokens'],
+    ['tool_calls', 'tool_use', 'tool_use'],
+    ['function_call', 'tool_use', 'tool_use'],
+    ['content_filter', 'refusal', 'refusal'],
+    ['', 'end_turn', 'tool_use'],
+    [null, 'end_turn', 'tool_use'],
+    ['eos', 'end_turn', 'tool_use'],
+    ['toString', 'end_turn', 'tool_use'],
+    [7, 'end_turn', 'tool_use'],
+  ])('finish_reason %j is %s, and %s where there are calls', (finish, alone, withCalls) => {
+    expect([stopOf({ content: 'a' }, finish), stopOf(calls, finish)]).toEqual([alone, withCalls]);
+  });
+
+  it('a refusal is one, whatever the finish reason says', () => {
+    expect(stopOf({ refusal: 'No.' }, 'stop')).toBe('refusal');
+    expect(stopOf({ refusal: '' }, 'stop')).toBe('end_turn');
+  });
+});
+
+describe('whatever the upstream says', () => {
+  const blocks: ReadonlySet<Json | undefined> = new Set(['text', 'thinking', 'tool_use']);
+
+  it('never throws on any JSON, and always gives a message that can be printed', () => {
+    const anything = fc.oneof(
+      fc.dictionary(fc.constantFrom('choices', 'usage', 'x_groq', 'message'), fc.jsonValue({ maxDepth: 5 })),
+      aChunkSoup.map((chunks) => ({
+        choices: chunks.flatMap(({ choices }) =>
+          Array.isArray(choices)
+            ? choices.map((choice: Json) =>
+                typeof choice === 'object' && choice !== null && 'delta' in choice
+                  ? { ...choice, message: choice['delta'] }
+                  : choice,
+              )
+            : [],
+        ),
+      })),
+    );
+    fc.assert(
+      fc.property(anything, (completion) => {
+        const message = JSON.parse(JSON.stringify(messageOf(completion))) as JsonObject;
+        expect(message).toMatchObject({ id: 'msg_1', type: 'message', role: 'assistant', model: 'fast' });
+        expect(typeof message['stop_reason']).toBe('string');
+        expect((message['content'] as readonly JsonObject[]).every(({ type }) => blocks.has(type))).toBe(
+          true,
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('goes no deeper than it must', () => {
+    const deep = `${'{"thinking":['.repeat(5000)}${']}'.repeat(5000)}`;
+    const provider_metadata = { a: { reasoning: JSON.parse(deep) as Json } };
+    expect(contentOf({ content: 'a', provider_metadata })).toEqual([text('a')]);
+    expect(contentOf({ tool_calls: [call('c', 'f', JSON.parse(deep) as Json)] })).toEqual([
+      { type: 'tool_use', id: 'c', name: 'f', input: {} },
+    ]);
+  });
+});

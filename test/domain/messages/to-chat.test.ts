@@ -1,0 +1,669 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { messagesWatched, readMessagesRequest } from '../../../domain/messages/messages-request.ts';
+import { toChatBody } from '../../../domain/messages/to-chat.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { parseDocument } from '../../../domain/shared/json-document.ts';
+import { aConversation } from '../../support/arbitraries/messages.ts';
+
+const hello = [{ role: 'user', content: 'Hello' }];
+
+const translated = (text: string): E.Either<GatewayError, JsonObject> => {
+  const document = parseDocument(text, messagesWatched, parseExact);
+  if (E.isLeft(document)) throw new Error(document.left.message);
+  return E.chain(toChatBody)(readMessagesRequest(document.right));
+};
+const translate = (over: object): E.Either<GatewayError, JsonObject> =>
+  translated(JSON.stringify({ model: 'fast', max_tokens: 100, messages: hello, ...over }));
+
+/** The chat body as its text says it. */
+const chatOf = (over: object): JsonObject => {
+  const body = translate(over);
+  if (E.isLeft(body)) throw new Error(body.left.message);
+  return JSON.parse(JSON.stringify(body.right)) as JsonObject;
+};
+const chatMessages = (messages: readonly object[]): unknown => chatOf({ messages })['messages'];
+const faultOf = (over: object): string | undefined => {
+  const body = translate(over);
+  if (E.isRight(body)) return undefined;
+  expect(body.left.code).toBe('invalid_request');
+  expect(body.left.message).toContain(`\`${body.left.param}\``);
+  return body.left.param;
+};
+const user = (...content: readonly object[]) => ({ messages: [{ role: 'user', content }] });
+const assistant = (...content: readonly object[]) => ({
+  messages: [...hello, { role: 'assistant', content }],
+});
+const text = (words: string) => ({ type: 'text', text: words });
+const png = { type: 'base64', media_type: 'image/png', data: 'aGk=' };
+const pngPart = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } };
+
+describe('the body as a whole', () => {
+  it('is nothing but what was asked for', () => {
+    expect(chatOf({})).toEqual({ model: 'fast', messages: hello, max_completion_tokens: 100 });
+  });
+
+  it('carries the controls that chat completions know', () => {
+    expect(chatOf({ temperature: 0, top_p: 0.5, stop_sequences: ['a', 'b'], stream: true })).toEqual({
+      model: 'fast',
+      messages: hello,
+      max_completion_tokens: 100,
+      temperature: 0,
+      top_p: 0.5,
+      stop: ['a', 'b'],
+      stream: true,
+    });
+  });
+
+  it('may have more blocks than a function has arguments', () => {
+    const many = Array.from({ length: 200_000 }, () => text('a'));
+    const results = Array.from({ length: 200_000 }, () => ({ type: 'tool_result', tool_use_id: 'a' }));
+    const document = { type: 'document', source: { type: 'content', content: many } };
+    const content = [...many, document, { ...results[0], content: [document] }];
+    const body = chatOf({ messages: [{ role: 'user', content }] });
+    expect((body['messages'] as readonly JsonObject[])[1]?.['content']).toHaveLength(400_000);
+    expect(chatOf({ messages: [{ role: 'user', content: results }] })['messages']).toHaveLength(200_000);
+  });
+
+  it('keeps every digit', () => {
+    const body = translated(
+      `{"model":"fast","max_tokens":1e3,"temperature":0.10,"messages":[{"role":"user","content":"x"},{"role":"assistant",
+        "content":[{"type":"tool_use","id":"a","name":"f","input":{"n":9007199254740993,"m":[1.0,-0]}}]}],
+        "tools":[{"name":"f","input_schema":{"maximum":12345678901234567890}}]}`,
+    );
+    const text = JSON.stringify(E.isRight(body) ? body.right : undefined);
+    expect(text).toContain('"max_completion_tokens":1e3,"temperature":0.10');
+    expect(text).toContain('"maximum":12345678901234567890');
+    expect(text).toContain(JSON.stringify('{"n":9007199254740993,"m":[1.0,-0]}'));
+  });
+
+  it.each<[string, object]>([
+    ['metadata', { metadata: { user_id: '{"device":"d"}' } }],
+    ['context_management', { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }],
+    ['cache_control', { cache_control: { type: 'ephemeral' } }],
+    ['service_tier', { service_tier: 'auto' }],
+    ['inference_geo', { inference_geo: 'us' }],
+    ['betas', { betas: ['a-2025-01-01'] }],
+    ['top_k, which chat completions do not know', { top_k: 40 }],
+    ['stream: false', { stream: false }],
+    ['empty stop_sequences', { stop_sequences: [] }],
+    ['empty tools', { tools: [] }],
+    ['empty mcp_servers', { mcp_servers: [] }],
+    ['a container of null', { container: null }],
+    [
+      'nulls',
+      { temperature: null, top_p: null, system: null, tools: null, tool_choice: null, output_config: null },
+    ],
+    ['fields that nobody knows', { x_unknown: { a: 1 } }],
+  ])('is the same with %s', (_, over) => {
+    expect(chatOf(over)).toEqual(chatOf({}));
+  });
+
+  it.each<[string, object, string]>([
+    ['mcp_servers', { mcp_servers: [{ type: 'url', name: 'a', url: 'https://example.com' }] }, 'mcp_servers'],
+    ['a container', { container: 'c1' }, 'container'],
+    ['a container with skills', { container: { skills: [] } }, 'container'],
+  ])('what changes the meaning of the answer is rejected by name: %s', (_, over, param) => {
+    expect(faultOf(over)).toBe(param);
+  });
+});
+
+describe('the system', () => {
+  it.each<[string, unknown, readonly object[]]>([
+    ['a string', 'Be kind.', [{ role: 'system', content: 'Be kind.' }]],
+    [
+      'blocks, which are joined: many chat upstreams take nothing but a string',
+      [{ ...text('Be kind.'), cache_control: { type: 'ephemeral' } }, text(''), text('Be brief.')],
+      [{ role: 'system', content: 'Be kind.\n\nBe brief.' }],
+    ],
+    ['an empty string', '', []],
+    ['no blocks', [], []],
+  ])('%s', (_, system, messages) => {
+    expect(chatOf({ system })['messages']).toEqual([...messages, ...hello]);
+  });
+
+  it('messages of the role system stay where they are', () => {
+    expect(
+      chatMessages([
+        ...hello,
+        { role: 'system', content: [text('a'), text('b')] },
+        { role: 'assistant', content: 'c' },
+        { role: 'system', content: 'd' },
+      ]),
+    ).toEqual([
+      ...hello,
+      { role: 'system', content: 'a\n\nb' },
+      { role: 'assistant', content: 'c' },
+      { role: 'system', content: 'd' },
+    ]);
+  });
+
+  it.each<[string, object, string]>([
+    ['a number', { system: 7 }, 'system'],
+    ['a block that is a string', { system: ['x'] }, 'system[0]'],
+    ['an image', { system: [text('x'), { type: 'image', source: png }] }, 'system[1].type'],
+    ['a text block without text', { system: [{ type: 'text' }] }, 'system[0].text'],
+    [
+      'an image in a system message',
+      { messages: [{ role: 'system', content: [{ type: 'image' }] }] },
+      'messages[0].content[0].type',
+    ],
+  ])('rejects %s by its path', (_, over, param) => {
+    expect(faultOf(over)).toBe(param);
+  });
+});
+
+describe('what a user says', () => {
+  it.each<[string, unknown, unknown]>([
+    ['a string', 'Hello', 'Hello'],
+    ['one text', [{ ...text('Hello'), cache_control: { type: 'ephemeral' } }], 'Hello'],
+    ['several texts', [text('a'), text('b')], [text('a'), text('b')]],
+    ['an empty text says nothing', [text(''), text('b')], 'b'],
+    ['nothing', [], ''],
+    ['an image', [text('a'), { type: 'image', source: png }], [text('a'), pngPart]],
+    [
+      'an image elsewhere',
+      [{ type: 'image', source: { type: 'url', url: 'https://example.com/a.png?x=1' } }],
+      [{ type: 'image_url', image_url: { url: 'https://example.com/a.png?x=1' } }],
+    ],
+    [
+      'a document of text',
+      [{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'd' } }],
+      'd',
+    ],
+    [
+      'a document of text with a title and a context',
+      [
+        {
+          type: 'document',
+          title: 't',
+          context: 'c',
+          source: { type: 'text', data: 'd' },
+          citations: { enabled: true },
+        },
+      ],
+      't\n\nc\n\nd',
+    ],
+    [
+      'a document of blocks',
+      [
+        {
+          type: 'document',
+          title: 't',
+          source: { type: 'content', content: [text('a'), { type: 'image', source: png }] },
+        },
+      ],
+      [text('t'), text('a'), pngPart],
+    ],
+    ['a document of a string', [{ type: 'document', source: { type: 'content', content: 'd' } }], 'd'],
+    [
+      'a PDF',
+      [
+        {
+          type: 'document',
+          title: 'a.pdf',
+          context: 'c',
+          source: { type: 'base64', media_type: 'application/pdf', data: 'aGk=' },
+        },
+      ],
+      [
+        text('c'),
+        { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,aGk=' } },
+      ],
+    ],
+    [
+      'a PDF without a title',
+      [{ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'aGk=' } }],
+      [{ type: 'file', file: { filename: 'document.pdf', file_data: 'data:application/pdf;base64,aGk=' } }],
+    ],
+  ])('%s', (_, content, said) => {
+    expect(chatMessages([{ role: 'user', content }])).toEqual([{ role: 'user', content: said }]);
+  });
+
+  it.each<[string, object, string]>([
+    ['a text without text', { type: 'text' }, '.text'],
+    ['an image without a source', { type: 'image' }, '.source'],
+    ['an image with a source that is a string', { type: 'image', source: 'x' }, '.source'],
+    ['an image of a file', { type: 'image', source: { type: 'file', file_id: 'f' } }, '.source.type'],
+    ['an image with a source without a type', { type: 'image', source: {} }, '.source.type'],
+    ['an image without data', { type: 'image', source: { ...png, data: 1 } }, '.source.data'],
+    [
+      'an image without a media type',
+      { type: 'image', source: { type: 'base64', data: 'x' } },
+      '.source.media_type',
+    ],
+    ['an image without a URL', { type: 'image', source: { type: 'url' } }, '.source.url'],
+    [
+      'a document elsewhere',
+      { type: 'document', source: { type: 'url', url: 'https://example.com' } },
+      '.source.type',
+    ],
+    ['a document of a file', { type: 'document', source: { type: 'file', file_id: 'f' } }, '.source.type'],
+    ['a document without data', { type: 'document', source: { type: 'text' } }, '.source.data'],
+    [
+      'a document of blocks that nobody knows',
+      { type: 'document', source: { type: 'content', content: [{ type: 'x' }] } },
+      '.source.content[0].type',
+    ],
+    ['a search result', { type: 'search_result', source: 'x', title: 't', content: [] }, '.type'],
+    ['an upload', { type: 'container_upload', file_id: 'f' }, '.type'],
+    ['a tool use', { type: 'tool_use', id: 'a', name: 'f', input: {} }, '.type'],
+    ['a block that nobody knows', { type: 'hologram' }, '.type'],
+  ])('rejects %s by its path', (_, block, path) => {
+    expect(faultOf(user(text('a'), block))).toBe(`messages[0].content[1]${path}`);
+  });
+
+  it('names what it rejects', () => {
+    expect(translate(user({ type: 'search_result' }))).toEqual(
+      E.left(expect.objectContaining({ message: expect.stringContaining('`search_result`') })),
+    );
+  });
+});
+
+describe('tool results', () => {
+  const result = (over: object) => ({ type: 'tool_result', tool_use_id: 'toolu_1', ...over });
+  const toolMessage = (content: string) => ({ role: 'tool', tool_call_id: 'toolu_1', content });
+
+  it.each<[string, object, string]>([
+    ['a string', { content: 'ok', is_error: false, cache_control: { type: 'ephemeral' } }, 'ok'],
+    ['nothing', {}, ''],
+    ['null', { content: null }, ''],
+    ['an empty string', { content: '' }, ''],
+    ['texts', { content: [text('a'), text(''), text('b')] }, 'a\n\nb'],
+    ['a document of text', { content: [{ type: 'document', source: { type: 'text', data: 'd' } }] }, 'd'],
+    [
+      'references to tools',
+      { content: [{ type: 'tool_reference', tool_name: 'f' }] },
+      'The tool f is available.',
+    ],
+    ['an error', { content: 'no such file', is_error: true }, 'Error: no such file'],
+    ['an error that says so', { content: 'error: no such file', is_error: true }, 'error: no such file'],
+    ['an error that only sounds so', { content: 'errors: 0', is_error: true }, 'Error: errors: 0'],
+    ['an error of blocks', { content: [text('no'), text('way')], is_error: true }, 'Error: no\n\nway'],
+  ])('are tool messages: %s', (_, over, content) => {
+    expect(chatMessages(user(result(over)).messages)).toEqual([toolMessage(content)]);
+  });
+
+  it('an error without words is one', () => {
+    expect(chatMessages(user(result({ is_error: true })).messages)).toEqual([toolMessage('Error: ')]);
+  });
+
+  it('come first and in order, what else the user says after them', () => {
+    const messages = user(text('a'), result({ content: '1' }), text('b'), {
+      ...result({ content: '2' }),
+      tool_use_id: 'functions.f:0|x',
+    }).messages;
+    expect(chatMessages(messages)).toEqual([
+      toolMessage('1'),
+      { role: 'tool', tool_call_id: 'functions.f:0|x', content: '2' },
+      { role: 'user', content: [text('a'), text('b')] },
+    ]);
+  });
+
+  it('images of a result stand in the user message that follows, and say whose they are', () => {
+    const messages = user(
+      result({ content: [text('a'), { type: 'image', source: png }] }),
+      { ...result({ content: [{ type: 'image', source: png }], is_error: true }), tool_use_id: 'toolu_2' },
+      text('b'),
+    ).messages;
+    expect(chatMessages(messages)).toEqual([
+      toolMessage('a'),
+      {
+        role: 'tool',
+        tool_call_id: 'toolu_2',
+        content: 'Error: The result is in the user message that follows.',
+      },
+      {
+        role: 'user',
+        content: [
+          text('From the result of the tool call toolu_1:'),
+          pngPart,
+          text('From the result of the tool call toolu_2:'),
+          pngPart,
+          text('b'),
+        ],
+      },
+    ]);
+  });
+
+  it.each<[string, object, string]>([
+    ['no id', { tool_use_id: undefined }, '.tool_use_id'],
+    ['an empty id', { tool_use_id: '' }, '.tool_use_id'],
+    ['content that is a number', { content: 7 }, '.content'],
+    ['a block that is null', { content: [text('a'), null] }, '.content[1]'],
+    ['a search result', { content: [{ type: 'search_result' }] }, '.content[0].type'],
+    ['a reference to nothing', { content: [{ type: 'tool_reference' }] }, '.content[0].tool_name'],
+    ['a text without text', { content: [{ type: 'text' }] }, '.content[0].text'],
+  ])('reject %s by its path', (_, over, path) => {
+    expect(faultOf(user(result(over)))).toBe(`messages[0].content[0]${path}`);
+  });
+});
+
+describe('what the assistant said', () => {
+  const use = (over: object) => ({ type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 }, ...over });
+  const call = (id: string, name: string, input: string) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: input },
+  });
+  const thinking = { type: 'thinking', thinking: 'hm', signature: 'c2ln' };
+
+  it.each<[string, unknown, readonly object[]]>([
+    ['a string', 'a', [{ role: 'assistant', content: 'a' }]],
+    ['an empty string', '', []],
+    [
+      'the pieces of a text',
+      [text('a'), { ...text('b'), citations: [] }],
+      [{ role: 'assistant', content: 'ab' }],
+    ],
+    [
+      'calls alone',
+      [use({ cache_control: null, caller: { type: 'direct' } }), use({ id: 'x|y:z', input: {} })],
+      [
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [call('toolu_1', 'f', '{"a":1}'), call('x|y:z', 'f', '{}')],
+        },
+      ],
+    ],
+    [
+      'a text and a call',
+      [text('a'), use({})],
+      [{ role: 'assistant', content: 'a', tool_calls: [call('toolu_1', 'f', '{"a":1}')] }],
+    ],
+    [
+      'thinking is dropped',
+      [thinking, { type: 'redacted_thinking', data: 'x' }, text('a')],
+      [{ role: 'assistant', content: 'a' }],
+    ],
+    ['a message of thinking alone is left out', [thinking], []],
+    ['thinking with no signature and no text', [{ type: 'thinking', thinking: '', signature: '' }], []],
+    ['no blocks', [], []],
+  ])('%s', (_, content, said) => {
+    expect(chatMessages([...hello, { role: 'assistant', content }, ...hello])).toEqual([
+      ...hello,
+      ...said,
+      ...hello,
+    ]);
+  });
+
+  it('a conversation of which nothing is left is rejected', () => {
+    expect(faultOf({ messages: [{ role: 'assistant', content: [thinking] }], system: 'x' })).toBe('messages');
+  });
+
+  it.each<[string, object, string]>([
+    ['a call without an id', use({ id: undefined }), '.id'],
+    ['a call with an empty name', use({ name: '' }), '.name'],
+    ['a call without input', use({ input: undefined }), '.input'],
+    ['a call whose input is text', use({ input: '{}' }), '.input'],
+    ['a call whose input is an array', use({ input: [] }), '.input'],
+    ['a text without text', { type: 'text', text: 1 }, '.text'],
+    ['a server’s call', { type: 'server_tool_use', id: 'a', name: 'web_search', input: {} }, '.type'],
+    ['a server’s result', { type: 'web_search_tool_result', tool_use_id: 'a', content: [] }, '.type'],
+    ['an image', { type: 'image', source: png }, '.type'],
+  ])('rejects %s by its path', (_, block, path) => {
+    expect(faultOf(assistant(text('a'), block))).toBe(`messages[1].content[1]${path}`);
+  });
+
+  it('a number is no input, however it is spelled', () => {
+    const body = translated(
+      '{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":1.0}]}]}',
+    );
+    expect(E.isLeft(body) && body.left.param).toBe('messages[0].content[0].input');
+  });
+});
+
+describe('tools', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  const tool = { name: 'f', description: 'does f', input_schema: schema };
+  const tools = [tool];
+
+  it.each<[string, object, object]>([
+    ['without a type', tool, { name: 'f', description: 'does f', parameters: schema }],
+    ['of type custom', { ...tool, type: 'custom' }, { name: 'f', description: 'does f', parameters: schema }],
+    ['of type null', { ...tool, type: null }, { name: 'f', description: 'does f', parameters: schema }],
+    ['without a description', { name: 'f', input_schema: {} }, { name: 'f', parameters: {} }],
+    [
+      'with a strict schema',
+      { ...tool, strict: true },
+      { name: 'f', description: 'does f', parameters: schema, strict: true },
+    ],
+    [
+      'with hints that are dropped',
+      {
+        name: 'f',
+        input_schema: {},
+        cache_control: {},
+        defer_loading: true,
+        eager_input_streaming: true,
+        x: 1,
+      },
+      { name: 'f', parameters: {} },
+    ],
+  ])('%s are functions', (_, given, made) => {
+    expect(chatOf({ tools: [given] })).toEqual({
+      ...chatOf({}),
+      tools: [{ type: 'function', function: made }],
+    });
+  });
+
+  it.each([
+    'web_search_20250305',
+    'bash_20250124',
+    'computer_20250124',
+    'text_editor_20250728',
+    'code_execution_20250825',
+    'mcp_toolset',
+    'function',
+  ])('a server tool is rejected by name: %s', (type) => {
+    expect(translate({ tools: [tool, { type, name: 'x' }] })).toEqual(
+      E.left({
+        code: 'invalid_request',
+        message: `\`tools[1].type\` is \`${type}\`, which is not available on this model's route.`,
+        param: 'tools[1].type',
+      }),
+    );
+  });
+
+  it.each<[string, object, string]>([
+    ['a name', { input_schema: {} }, 'tools[0].name'],
+    ['an empty name', { name: '', input_schema: {} }, 'tools[0].name'],
+    ['a schema', { name: 'f' }, 'tools[0].input_schema'],
+    ['a schema that is an object', { name: 'f', input_schema: [] }, 'tools[0].input_schema'],
+  ])('must have %s', (_, given, param) => {
+    expect(faultOf({ tools: [given] })).toBe(param);
+  });
+
+  it.each<[object, unknown]>([
+    [{ type: 'auto' }, 'auto'],
+    [{ type: 'any' }, 'required'],
+    [{ type: 'none' }, 'none'],
+    [
+      { type: 'tool', name: 'f' },
+      { type: 'function', function: { name: 'f' } },
+    ],
+  ])('tool_choice %j', (tool_choice, made) => {
+    expect(chatOf({ tools, tool_choice })).toEqual({ ...chatOf({ tools }), tool_choice: made });
+  });
+
+  it('disable_parallel_tool_use: true asks for one call at a time', () => {
+    const choice = (disable_parallel_tool_use: boolean) =>
+      chatOf({ tools, tool_choice: { type: 'any', disable_parallel_tool_use } });
+    expect(choice(true)).toEqual({ ...choice(false), parallel_tool_calls: false });
+    expect(choice(false)).toEqual({ ...chatOf({ tools }), tool_choice: 'required' });
+  });
+
+  it.each<[object]>([[{ type: 'auto', disable_parallel_tool_use: true }], [{ type: 'none' }]])(
+    'without tools %j is dropped',
+    (tool_choice) => {
+      expect(chatOf({ tools: [], tool_choice })).toEqual(chatOf({}));
+      expect(chatOf({ tool_choice })).toEqual(chatOf({}));
+    },
+  );
+
+  it.each<[object, string]>([
+    [{ tool_choice: { type: 'any' } }, 'tool_choice'],
+    [{ tool_choice: { type: 'tool', name: 'f' }, tools: [] }, 'tool_choice'],
+    [{ tool_choice: { type: 'tool' }, tools }, 'tool_choice.name'],
+    [{ tool_choice: { type: 'required' }, tools }, 'tool_choice.type'],
+    [{ tool_choice: {}, tools }, 'tool_choice.type'],
+  ])('%j is rejected', (over, param) => {
+    expect(faultOf(over)).toBe(param);
+  });
+});
+
+describe('a schema for the answer', () => {
+  const format = { type: 'json_schema', schema: { type: 'object' } };
+  const response_format = {
+    type: 'json_schema',
+    json_schema: { name: 'answer', strict: true, schema: { type: 'object' } },
+  };
+
+  it.each<[string, object]>([
+    ['output_config.format', { output_config: { format } }],
+    ['output_format', { output_format: format }],
+    ['both, of which the newer counts', { output_config: { format }, output_format: { type: 'x' } }],
+  ])('%s', (_, over) => {
+    expect(chatOf(over)).toEqual({ ...chatOf({}), response_format });
+  });
+
+  it.each<[object, string]>([
+    [{ output_config: { format: { type: 'grammar' } } }, 'output_config.format.type'],
+    [{ output_config: { format: { type: 'json_schema' } } }, 'output_config.format.schema'],
+    [{ output_format: { type: 'json_object' } }, 'output_format.type'],
+  ])('%j is rejected', (over, param) => {
+    expect(faultOf(over)).toBe(param);
+  });
+});
+
+describe('effort and thinking are mapped or dropped, never rejected', () => {
+  const enabled = (budget_tokens?: unknown) => ({
+    thinking: { type: 'enabled', budget_tokens, display: 'omitted' },
+  });
+  const effort = (effort: unknown) => ({ output_config: { effort } });
+
+  it.each<[object, string | undefined]>([
+    [effort('low'), 'low'],
+    [effort('medium'), 'medium'],
+    [effort('high'), 'high'],
+    [effort('xhigh'), 'xhigh'],
+    [effort('max'), 'max'],
+    [effort(null), undefined],
+    [effort(''), undefined],
+    [effort(7), undefined],
+    [{ thinking: { type: 'adaptive', display: 'omitted' }, ...effort('high') }, 'high'],
+    [{ thinking: { type: 'adaptive' } }, undefined],
+    [{ thinking: { type: 'between_tools' } }, undefined],
+    [{ thinking: { type: 'disabled' } }, undefined],
+    [{ thinking: { type: 'disabled' }, ...effort('high') }, undefined],
+    [{ ...enabled(1024), ...effort('high') }, 'high'],
+    [enabled(1), 'low'],
+    [enabled(1024), 'low'],
+    [enabled(4000), 'low'],
+    [enabled(4095), 'low'],
+    [enabled(4096), 'medium'],
+    [enabled(10_000), 'medium'],
+    [enabled(16_383), 'medium'],
+    [enabled(16_384), 'high'],
+    [enabled(31_999), 'high'],
+    [enabled(32_000), 'high'],
+    [enabled(0), undefined],
+    [enabled(-1), undefined],
+    [enabled('many'), undefined],
+    [enabled(), undefined],
+    [{ thinking: {} }, undefined],
+  ])('%j', (over, reasoning_effort) => {
+    expect(chatOf(over)).toEqual({
+      ...chatOf({}),
+      ...(reasoning_effort === undefined ? {} : { reasoning_effort }),
+    });
+  });
+});
+
+describe('messages → chat → messages', () => {
+  interface Block {
+    readonly type: string;
+    readonly text?: string;
+    readonly is_error?: boolean;
+    readonly input?: unknown;
+  }
+  interface Message {
+    readonly role: string;
+    readonly content: string | readonly Block[];
+  }
+  interface ChatMessage {
+    readonly role: string;
+    readonly content: string | null | readonly (Block & { readonly image_url?: { readonly url: string } })[];
+    readonly tool_call_id?: string;
+    readonly tool_calls?: readonly {
+      readonly id: string;
+      readonly function: { readonly name: string; readonly arguments: string };
+    }[];
+  }
+
+  /** Chat messages in the messages family's words again. */
+  const blocksBack = ({ content, ...message }: ChatMessage): readonly object[] => {
+    if (message.role === 'tool' && typeof content === 'string') {
+      const failed = content.startsWith('Error: ');
+      const words = failed ? content.slice('Error: '.length) : content;
+      return [{ type: 'tool_result', tool_use_id: message.tool_call_id, content: words, failed }];
+    }
+    const parts = typeof content === 'string' ? [text(content)] : (content ?? []);
+    return [
+      ...parts.map((part) => ('image_url' in part ? imageBack(part.image_url?.url ?? '') : part)),
+      ...(message.tool_calls ?? []).map(({ id, function: { name, arguments: input } }) => ({
+        type: 'tool_use',
+        id,
+        name,
+        input,
+      })),
+    ];
+  };
+  const imageBack = (url: string): object => {
+    const data = /^data:(.*?);base64,(.*)$/.exec(url);
+    const source =
+      data === null ? { type: 'url', url } : { type: 'base64', media_type: data[1], data: data[2] };
+    return { type: 'image', source };
+  };
+
+  /** What a message says, in the order in which chat completions can say it: inputs as text, with every digit. */
+  const saidBy = ({ role, content }: Message): readonly (readonly [string, object])[] => {
+    const blocks: readonly Block[] = typeof content === 'string' ? [text(content)] : content;
+    const of = (...types: readonly string[]) => blocks.filter(({ type }) => types.includes(type));
+    if (role !== 'assistant')
+      return [
+        ...of('tool_result').map(
+          ({ is_error, ...block }) => ['tool', { ...block, failed: is_error === true }] as const,
+        ),
+        ...of('text', 'image').map((block) => [role, block] as const),
+      ];
+    const texts = of('text').map(({ text }) => text);
+    return [
+      ...(texts.length === 0 ? [] : [['assistant', text(texts.join(''))] as const]),
+      ...of('tool_use').map(
+        (block) => ['assistant', { ...block, input: JSON.stringify(block.input) }] as const,
+      ),
+    ];
+  };
+
+  it('keeps every block that both can express, in order', () => {
+    fc.assert(
+      fc.property(aConversation, (messages) => {
+        const said = messages.flatMap((message) => saidBy(message as unknown as Message));
+        const body = translate({ messages });
+        if (E.isLeft(body)) {
+          expect(said).toEqual([]);
+          return;
+        }
+        const chat = JSON.parse(JSON.stringify(body.right['messages'])) as readonly ChatMessage[];
+        expect(
+          chat.flatMap((message) => blocksBack(message).map((block) => [message['role'], block])),
+        ).toEqual(said);
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
