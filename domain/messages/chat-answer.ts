@@ -1,8 +1,6 @@
-import { reportedUsage } from '../chat/observe-chat.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import { tokenCount } from '../ledger/usage.ts';
 import {
-  isAbsent,
   isArray,
   isDeeperThan,
   isString,

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../shared/json.ts';
+import { reportedUsage } from '../chat/observe-chat.ts';
 import { isRecord } from './blocks.ts';
 import {
   type AnswerNames,
@@ -14,7 +15,6 @@ import {
   saysNothing,
   stopReason,
   textOf,
-  usageIn,
 } from './chat-answer.ts';
 
 /**
@@ -32,7 +32,7 @@ export function fromChatCompletion(completion: JsonObject, about: AnswerNames): 
     ...calls,
   ];
   const stop = stopReason(choice?.['finish_reason'], { called: calls.length > 0, refused: refusal !== '' });
-  return messageOf(about, content, stop, usageIn(completion));
+  return messageOf(about, content, stop, reportedUsage(completion));
 }
 
 const proseBlock = (text: string, block: (text: string) => JsonObject): readonly JsonObject[] =>
