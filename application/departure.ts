@@ -22,7 +22,7 @@ export type DrainSlots = ReturnType<typeof drainSlots>;
 export interface Departure {
   /** The caller left before the answer was complete. */
   readonly early: () => boolean;
-  /** The answer is complete: from now on leaving is a success. True the first time. */
+  /** The answer is complete, or has told its own failure: from now on leaving is not early. True the first time. */
   readonly answered: () => boolean;
   /** The upstream call has ended. */
   readonly over: () => void;

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
-import { afterTerminalMs, heldTerminalMs } from '../domain/shared/limits.ts';
+import { afterTerminalMs, heldTerminalMs, maxHeldBytes } from '../domain/shared/limits.ts';
 import type { StreamChunk, StreamEnd, StreamEvent } from '../domain/shared/stream-event.ts';
 import type { Run } from '../domain/shared/stream-machine.ts';
 import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
@@ -36,7 +36,7 @@ export const relayStream =
     const last = await reply.forward((chunks) => {
       watch(chunks, observer, departure, reply);
       const told = telling.chunks(chunks);
-      if (telling.end !== undefined) cancel();
+      if (telling.end !== undefined || telling.full()) cancel();
       return told.length === 0 ? undefined : write(told);
     });
     departure.over();
@@ -62,16 +62,18 @@ function watch(
   for (const { chunk, terminal, held, failing } of chunks) {
     observer.see(chunk);
     if (terminal && departure.answered()) reply.endWithin(held === true ? heldTerminalMs : afterTerminalMs);
-    if (failing === true) reply.endWithin(heldTerminalMs);
+    // The upstream has told its failure: who hangs up on it has not left early.
+    if (failing === true && departure.answered()) reply.endWithin(heldTerminalMs);
   }
 }
 
-/** What the caller is told of a stream, and when: translated where that is needed, held chunks last. */
+/** What the caller is told of a stream, and when: translated where that is needed, a held chunk and its like last. */
 class Telling {
   /** An end that the translation came to by itself. */
   end: End | undefined;
   private readonly translation: Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>> | undefined;
-  private held: Chunk | undefined;
+  private readonly held: Chunk[] = [];
+  private heldBytes = 0;
 
   constructor(translation: Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>> | undefined) {
     this.translation = translation;
@@ -86,9 +88,14 @@ class Telling {
     return this.translation === undefined ? [] : this.translated([last]);
   }
 
-  /** What completes the answer, once it is settled. */
+  /** No more can be held: the upstream is not listened to any longer. */
+  full(): boolean {
+    return this.heldBytes > maxHeldBytes;
+  }
+
+  /** What is told once it is settled: what completes the answer, or what of it does not. */
   close(end: End): readonly StreamEvent<JsonObject>[] {
-    return end.kind === 'done' && this.held !== undefined ? [this.held, end] : [end];
+    return [...(end.kind === 'done' ? this.held : this.held.filter(({ held }) => held !== true)), end];
   }
 
   private translated(events: readonly StreamEvent<JsonObject>[]): readonly Chunk[] {
@@ -103,12 +110,14 @@ class Telling {
     return this.withoutHeld(told);
   }
 
-  /** A held chunk leaves when another one follows it. */
+  /** From the first held chunk on nothing leaves: the order stays, and nobody has the answer before it is settled. */
   private withoutHeld(chunks: readonly Chunk[]): readonly Chunk[] {
-    const last = chunks.at(-1);
-    if (last === undefined || (this.held === undefined && last.held !== true)) return chunks;
-    const ahead = this.held === undefined ? chunks : [this.held, ...chunks];
-    this.held = last.held === true ? last : undefined;
-    return this.held === undefined ? ahead : ahead.slice(0, -1);
+    const from = this.held.length > 0 ? 0 : chunks.findIndex(({ held }) => held === true);
+    if (from < 0) return chunks;
+    for (const chunk of chunks.slice(from)) {
+      if (this.held.length > 0) this.heldBytes += chunk.wire?.length ?? 0;
+      this.held.push(chunk);
+    }
+    return chunks.slice(0, from);
   }
 }

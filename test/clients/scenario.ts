@@ -1,0 +1,417 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
+import {
+  type SeenRequest,
+  type SimulatedUpstream,
+  startSimulatedUpstream,
+} from '../../interfaces/simulated-upstream/server.ts';
+import { eventually, outcomesOf, type Trace, tracesIn } from '../e2e/traces.ts';
+import { withDatabase } from '../support/database.ts';
+import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
+
+/** A model whose upstream behaves as the directives say; its price is that of `simulated-fast`. */
+const behaving = (id: string, directives: string, route: object = {}) => ({
+  id,
+  routes: [
+    {
+      provider: 'up',
+      upstream_model: 'simulated-fast',
+      extra_headers: { 'x-simulate': directives },
+      ...route,
+    },
+  ],
+});
+
+/** An upstream that tells its usage in streams without being asked: messages callers cannot ask. */
+const tellsUsage = { compatibility: { compat: { supports_stream_usage: true } } };
+
+const models = [
+  behaving('fast', ''),
+  behaving('counted', '', tellsUsage),
+  behaving('cached', 'prompt-tokens=100&cached-tokens=40', tellsUsage),
+  behaving('tools', 'tools', tellsUsage),
+  behaving('parallel', 'parallel-tools', tellsUsage),
+  behaving('reasoning', 'reasoning', tellsUsage),
+  behaving('endless', 'chunk-delay-ms=20&chunks=1000'),
+  behaving('silent', 'hang=headers'),
+  behaving('refuses', 'status=400&message=The messages are too long.'),
+  behaving('unknown-there', 'status=404&message=There is no such deployment.'),
+  behaving('limited', 'status=429&retry-after=3&message=Slow down.'),
+  behaving('limited-briefly', 'status=429&retry-after=0.8&message=Slow down.'),
+  behaving('our-fault', 'status=401&message=Incorrect API key provided.'),
+  behaving('fails', 'status=500&message=The model is broken.'),
+  behaving('away', 'status=503&message=The model is away.'),
+  behaving('falls-over', 'error-at=2&message=The model fell over.'),
+  behaving('breaks-off', 'break=2'),
+  behaving('cut-short', 'cut=2'),
+  behaving('malformed', 'garbage=2'),
+  behaving('ends-early', 'eof=2'),
+  behaving('tools-fall-over', 'tools&error-at=2&message=The model fell over.'),
+  behaving('failed', 'terminal=failed&message=The model fell over.'),
+  behaving('error-failed', 'terminal=error-failed&message=The model fell over.'),
+  behaving('no-family', '', {
+    capabilities: { chat_completions: false, responses: false, embeddings: false },
+  }),
+  { id: 'schema', routes: [{ provider: 'own', upstream_model: 'schema' }] },
+  { id: 'error-then-silence', routes: [{ provider: 'own', upstream_model: 'error-then-silence' }] },
+];
+
+/** What every client says, and what the simulated upstream answers, without tools and with the result of one. */
+export const hello = 'Hello';
+export const answerTo = (said: string): string =>
+  `This is a simulated answer; no model was asked. You said: "${said}".`;
+export const answerAfter = (result: string): string =>
+  `This is a simulated answer; no model was asked. The tool returned: "${result}".`;
+export const simulatedReasoning =
+  'This is simulated reasoning. The caller sent 5 characters, so an answer is due.';
+
+/** Two tools that every client offers; the simulated upstream calls the first, or both. */
+export const toolNames = ['weather', 'time'] as const;
+export type ToolName = (typeof toolNames)[number];
+export const toolParameters = {
+  type: 'object' as const,
+  properties: { city: { type: 'string' as const } },
+  required: ['city'],
+  additionalProperties: false,
+};
+export const toolInput = { city: 'simulated city' };
+/** What running a tool gives. */
+export const resultOf = (name: string): string => `The ${name} of simulated city`;
+
+/** The object that the model `schema` answers with, whatever it is asked. */
+export const place = { city: 'Paris', degrees: 21 };
+export const placeSchema = {
+  type: 'object' as const,
+  properties: { city: { type: 'string' as const }, degrees: { type: 'number' as const } },
+  required: ['city', 'degrees'],
+  additionalProperties: false,
+};
+
+/** A PNG image of one pixel. */
+export const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+export const pixelUrl = `data:image/png;base64,${pixel}`;
+
+type KeyName = 'good' | 'narrow' | 'poor' | 'wrong';
+
+/** A request that is refused with an HTTP error, and how (CONTRACT §4). */
+export interface Refusal {
+  readonly what: string;
+  readonly model: string;
+  readonly key: KeyName;
+  readonly status: 400 | 401 | 403 | 404 | 429 | 502 | 503;
+  readonly code: string;
+  /** `error.type` of the OpenAI envelope. */
+  readonly type: string;
+  /** `error.type` in the messages vocabulary. */
+  readonly messagesType: string;
+  readonly message: string | RegExp;
+  readonly retryAfter: RegExp | null;
+}
+
+const noRetry = { key: 'good', retryAfter: null } as const;
+const upstreamError = { ...noRetry, code: 'upstream_error', type: 'upstream_error' } as const;
+
+/** One of each class of error that libraries know; each is told by the gateway, whoever found it. */
+export const refusals: readonly Refusal[] = [
+  {
+    ...noRetry,
+    what: 'a model that cannot serve the family',
+    model: 'no-family',
+    status: 400,
+    code: 'invalid_request',
+    type: 'invalid_request_error',
+    messagesType: 'invalid_request_error',
+    message: /^The model `no-family` has no route with the capability/,
+  },
+  {
+    ...noRetry,
+    what: 'a key that nobody has',
+    model: 'fast',
+    key: 'wrong',
+    status: 401,
+    code: 'invalid_api_key',
+    type: 'authentication_error',
+    messagesType: 'authentication_error',
+    message: /key/i,
+  },
+  {
+    ...noRetry,
+    what: 'a model that the key may not use',
+    model: 'fast',
+    key: 'narrow',
+    status: 403,
+    code: 'model_not_granted',
+    type: 'permission_error',
+    messagesType: 'permission_error',
+    message: 'This API key may not use the model `fast`.',
+  },
+  {
+    ...noRetry,
+    what: 'a model that there is not',
+    model: 'no-such-model',
+    status: 404,
+    code: 'model_not_found',
+    type: 'not_found_error',
+    messagesType: 'not_found_error',
+    message: 'There is no model of this name.',
+  },
+  {
+    ...noRetry,
+    what: 'a budget that is used up',
+    model: 'fast',
+    key: 'poor',
+    status: 429,
+    code: 'budget_exceeded',
+    type: 'budget_error',
+    messagesType: 'rate_limit_error',
+    message: /^The monthly budget of 0 USD is used up until /,
+    retryAfter: /^[1-9]\d*$/,
+  },
+  {
+    ...upstreamError,
+    what: 'an upstream that refuses the request',
+    model: 'refuses',
+    status: 400,
+    messagesType: 'invalid_request_error',
+    message: 'The messages are too long.',
+  },
+  {
+    ...upstreamError,
+    what: 'an upstream that does not know the model',
+    model: 'unknown-there',
+    status: 404,
+    messagesType: 'not_found_error',
+    message: 'There is no such deployment.',
+  },
+  {
+    ...upstreamError,
+    what: 'an upstream that limits the rate',
+    model: 'limited',
+    status: 429,
+    messagesType: 'rate_limit_error',
+    message: 'Slow down.',
+    retryAfter: /^3$/,
+  },
+  {
+    ...upstreamError,
+    what: "an upstream that does not take the gateway's own key",
+    model: 'our-fault',
+    status: 502,
+    messagesType: 'api_error',
+    message: 'Incorrect API key provided.',
+  },
+  {
+    ...upstreamError,
+    what: 'an upstream that fails',
+    model: 'fails',
+    status: 502,
+    messagesType: 'api_error',
+    message: 'The model is broken.',
+  },
+  {
+    ...upstreamError,
+    what: 'an upstream that is away',
+    model: 'away',
+    status: 503,
+    messagesType: 'api_error',
+    message: 'The model is away.',
+  },
+];
+
+const brokenOff = 'The connection to the upstream could not be made, or it broke.';
+
+/** Ways in which an upstream fails after the head of a stream and two pieces of text, and what callers are told. */
+export const midStream = [
+  ['falls-over', 'The model fell over.'],
+  ['breaks-off', brokenOff],
+  ['cut-short', brokenOff],
+  ['malformed', 'The upstream sent a malformed event.'],
+  ['ends-early', 'The upstream ended its stream before the answer was complete.'],
+] as const;
+
+/** What a failing call rejected with. */
+export async function reasonOf(call: Promise<unknown>): Promise<unknown> {
+  const settled = await call.then(
+    (value) => ({ value }),
+    (reason: unknown) => ({ reason }),
+  );
+  if ('reason' in settled) return settled.reason;
+  throw new Error(`it succeeded: ${JSON.stringify(settled.value)}`);
+}
+
+/**
+ * A whole gateway for a suite of one client library, with the simulated upstream behind it. Keys: `good`; `narrow`
+ * may use the model `tools` alone; `poor` belongs to an owner whose budget is used up; `wrong` is nobody's.
+ */
+export function clientScenario() {
+  const database = withDatabase();
+  const query = queries(database.url);
+  const keys: Readonly<Record<KeyName, string>> = {
+    good: aKey(),
+    narrow: aKey(),
+    poor: aKey(),
+    wrong: aKey(),
+  };
+  const seen: SeenRequest[] = [];
+  let upstream: SimulatedUpstream;
+  let own: Server;
+  let gateway: TestGateway;
+
+  beforeAll(async () => {
+    upstream = await startSimulatedUpstream({ port: 0, onRequest: (request) => void seen.push(request) });
+    own = await startOwnUpstream((request) => void seen.push(request));
+    gateway = await startGateway(
+      configured(upstream.url, `http://127.0.0.1:${portOf(own)}/v1`, keys),
+      database.url(),
+    );
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    await upstream?.close();
+    own?.close();
+    own?.closeAllConnections();
+  });
+  beforeEach(() => {
+    seen.length = 0;
+  });
+
+  const traceOf = tracesIn(query);
+  /** The upstream's own failure is told before it is settled, and a caller who left is told nothing. */
+  const logged = (requestId: string): Promise<Trace> =>
+    eventually(async () => {
+      const trace = await traceOf(requestId);
+      return trace.logs.length > 0 ? trace : undefined;
+    });
+  return {
+    keys,
+    /** Requests that have reached an upstream in this test. */
+    seen: seen as readonly SeenRequest[],
+    /** The body of the last one of them. */
+    sent: () => JSON.parse(seen.at(-1)?.body ?? 'null') as Record<string, unknown>,
+    url: () => gateway.url,
+    traceOf,
+
+    /** A stream that failed on its way left one log row that says so, and nothing in the ledger. */
+    expectFailedRow: async (requestId: string | null | undefined, message: string): Promise<void> => {
+      const { logs, attempts, ledger } = await logged(requestId ?? 'there is no request id');
+      expect(logs).toMatchObject([{ status_code: 502, error_code: 'upstream_error' }]);
+      expect(attempts).toMatchObject([{ status: 'stream_error', status_code: 200, error_detail: message }]);
+      expect(ledger).toEqual([]);
+    },
+
+    /** `leave` ends a call that is under way: the upstream is left at once, and the request is logged with 499. */
+    expectCancelled: async (requestId: string, leave: () => void | Promise<void>): Promise<void> => {
+      // Calls of tests before this one may still be on their way out.
+      await eventually(() => (upstream.inFlight() === 1 ? true : undefined));
+      const before = upstream.aborted();
+      const startedAt = performance.now();
+      await leave();
+      await eventually(() => (upstream.aborted() === before + 1 ? true : undefined));
+      // Milliseconds on a quiet machine; suites share their cores with others.
+      expect(performance.now() - startedAt).toBeLessThan(1000);
+      const { logs } = await logged(requestId);
+      expect(logs).toMatchObject([{ status_code: 499, error_code: 'client_closed' }]);
+      expect(outcomesOf(gateway, requestId)).toMatchObject([{ outcome: 'client_closed', status: 499 }]);
+    },
+
+    /** Waits until a call has reached the upstream. */
+    arrived: () => eventually(() => (upstream.inFlight() > 0 ? true : undefined)),
+  };
+}
+
+export type ClientScenario = ReturnType<typeof clientScenario>;
+
+function configured(simulatedUrl: string, ownUrl: string, keys: Readonly<Record<KeyName, string>>) {
+  const base = basicConfig(simulatedUrl, keys.good);
+  return {
+    ...base,
+    providers: [
+      ...(base['providers'] as object[]),
+      { id: 'own', type: 'compat', base_url: ownUrl, auth: { mode: 'none' } },
+    ],
+    models,
+    users: [
+      { email: 'a@example.com', name: 'A' },
+      {
+        email: 'poor@example.com',
+        name: 'Poor',
+        budget: { cadence: 'monthly', amount_10000: 0, hard_limit: true },
+      },
+    ],
+    api_keys: [
+      { name: 'good', owner: 'user:a@example.com', value: keys.good },
+      { name: 'narrow', owner: 'user:a@example.com', value: keys.narrow, allowed_models: ['tools'] },
+      { name: 'poor', owner: 'user:poor@example.com', value: keys.poor },
+    ],
+  };
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+/**
+ * An upstream for what the simulated one does not do: it answers with the object `place` as JSON text, never streamed;
+ * or, as the model `error-then-silence`, with an `error` event of a responses stream that it then leaves open.
+ */
+async function startOwnUpstream(onRequest: (request: SeenRequest) => void): Promise<Server> {
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { method = '', url: path = '', headers } = request;
+      onRequest({ method, path, headers, body });
+      if (body.includes('"error-then-silence"')) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(errorEvent);
+        return;
+      }
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(path.endsWith('/responses') ? placeResponse : placeCompletion);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  return server;
+}
+
+const errorEvent = `event: error\ndata: ${JSON.stringify({
+  type: 'error',
+  sequence_number: 0,
+  error: { type: 'server_error', code: null, message: 'The model fell over.', param: null },
+})}\n\n`;
+
+const placeCompletion = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'schema',
+  choices: [
+    { index: 0, message: { role: 'assistant', content: JSON.stringify(place) }, finish_reason: 'stop' },
+  ],
+  usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 },
+});
+
+const placeResponse = JSON.stringify({
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  status: 'completed',
+  error: null,
+  incomplete_details: null,
+  model: 'schema',
+  output: [
+    {
+      id: 'msg_1',
+      type: 'message',
+      status: 'completed',
+      role: 'assistant',
+      content: [{ type: 'output_text', annotations: [], text: JSON.stringify(place) }],
+    },
+  ],
+  usage: {
+    input_tokens: 5,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 7,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 12,
+  },
+});
