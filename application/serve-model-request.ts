@@ -56,7 +56,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
       claim: policy().duplicateRequestIds === 'reject' && request.callerChoseRequestId,
     });
     if (E.isLeft(admission)) return refuse(admission.left);
-    facts = { ...facts, admission: admission.right };
+    facts = { ...facts, admission: admission.right, admittedAt: ports.clock.now() };
 
     const rejection = admissionRejection(admission.right, policy());
     if (rejection !== undefined) return refuse(rejection);

@@ -27,6 +27,8 @@ export interface Facts {
   readonly ask?: Ask;
   readonly resolved?: ResolvedRoute;
   readonly admission?: Admission;
+  /** The gateway's clock when the admission came, milliseconds since the epoch. */
+  readonly admittedAt?: number;
 }
 
 /** How it ended. */
@@ -97,8 +99,16 @@ function costOf(ports: ServePorts, facts: Facts, observation: Observation): Usag
   if (facts.resolved === undefined) return undefined;
   const { provider, route } = facts.resolved;
   const { prices } = ports.catalogue.snapshot();
-  const price = prices.priceOf(provider.pricingProviderId, route.upstreamModel, ports.clock.now());
+  const price = prices.priceOf(provider.pricingProviderId, route.upstreamModel, databaseTime(ports, facts));
   return usageCost(observation.usage, price);
+}
+
+/** A price is the one that is effective at the row's time, which is the database's. */
+function databaseTime({ clock }: ServePorts, { admission, admittedAt }: Facts): number {
+  const now = clock.now();
+  return admission === undefined || admittedAt === undefined
+    ? now
+    : admission.databaseTime.getTime() + Math.max(0, now - admittedAt);
 }
 
 function chargeOf({ request, ask, resolved }: Facts, cost: UsageCost | undefined): Charge | undefined {
