@@ -1,0 +1,190 @@
+import type { ApiFamily } from '../../domain/routing/model.ts';
+
+/** Where an agent is sent, and what it is to work on. */
+export interface Place {
+  /** The gateway, such as `http://127.0.0.1:1234`. */
+  readonly url: string;
+  readonly key: string;
+  readonly model: string;
+  readonly prompt: string;
+}
+
+/** How an agent is started: settings as files below its HOME, variables, and the words after its name. */
+export interface Launch {
+  readonly files: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
+  readonly args: readonly string[];
+}
+
+/** One way of an agent to speak to the gateway. */
+export interface Setup {
+  readonly family: ApiFamily;
+  /** The harness that the gateway must make of its `User-Agent`. */
+  readonly harness: string;
+  readonly launch: (place: Place) => Launch;
+}
+
+/** A coding agent as npm brings it. */
+export interface Agent {
+  readonly name: string;
+  readonly package: string;
+  readonly version: string;
+  /** The command, below `node_modules/.bin`. */
+  readonly command: string;
+  /** Packages whose install scripts put the command in its place. */
+  readonly installScripts: readonly string[];
+  readonly setups: readonly Setup[];
+  /** A call of one of its own tools that reads a file, and runs without being asked about. */
+  readonly readFile: (file: string) => { readonly name: string; readonly arguments: object };
+}
+
+const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
+const claudeCode: Agent = {
+  name: 'claude-code',
+  package: '@anthropic-ai/claude-code',
+  version: '2.1.329',
+  command: 'claude',
+  installScripts: ['@anthropic-ai/claude-code'],
+  readFile: (file) => ({ name: 'Read', arguments: { file_path: file } }),
+  setups: [
+    {
+      family: 'messages',
+      harness: 'claude-code',
+      launch: ({ url, key, model, prompt }) => ({
+        files: {},
+        env: {
+          ANTHROPIC_BASE_URL: url,
+          ANTHROPIC_AUTH_TOKEN: key,
+          CLAUDE_CODE_MAX_RETRIES: '2',
+          CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+          DISABLE_TELEMETRY: '1',
+          DISABLE_ERROR_REPORTING: '1',
+          DISABLE_AUTOUPDATER: '1',
+        },
+        args: ['--model', model, '-p', prompt],
+      }),
+    },
+  ],
+};
+
+const codex: Agent = {
+  name: 'codex',
+  package: '@openai/codex',
+  version: '0.169.0',
+  command: 'codex',
+  installScripts: [],
+  readFile: (file) => ({ name: 'exec_command', arguments: { cmd: `cat '${file}'` } }),
+  setups: [
+    {
+      family: 'responses',
+      harness: 'codex',
+      launch: ({ url, key, model, prompt }) => ({
+        files: {
+          '.codex/config.toml': `model = ${JSON.stringify(model)}
+model_provider = "gateway"
+
+[model_providers.gateway]
+name = "Gateway"
+base_url = "${url}/v1"
+env_key = "GATEWAY_API_KEY"
+wire_api = "responses"
+request_max_retries = 2
+stream_max_retries = 2
+
+[analytics]
+enabled = false
+
+[otel]
+exporter = "none"
+`,
+        },
+        env: { GATEWAY_API_KEY: key },
+        args: ['exec', '--skip-git-repo-check', prompt],
+      }),
+    },
+  ],
+};
+
+/** opencode takes the family from the provider's package. */
+const opencodeSetup = (family: ApiFamily, npm: string): Setup => ({
+  family,
+  harness: 'opencode',
+  launch: ({ url, key, model, prompt }) => ({
+    files: {
+      '.config/opencode/opencode.json': json({
+        $schema: 'https://opencode.ai/config.json',
+        provider: {
+          gateway: {
+            npm,
+            name: 'Gateway',
+            options: { baseURL: `${url}/v1`, apiKey: '{env:GATEWAY_API_KEY}' },
+            models: { [model]: {} },
+          },
+        },
+      }),
+    },
+    env: {
+      GATEWAY_API_KEY: key,
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    },
+    args: ['run', '--pure', '-m', `gateway/${model}`, prompt],
+  }),
+});
+
+const opencode: Agent = {
+  name: 'opencode',
+  package: 'opencode-ai',
+  version: '1.18.33',
+  command: 'opencode',
+  installScripts: ['opencode-ai'],
+  readFile: (file) => ({ name: 'read', arguments: { filePath: file } }),
+  setups: [
+    opencodeSetup('chat_completions', '@ai-sdk/openai-compatible'),
+    opencodeSetup('responses', '@ai-sdk/openai'),
+    opencodeSetup('messages', '@ai-sdk/anthropic'),
+  ],
+};
+
+/** Qwen Code takes the family from its authentication type; its messages mode calls itself Claude Code 0.x. */
+const qwenSetup = (
+  family: ApiFamily,
+  authType: string,
+  variables: (place: Place) => Launch['env'],
+): Setup => ({
+  family,
+  harness: 'qwen-code',
+  launch: (place) => ({
+    files: {
+      '.qwen/settings.json': json({
+        privacy: { usageStatisticsEnabled: false },
+        general: { enableAutoUpdate: false },
+      }),
+    },
+    env: variables(place),
+    args: ['--auth-type', authType, '-m', place.model, place.prompt],
+  }),
+});
+
+const openaiVariables = ({ url, key }: Place) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: key });
+const anthropicVariables = ({ url, key }: Place) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key });
+
+const qwenCode: Agent = {
+  name: 'qwen-code',
+  package: '@qwen-code/qwen-code',
+  version: '0.24.4',
+  command: 'qwen',
+  installScripts: [],
+  readFile: (file) => ({ name: 'read_file', arguments: { file_path: file } }),
+  setups: [
+    qwenSetup('chat_completions', 'openai', openaiVariables),
+    qwenSetup('responses', 'openai-responses', openaiVariables),
+    qwenSetup('messages', 'anthropic', anthropicVariables),
+  ],
+};
+
+/** The agents that are tried, at the versions that they were tried with. */
+export const agents: readonly Agent[] = [claudeCode, codex, opencode, qwenCode];

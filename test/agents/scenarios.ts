@@ -1,0 +1,162 @@
+import type { Agent, Setup } from './agents.ts';
+import type { Ended } from './execute.ts';
+import type { SeenCall } from './stage.ts';
+
+/** What is told about a run that has ended. */
+export interface Outcome {
+  readonly ended: Ended;
+  /** What the agent said to its user, without colours and around it no white space. */
+  readonly text: string;
+  readonly calls: readonly SeenCall[];
+  readonly setup: Setup;
+}
+
+/** A situation that agents are put into. */
+export interface Scenario {
+  readonly name: string;
+  readonly prompt: string;
+  /** What the simulated upstream is told to do, as `x-simulate` has it; `file` is where the note lies. */
+  readonly simulate: (agent: Agent, file: string) => Readonly<Record<string, string>>;
+  /** The hard budget of the run's owner, in 1/10000 USD. */
+  readonly budget: number;
+  /** Milliseconds that an agent has. */
+  readonly maxMs: number;
+  /** Whether an agent may still be at it when its time is over: it has claimed nothing that is not so. */
+  readonly mayGoOn: boolean;
+  /** Why the run failed; nothing when it passed. */
+  readonly faults: (outcome: Outcome) => readonly string[];
+}
+
+/** What stands in the note, and nowhere else. */
+export const marker = 'violet-harbour-7313';
+
+const unless = (holds: boolean, otherwise: string): readonly string[] => (holds ? [] : [otherwise]);
+
+/** The simulated answers, from their first word to their last character. */
+const wholeText = /This is a simulated answer; no model was asked\. .*"\.$/s;
+
+const endedWell = ({ ended }: Outcome): readonly string[] =>
+  unless(ended.timedOut || ended.code === 0, `exit code ${ended.code}`);
+
+/** Every call is of the agent's family, known by its harness, and kept once in the request log. */
+const wellKnown = ({ calls, setup }: Outcome): readonly string[] => [
+  ...unless(calls.length > 0, 'the gateway saw no call'),
+  ...unless(
+    calls.every(({ family }) => family === setup.family),
+    'a call of another family',
+  ),
+  ...unless(
+    calls.every(({ rows }) => rows === 1),
+    'a call without its one request-log row',
+  ),
+  ...unless(
+    calls.every(({ harness }) => harness === setup.harness),
+    'another harness',
+  ),
+];
+
+/** What is answered is also accounted for. */
+const allServed = ({ calls }: Outcome): readonly string[] => [
+  ...unless(
+    calls.every(({ outcome }) => outcome === 'success'),
+    'a call failed',
+  ),
+  ...unless(
+    calls.every(({ pricing }) => pricing === 'priced'),
+    'a call without its price',
+  ),
+];
+
+/** Ample for what a run costs: five dollars. */
+const ample = 50_000;
+
+const runMaxMs = 60_000;
+
+/** Agents that do not give up at a refusal wait until the budget's window ends; what they do is plain by then. */
+const refusedMaxMs = 15_000;
+
+/** Whatever the agent makes of it, it must not give a cut text for an answer. */
+const fault = (name: string, simulate: Readonly<Record<string, string>>): Scenario => ({
+  name,
+  prompt: 'Say hello.',
+  simulate: () => simulate,
+  budget: ample,
+  maxMs: runMaxMs,
+  mayGoOn: true,
+  faults: (outcome) => {
+    const answered = wholeText.test(outcome.text) && outcome.calls.some((call) => call.outcome === 'success');
+    return [
+      ...unless(outcome.ended.code !== 0 || answered, 'it ended as if all were well'),
+      ...unless(
+        outcome.calls.some((call) => call.outcome === 'upstream_error'),
+        'no call failed',
+      ),
+      ...wellKnown(outcome),
+    ];
+  },
+});
+
+/** The model calls a tool that reads the note, and is sent what it read. */
+const tool = (name: string, more: Readonly<Record<string, string>>): Scenario => ({
+  name,
+  prompt: 'What does the note say?',
+  simulate: (agent, file) => {
+    const call = agent.readFile(file);
+    return { tools: 'on', 'tool-name': call.name, 'tool-arguments': JSON.stringify(call.arguments), ...more };
+  },
+  budget: ample,
+  maxMs: runMaxMs,
+  mayGoOn: false,
+  faults: (outcome) => [
+    ...endedWell(outcome),
+    ...unless(outcome.text.includes('The tool returned'), 'no answer about the result of the tool'),
+    ...unless(outcome.text.includes(marker), 'what the tool read is not in the answer'),
+    ...unless(
+      outcome.calls.some(({ invokedTools }) => invokedTools === 1),
+      'no call with one tool invoked',
+    ),
+    ...wellKnown(outcome),
+    ...allServed(outcome),
+  ],
+});
+
+/** Everything that each agent is put through. */
+export const scenarios: readonly Scenario[] = [
+  {
+    name: 'text',
+    prompt: 'Say hello.',
+    simulate: () => ({}),
+    budget: ample,
+    maxMs: runMaxMs,
+    mayGoOn: false,
+    faults: (outcome) => [
+      ...endedWell(outcome),
+      ...unless(wholeText.test(outcome.text), 'the text is not the whole answer'),
+      ...wellKnown(outcome),
+      ...allServed(outcome),
+    ],
+  },
+  tool('tool', {}),
+  // The agent sends the reasoning back beside the result, in whatever form it got it.
+  tool('reasoning', { reasoning: 'on' }),
+  // The connection to the upstream breaks in mid-stream, and in the middle of a whole answer.
+  fault('break', { break: '4' }),
+  // The stream ends without a finish; whoever asks again without a stream gets the whole answer.
+  fault('no finish', { 'no-finish': 'on', 'no-done': 'on' }),
+  {
+    name: 'budget',
+    prompt: 'Say hello.',
+    simulate: () => ({}),
+    budget: 0,
+    maxMs: refusedMaxMs,
+    mayGoOn: true,
+    faults: (outcome) => [
+      ...unless(
+        outcome.calls.every(({ status, error }) => status === 429 && error === 'budget_exceeded'),
+        'a call that is not 429 budget_exceeded',
+      ),
+      ...unless(outcome.ended.code !== 0, 'it ended as if all were well'),
+      ...wellKnown(outcome),
+    ],
+  },
+];

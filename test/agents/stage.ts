@@ -1,0 +1,151 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { stringify } from 'yaml';
+import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
+import { startSimulatedUpstream } from '../../interfaces/simulated-upstream/server.ts';
+import { startCommand } from '../e2e/processes.ts';
+
+/** What the gateway is told of one run: its key is its own, so that its calls are. */
+export interface Part {
+  readonly id: string;
+  readonly key: string;
+  readonly model: string;
+  /** Directives of the simulated upstream. */
+  readonly simulate: Readonly<Record<string, string>>;
+  /** A hard budget a day, in 1/10000 USD. */
+  readonly budget: number;
+}
+
+/** A call as the gateway's log line and its request-log row tell of it. */
+export interface SeenCall {
+  readonly family: string;
+  readonly stream: boolean;
+  readonly status: number;
+  readonly outcome: string;
+  readonly error: string | undefined;
+  readonly pricing: string | undefined;
+  /** How many request-log rows it has left. */
+  readonly rows: number;
+  readonly harness: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly invokedTools: number | undefined;
+}
+
+/** A gateway as `gateway serve` starts it, before the simulated upstream and on a PostgreSQL of its own. */
+export interface Stage {
+  readonly url: string;
+  /** The calls of one run, in their order; waits until no more come. */
+  readonly callsOf: (id: string) => Promise<readonly SeenCall[]>;
+  readonly stop: () => Promise<void>;
+}
+
+const pricesPerMillion = { input_usd_per_million: '0.15', output_usd_per_million: '0.60' };
+
+const configFor = (upstreamUrl: string, parts: readonly Part[]) => ({
+  server: { bind: '127.0.0.1:0' },
+  providers: [{ id: 'simulated', type: 'compat', base_url: upstreamUrl, auth: { mode: 'none' } }],
+  models: parts.map(({ model, simulate }) => ({
+    id: model,
+    routes: [
+      {
+        provider: 'simulated',
+        upstream_model: 'simulated-fast',
+        extra_headers: { 'x-simulate': new URLSearchParams(simulate).toString() },
+        compatibility: { compat: { supports_stream_usage: true } },
+      },
+    ],
+  })),
+  pricing: { overrides: [{ provider: 'simulated', model: 'simulated-fast', ...pricesPerMillion }] },
+  users: parts.map(({ id, budget }) => ({
+    email: `${id}@example.com`,
+    name: id,
+    budget: { cadence: 'daily', amount_10000: budget, hard_limit: true },
+  })),
+  api_keys: parts.map(({ id, key }) => ({ name: id, owner: `user:${id}@example.com`, value: key })),
+});
+
+/** Starts everything below `folder`; what has been started is stopped again when something else cannot be. */
+export async function setStage(folder: string, parts: readonly Part[]): Promise<Stage> {
+  const stack = new AsyncDisposableStack();
+  try {
+    const upstream = await startSimulatedUpstream({ port: 0 });
+    stack.defer(() => upstream.close());
+    const database = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database'), testing: true });
+    stack.defer(() => database.stop());
+    const config = path.join(folder, 'gateway.yaml');
+    await writeFile(config, stringify(configFor(upstream.url, parts)));
+    const gateway = startCommand(['serve'], { GATEWAY_CONFIG: config, DATABASE_URL: database.url });
+    stack.defer(async () => {
+      gateway.child.kill('SIGTERM');
+      await gateway.exited;
+    });
+    const [, url = ''] = await gateway.says(/"url":"([^"]+)"/);
+    const client = new Client(database.url);
+    await client.connect();
+    stack.defer(() => client.end());
+    return {
+      url,
+      callsOf: (id) => settled(() => callsIn(gateway.out(), client, id)),
+      stop: () => stack.disposeAsync(),
+    };
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+
+/** Milliseconds without a further call or row after which none is expected. */
+const quietMs = 400;
+
+async function settled(read: () => Promise<readonly SeenCall[]>): Promise<readonly SeenCall[]> {
+  let calls = await read();
+  for (;;) {
+    await sleep(quietMs);
+    const next = await read();
+    if (JSON.stringify(next) === JSON.stringify(calls)) return next;
+    calls = next;
+  }
+}
+
+interface Row {
+  readonly request_id: string;
+  readonly api_key_id: string;
+  readonly agent_harness_key: string | null;
+  readonly user_agent_raw: string | null;
+  readonly invoked_tool_count: number | null;
+}
+
+async function callsIn(output: string, client: Client, id: string): Promise<readonly SeenCall[]> {
+  const keys = await client.query<{ api_key_id: string }>('select api_key_id from api_keys where name = $1', [
+    id,
+  ]);
+  const keyId = keys.rows[0]?.api_key_id;
+  const { rows } = await client.query<Row>('select * from request_logs where api_key_id = $1', [keyId]);
+  return requestLines(output)
+    .filter((line) => line['api_key_id'] === keyId)
+    .map((line) => {
+      const own = rows.filter((row) => row.request_id === line['request_id']);
+      return {
+        family: String(line['family']),
+        stream: line['stream'] === true,
+        status: Number(line['status']),
+        outcome: String(line['outcome']),
+        error: line['error_code'] as string | undefined,
+        pricing: line['pricing_status'] as string | undefined,
+        rows: own.length,
+        harness: own[0]?.agent_harness_key ?? undefined,
+        userAgent: own[0]?.user_agent_raw ?? undefined,
+        invokedTools: own[0]?.invoked_tool_count ?? undefined,
+      };
+    });
+}
+
+/** The gateway's log lines about requests; the last line may not be whole yet. */
+const requestLines = (output: string): readonly Record<string, unknown>[] =>
+  output
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter((line) => line['msg'] === 'request');
