@@ -67,7 +67,7 @@ function watch(
   }
 }
 
-/** What the caller is told of a stream, and when: translated where that is needed, a held chunk and its like last. */
+/** What the caller is told of a stream, and when: translated where that is needed, a held chunk and its followers last. */
 class Telling {
   /** An end that the translation came to by itself. */
   end: End | undefined;

@@ -22,10 +22,10 @@ export function readEmbeddings(
   const value = parsed.right;
   if (isAbsent(value['error']) && isArray(value['data'])) return E.right(value);
   const words = upstreamMessage(value);
-  return E.left({
-    kind: 'protocol',
-    message: words === undefined ? 'The upstream answered without `data`.' : sanitise(words),
-  });
+  const message = isAbsent(value['error'])
+    ? 'The upstream answered without `data`.'
+    : 'The upstream reported an error.';
+  return E.left({ kind: 'protocol', message: words === undefined ? message : sanitise(words) });
 }
 
 /** Missing embedding token counts yield `usage_missing`. */

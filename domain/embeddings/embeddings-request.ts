@@ -12,7 +12,7 @@ export interface EmbeddingsRequest {
   readonly model: string;
   readonly stream: false;
   readonly needs: readonly Capability[];
-  readonly exposedToolCount: 0;
+  readonly exposedToolCount: undefined;
 }
 
 /** Only the top level is read or edited. */
@@ -29,7 +29,7 @@ export function readEmbeddingsRequest(document: JsonDocument): Either<GatewayErr
     model: model.right,
     stream: false,
     needs: ['embeddings'],
-    exposedToolCount: 0,
+    exposedToolCount: undefined,
   });
 }
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { compatOf } from '../compatibility/compat.ts';
-import { droppedWithEmptyTools, hasFunctionCallItems } from '../compatibility/empty-tools.ts';
+import { emptyTools, inputHasToolHistory } from '../compatibility/empty-tools.ts';
 import { type Changes, overridden } from '../routing/extra-body.ts';
 import type { Route } from '../routing/model.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
@@ -23,14 +23,12 @@ export function prepareResponses(
   const changes = new Map<string, Json | undefined>();
   if (request.model !== route.upstreamModel) changes.set('model', route.upstreamModel);
   const rule = compatOf(route.compatibility).emptyTools;
-  const dropped = droppedWithEmptyTools(rule, document.value, () => hasFunctionCallItems(document.value));
+  const dropped = emptyTools(rule, document.value, () => inputHasToolHistory(document.value['input']));
   if (E.isLeft(dropped)) return dropped;
   for (const key of dropped.right) changes.set(key, undefined);
   if (needsReplayIds(document.value['input'])) {
     const input = exactMember(document, 'input');
     if (isArray(input)) changes.set('input', withReplayIds(input, digest));
   }
-  return E.map((all: Changes) => withMembers(document, all))(
-    overridden(document, changes, route.extraBody),
-  );
+  return E.map((all: Changes) => withMembers(document, all))(overridden(document, changes, route.extraBody));
 }

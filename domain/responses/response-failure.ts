@@ -1,4 +1,12 @@
-import { isArray, isObject, isString, type Json, type JsonObject, parseExact } from '../shared/json.ts';
+import {
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+  parseExact,
+} from '../shared/json.ts';
 import { upstreamMessage } from '../upstream/upstream-fault.ts';
 
 /** The upstream's own words for a failure: of an `error` event, of a failed response, of any envelope in use. */
@@ -8,6 +16,8 @@ export function failureMessage(payload: JsonObject): string {
   return upstreamMessage(payload) ?? inside ?? 'The upstream reported an error.';
 }
 
+type Sanitise = (message: string) => string;
+
 /**
  * The payload with its words for the failure made fit to show, every digit kept; undefined when they are fit as they
  * are. It walks the payload: one that nests without a bound must be turned away before.
@@ -15,30 +25,35 @@ export function failureMessage(payload: JsonObject): string {
 export function sanitisedFailure(
   payload: JsonObject,
   text: string,
-  sanitise: (message: string) => string,
+  sanitise: Sanitise,
 ): JsonObject | undefined {
-  return cleaned(payload, sanitise) === payload
-    ? undefined
-    : cleaned(parseExact(text) as JsonObject, sanitise);
+  let unfit = false;
+  fitPayload(payload, (words) => {
+    const clean = sanitise(words);
+    unfit ||= clean !== words;
+    return clean;
+  });
+  return unfit ? fitPayload(parseExact(text) as JsonObject, sanitise) : undefined;
 }
 
-/** Where upstreams put such words, beside the protocol's own places too. */
-const wordsIn = ['error', 'message', 'detail', 'Message'] as const;
+/** Where upstreams put their words, in the event and in its response; nothing else in either is an error's. */
+const wordsIn: ReadonlySet<string> = new Set(['error', 'message', 'detail', 'Message']);
 
-/** The same object when nothing in it had to be changed. What is no error of the response stays as it is. */
-function cleaned(payload: JsonObject, sanitise: (message: string) => string): JsonObject {
-  let clean = payload;
-  const put = (key: string, value: Json | undefined): void => {
-    if (value !== clean[key]) clean = { ...clean, [key]: value };
-  };
-  for (const key of wordsIn) put(key, cleanStrings(payload[key], sanitise));
-  const { response } = payload;
-  if (isObject(response)) put('response', cleaned(response, sanitise));
-  return clean;
-}
+const fitPayload = (payload: JsonObject, sanitise: Sanitise): JsonObject =>
+  withMembers(payload, (value, key) => {
+    if (wordsIn.has(key)) return fit(value, sanitise);
+    return key === 'response' && isObject(value) ? fitPayload(value, sanitise) : value;
+  });
 
-function cleanStrings(value: Json | undefined, sanitise: (message: string) => string): Json | undefined {
+/** Every text in it: some upstreams quote the whole body of another one. */
+function fit(value: Json | undefined, sanitise: Sanitise): Json | undefined {
   if (isString(value)) return sanitise(value);
-  if (isArray(value)) return TODO;
-  return value;
+  if (isArray(value)) return value.map((inner) => fit(inner, sanitise) ?? null);
+  const isNumber = numberOf(value) !== undefined;
+  return isObject(value) && !isNumber ? withMembers(value, (inner) => fit(inner, sanitise)) : value;
 }
+
+const withMembers = (
+  object: JsonObject,
+  change: (value: Json | undefined, key: string) => Json | undefined,
+): JsonObject => Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));

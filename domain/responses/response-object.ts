@@ -4,10 +4,11 @@ import { isAbsent, isArray, isObject, type Json, type JsonObject } from '../shar
 import type { UpstreamFault } from '../upstream/upstream-fault.ts';
 import { upstreamMessage } from '../upstream/upstream-fault.ts';
 import { failureMessage } from './response-failure.ts';
+import { failedStatuses } from './responses-event.ts';
 
 /**
  * Reads an upstream's unary answer, which goes out as it came. An error body under status 200 is an error, and so is
- * a failed response, and anything that is no response (a chat completion, say).
+ * a failed or cancelled response, and anything that is no response (a chat completion, say).
  */
 export function readResponse(
   text: string,
@@ -20,7 +21,7 @@ export function readResponse(
   if (E.isLeft(parsed) || !isObject(parsed.right))
     return fault('The upstream answered with something that is not a JSON object.');
   const value = parsed.right;
-  if (!isAbsent(value['error']) || value['status'] === 'failed')
+  if (!isAbsent(value['error']) || failedStatuses.has(value['status']))
     return fault(sanitise(failureMessage(value)));
   if (isArray(value['output'])) return E.right(value);
   const words = upstreamMessage(value);

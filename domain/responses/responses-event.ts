@@ -41,18 +41,17 @@ const noName: ReadonlySet<string | undefined> = new Set(['', 'message']);
 
 /** `response.completed` and `response.incomplete` are successful terminals; everything else fails or goes on. */
 export function judge(eventName: string | undefined, payload: JsonObject): Judgement {
-  const name = noName.has(eventName) ? undefined : eventName;
-  const type = isString(payload['type']) ? payload['type'] : undefined;
-  if ((type ?? name) === 'error') return name === undefined || name === 'error' ? 'failure' : 'conflict';
+  const own = noName.has(eventName) ? undefined : eventName;
+  const type = isString(payload['type']) ? payload['type'] : own;
+  const name = own ?? type;
+  if (type === 'error') return name === 'error' ? 'failure' : 'conflict';
   if (!isAbsent(payload['error']) || name === 'error') return 'error';
-  if (isChatChunk(payload, type)) return 'chat';
-  if (name !== undefined && type !== undefined && name !== type) return 'conflict';
-  return judgeResponse(type ?? name ?? '', payload['response']);
+  if (isChatChunk(payload)) return 'chat';
+  return name === type ? judgeResponse(type ?? '', payload['response']) : 'conflict';
 }
 
-const isChatChunk = (payload: JsonObject, type: string | undefined): boolean =>
-  (isString(payload['object']) && payload['object'].startsWith('chat.completion')) ||
-  (type === undefined && isArray(payload['choices']));
+const isChatChunk = ({ object, type, choices }: JsonObject): boolean =>
+  (isString(object) && object.startsWith('chat.completion')) || (!isString(type) && isArray(choices));
 
 function judgeResponse(type: string, response: Json | undefined): Judgement {
   const status = isObject(response) ? response['status'] : undefined;

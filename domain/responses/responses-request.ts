@@ -18,7 +18,7 @@ export interface ResponsesRequest {
 
 /** The levels of a responses body that the gateway reads or edits. */
 export const responsesWatched: Watched = {
-  input: { '*': { content: { '*': {} } } },
+  input: { '*': { content: { '*': {} }, output: { '*': {} } } },
   tools: { '*': {} },
   tool_choice: {},
   text: { format: {} },
@@ -63,5 +63,6 @@ function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Ca
   return needs;
 }
 
-const hasImage = (item: JsonObject): boolean =>
-  objectsOf(item['content']).some((part) => part['type'] === 'input_image');
+/** An image that somebody said, or that a tool gave back. */
+const hasImage = ({ content, output }: JsonObject): boolean =>
+  [...objectsOf(content), ...objectsOf(output)].some((part) => part['type'] === 'input_image');

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { GatewayError } from '../shared/gateway-error.ts';
-import { isObject, type Json, type JsonObject } from '../shared/json.ts';
+import { isDeeperThan, isObject, type Json, type JsonObject } from '../shared/json.ts';
+import { maxJsonDepth } from '../shared/limits.ts';
 import type { SseFrame } from '../shared/sse-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
@@ -18,6 +18,8 @@ type Failed = ResponsesEvent & { kind: 'failed' };
  * be its end; `over` after `done` or `failed`.
  */
 type Phase = 'open' | 'finished' | 'over' | { readonly failing: Failed };
+type Running = Exclude<Phase, 'over'>;
+type Step = readonly [Phase, readonly ResponsesEvent[]];
 
 /**
  * Responses streams: `event: response.*` names and JSON payloads are preserved; `response.completed` and
@@ -31,7 +33,7 @@ export const responsesStream = (
   start: () => 'open',
   step: (phase, frame) => {
     if (phase === 'over') return [phase, []];
-    if (frame.kind === 'oversize') return over(failed('The upstream sent an event that is too large.'));
+    if (frame.kind === 'oversize') return fault(phase, 'The upstream sent an event that is too large.');
     if (frame.data === '') return [phase, []];
     if (frame.data.trim() === '[DONE]') return over(endOf(phase, { kind: 'eof' }));
     return stepPayload(phase, frame, sanitise);
@@ -39,15 +41,23 @@ export const responsesStream = (
   end: (phase, ending) => (phase === 'over' ? [] : [endOf(phase, ending)]),
 });
 
-const over = (end: ResponsesEvent): readonly [Phase, readonly ResponsesEvent[]] => ['over', [end]];
+const over = (end: ResponsesEvent): Step => ['over', [end]];
 
 const failed = (message: string, status?: number): Failed => ({
   kind: 'failed',
   error: streamFailure(message, status),
 });
 
+/** A fault that the gateway finds; where the upstream has told of its own failure already, that is the one. */
+const fault = (phase: Running, message: string, chunk?: JsonObject): Step =>
+  over(
+    typeof phase === 'object'
+      ? phase.failing
+      : { ...failed(message), ...(chunk === undefined ? {} : { chunk }) },
+  );
+
 /** After a terminal event a reset or a cut last frame is a success; before it every end is premature. */
-function endOf(phase: Exclude<Phase, 'over'>, ending: Ending): ResponsesEvent {
+function endOf(phase: Running, ending: Ending): ResponsesEvent {
   if (typeof phase === 'object') return phase.failing;
   if (phase === 'finished') return { kind: 'done' };
   return ending.kind === 'fault'
@@ -57,33 +67,30 @@ function endOf(phase: Exclude<Phase, 'over'>, ending: Ending): ResponsesEvent {
 
 type Frame = Extract<SseFrame, { kind: 'frame' }>;
 
-function stepPayload(
-  phase: Exclude<Phase, 'over'>,
-  { data, event: name, wire }: Frame,
-  sanitise: (message: string) => string,
-): readonly [Phase, readonly ResponsesEvent[]] {
+function stepPayload(phase: Running, frame: Frame, sanitise: (message: string) => string): Step {
   const parsed = E.tryCatch(
-    () => JSON.parse(data) as Json,
+    () => JSON.parse(frame.data) as Json,
     () => undefined,
   );
   if (E.isLeft(parsed) || !isObject(parsed.right))
-    return over(typeof phase === 'object' ? phase.failing : failed('The upstream sent a malformed event.'));
+    return fault(phase, 'The upstream sent a malformed event.');
   const chunk = parsed.right;
-  const judgement = judge(name, chunk);
-  if (judgement === 'failure') return failing(phase, chunk, data, wire, sanitise);
+  const judgement = judge(frame.event, chunk);
+  if (judgement === 'failure') return failing(phase, chunk, frame, sanitise);
   // A failure is final: what is not another word of it is not passed on.
-  if (typeof phase === 'object') return [phase, []];
+  if (typeof phase === 'object')
+    return judgement === 'error' ? failing(phase, chunk, frame, sanitise) : [phase, []];
   switch (judgement) {
     case 'event':
-      return [phase, [{ kind: 'chunk', chunk, wire, terminal: false }]];
+      return [phase, [{ kind: 'chunk', chunk, wire: frame.wire, terminal: false }]];
     case 'terminal':
-      return ['finished', [{ kind: 'chunk', chunk, wire, terminal: true, held: true }]];
+      return ['finished', [{ kind: 'chunk', chunk, wire: frame.wire, terminal: true, held: true }]];
     case 'error':
-      return over({ ...failed(sanitise(failureMessage(chunk))), chunk });
+      return fault(phase, sanitise(failureMessage(chunk)), chunk);
     case 'conflict':
-      return over({ ...failed('The upstream sent an event that contradicts itself.'), chunk });
+      return fault(phase, 'The upstream sent an event that contradicts itself.', chunk);
     case 'chat':
-      return over({ ...failed('The upstream answered a responses request with a chat stream.'), chunk });
+      return fault(phase, 'The upstream answered a responses request with a chat stream.', chunk);
   }
 }
 
@@ -92,22 +99,22 @@ function stepPayload(
  * failure; the gateway adds none of its own (CONTRACT §4). Words that may not be shown are the exception.
  */
 function failing(
-  phase: Exclude<Phase, 'over'>,
+  phase: Running,
   chunk: JsonObject,
-  data: string,
-  wire: Uint8Array,
+  frame: Frame,
   sanitise: (message: string) => string,
-): readonly [Phase, readonly ResponsesEvent[]] {
-  const rewritten = sanitisedFailure(chunk, data, sanitise);
-  const error: GatewayError = streamFailure(sanitise(failureMessage(chunk)));
-  const first: Failed = { kind: 'failed', error, told: true };
+): Step {
+  if (isDeeperThan(chunk, maxJsonDepth))
+    return fault(phase, 'The upstream sent an event that is nested too deeply.');
+  const rewritten = sanitisedFailure(chunk, frame.data, sanitise);
+  const error = streamFailure(sanitise(failureMessage(chunk)));
   return [
-    typeof phase === 'object' ? phase : { failing: first },
+    typeof phase === 'object' ? phase : { failing: { kind: 'failed', error, told: true } },
     [
       {
         kind: 'chunk',
         chunk: rewritten ?? chunk,
-        wire: rewritten === undefined ? wire : undefined,
+        ...(rewritten === undefined ? { wire: frame.wire } : { wire: undefined, name: frame.event }),
         terminal: false,
         failing: true,
       },

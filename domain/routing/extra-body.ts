@@ -20,7 +20,7 @@ export function overridden(
   for (const [key, value] of Object.entries(extraBody)) {
     const present = changes.has(key) ? E.right(changes.get(key)) : ownMember(document, key, value);
     if (E.isLeft(present)) return present;
-    over.set(key, isObject(present.right) && isObject(value) ? deepMerge(present.right, value) : value);
+    over.set(key, deepMerge({ [key]: present.right }, { [key]: value })[key]);
   }
   return E.right(over);
 }

@@ -2,11 +2,17 @@
 export type ErrorCode =
   | 'missing_api_key'
   | 'invalid_api_key'
+  | 'session_required'
+  | 'invalid_credentials'
+  | 'admin_required'
+  | 'cross_origin'
+  | 'too_many_attempts'
   | 'model_not_granted'
   | 'not_found'
   | 'model_not_found'
   | 'method_not_allowed'
   | 'duplicate_request_id'
+  | 'conflict'
   | 'request_too_large'
   | 'invalid_request'
   | 'budget_exceeded'
@@ -56,11 +62,17 @@ export interface UpstreamRefusal {
 export const outcomeOf = {
   missing_api_key: 'unauthenticated',
   invalid_api_key: 'unauthenticated',
+  session_required: 'unauthenticated',
+  invalid_credentials: 'unauthenticated',
+  admin_required: 'forbidden',
+  cross_origin: 'forbidden',
+  too_many_attempts: 'forbidden',
   model_not_granted: 'forbidden',
   not_found: 'not_found',
   model_not_found: 'not_found',
   method_not_allowed: 'invalid_request',
   duplicate_request_id: 'invalid_request',
+  conflict: 'invalid_request',
   request_too_large: 'invalid_request',
   invalid_request: 'invalid_request',
   budget_exceeded: 'budget_error',
@@ -75,11 +87,17 @@ export const outcomeOf = {
 export const statusOf = {
   missing_api_key: 401,
   invalid_api_key: 401,
+  session_required: 401,
+  invalid_credentials: 401,
+  admin_required: 403,
+  cross_origin: 403,
+  too_many_attempts: 429,
   model_not_granted: 403,
   not_found: 404,
   model_not_found: 404,
   method_not_allowed: 405,
   duplicate_request_id: 409,
+  conflict: 409,
   request_too_large: 413,
   invalid_request: 400,
   budget_exceeded: 429,

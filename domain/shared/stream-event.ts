@@ -11,9 +11,11 @@ export interface StreamChunk<Chunk> {
   readonly chunk: Chunk;
   /** The bytes that came in, when no rule touched the chunk: they are what goes out. */
   readonly wire: Uint8Array | undefined;
+  /** The name that the event of a touched chunk came under, in streams whose names are passed on. */
+  readonly name?: string | undefined;
   /** The chunk says that the answer is complete; usage and `done` may follow. */
   readonly terminal: boolean;
-  /** The answer is not complete without this chunk: it leaves with `done`, or when another chunk follows it. */
+  /** The answer is not complete without this chunk: it leaves with `done`, and so does what comes after it. */
   readonly held?: true;
   /** The chunk says that the answer has failed; `failed` follows soon. */
   readonly failing?: true;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Cuts } from '../support/replay-upstream.ts';
 import { leftOut } from './left-out.ts';
 import {
   expectRefusal,
@@ -11,7 +10,6 @@ import {
   type ChatFacts,
   type ChatStreamFacts,
   chatRecordings,
-  type ErrorFacts,
   noRecordings,
   type Recording,
   type TextFacts,
@@ -30,45 +28,16 @@ import {
   sha256,
   thinkingParts,
 } from './received.ts';
-import { type Answer, rehearsal, replayConfig } from './rehearsal.ts';
+import type { Answer } from './rehearsal.ts';
+import { cutsFor, describeRefusals, named, parsed, replaying } from './replaying.ts';
 
 const { streams, answers, refusals } = chatRecordings();
-const all = [...streams, ...answers, ...refusals].map(({ name }) => name);
-
-/** A model for each recording; the names of recordings are too free for model ids. */
-const modelOf = ({ name }: Pick<Recording<unknown>, 'name'>): string => `recording-${all.indexOf(name)}`;
-
-const named = <R extends { readonly name: string }>(recordings: readonly R[]): [string, R][] =>
-  recordings.map((recording) => [recording.name, recording]);
 
 if (noRecordings === undefined) replayed();
 else leftOut(noRecordings);
 
 function replayed(): void {
-  const { ask } = rehearsal((url, key) =>
-    replayConfig(
-      url,
-      key,
-      all.map((name) => modelOf({ name })),
-    ),
-  );
-
-  const askFor = (
-    recording: Recording<unknown>,
-    stream: boolean,
-    over: { readonly cuts?: Cuts; readonly status?: number; readonly contentType?: string } = {},
-  ): Promise<Answer> => {
-    const contentType = over.contentType ?? recording.contentType;
-    return ask(
-      {
-        status: over.status ?? recording.status ?? 200,
-        headers: contentType === undefined ? {} : { 'content-type': contentType },
-        body: recording.body,
-        ...(over.cuts === undefined ? {} : { cuts: over.cuts }),
-      },
-      { model: modelOf(recording), stream },
-    );
-  };
+  const askFor = replaying('chat_completions', [...streams, ...answers, ...refusals]);
 
   it('finds recordings of streams and of whole answers', () => {
     expect(streams.length).toBeGreaterThan(0);
@@ -96,32 +65,7 @@ function replayed(): void {
     });
   });
 
-  describe('a recorded refusal becomes the status and the envelope that the contract has for it', () => {
-    it.each(named(refusals))('%s', async (_name, recording) => {
-      const status = recording.status ?? 400;
-      for (const stream of [false, true]) {
-        const answer = await askFor(recording, stream, { status });
-        expectRefusal(answer, {
-          status: callerStatus(status),
-          attempt: stream ? 'stream_start_error' : 'provider_error',
-          upstreamStatus: status,
-          ...messageOf(recording),
-        });
-      }
-    });
-
-    it.each(named(refusals))('%s, and under status 200 it is an error too', async (_name, recording) => {
-      for (const stream of [false, true]) {
-        const answer = await askFor(recording, stream, { status: 200, contentType: 'application/json' });
-        expect([400, 502]).toContain(answer.status);
-        expectRefusal(answer, {
-          status: answer.status,
-          attempt: stream ? 'stream_start_error' : 'provider_error',
-          ...messageOf(recording),
-        });
-      }
-    });
-  });
+  describeRefusals(refusals, askFor, [false, true]);
 }
 
 /** Several answers in one body: the first `[DONE]` ends the stream, and the facts are those of all of them. */
@@ -130,23 +74,6 @@ function isGlued(body: Buffer): boolean {
   const done = payloads.indexOf('[DONE]');
   return done >= 0 && payloads.slice(done).some((payload) => payload !== '[DONE]');
 }
-
-/** Byte by byte for bodies that are short enough; random cuts, and every awkward place, for all. */
-function cutsFor(body: Buffer): readonly Cuts[] {
-  const cuts: Cuts[] = [
-    { kind: 'whole' },
-    { kind: 'random', seed: 1 },
-    { kind: 'random', seed: 2 },
-    { kind: 'at', offsets: awkward(body) },
-  ];
-  return body.length <= 4096 ? [...cuts, { kind: 'bytes' }] : cuts;
-}
-
-const LF = 0x0a;
-
-/** Around line ends and inside UTF-8 sequences. */
-const awkward = (body: Buffer): readonly number[] =>
-  [...body.keys()].filter((at) => body[at] === LF || ((body[at] ?? 0) & 0xc0) === 0x80);
 
 function expectStream(facts: ChatStreamFacts, answer: Answer): void {
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) {
@@ -240,14 +167,6 @@ function expectCanonical(chunk: Loose): void {
 
 const isThinking = ({ type }: Loose): boolean => type === 'thinking' || type === 'redacted_thinking';
 
-const parsed = (body: Buffer): unknown => {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return undefined;
-  }
-};
-
 function isChatCompletion(body: Buffer): boolean {
   const value = parsed(body);
   return isLoose(value) && Array.isArray(value['choices']) && (value['error'] ?? null) === null;
@@ -286,19 +205,3 @@ const wholeCalls = (message: Loose) =>
     name: isLoose(named) ? named['name'] : undefined,
     arguments: isLoose(named) ? String(named['arguments']) : '',
   }));
-
-/** CONTRACT §4, "Upstream statuses", written down a second time. */
-function callerStatus(status: number): number {
-  if ([400, 404, 408, 413, 422, 429].includes(status)) return status;
-  return status === 503 || status === 529 ? 503 : 502;
-}
-
-/** The upstream's own words, unless there is something in them that has to be taken out. */
-function messageOf({ facts, body }: Recording<ErrorFacts>): { readonly message?: string } {
-  const value = parsed(body);
-  const error = isLoose(value) ? (value['error'] ?? value) : undefined;
-  const message = isLoose(error) ? error['message'] : undefined;
-  if (typeof message !== 'string' || facts.message === undefined) return {};
-  expect(message.startsWith(facts.message)).toBe(true);
-  return /:\/\/\S*[?@]/.test(message) || message.length > 1000 ? {} : { message };
-}

@@ -28,6 +28,18 @@ export function expectEnvelope(body: unknown, message: string | RegExp | undefin
   if (message instanceof RegExp) expect(told).toMatch(message);
 }
 
+/** The `error` event of a responses stream: the envelope, and beside it what clients look for at the top. */
+export function expectErrorEvent(event: unknown, message: string | RegExp | undefined): void {
+  const { type, sequence_number, code, message: words, param, ...envelope } = event as Loose;
+  expect({ type, code, param }).toEqual({ type: 'error', code: 'upstream_error', param: null });
+  expect(Number.isInteger(sequence_number)).toBe(true);
+  expectEnvelope(envelope, message);
+  expect(words).toBe((envelope['error'] as Loose)['message']);
+}
+
+/** How a stream ended, in whatever family. */
+type Ended = Pick<ReceivedStream, 'payloads' | 'dones' | 'errors'>;
+
 /** An HTTP error before anything of an answer went out, with its rows and its one outcome. */
 export function expectRefusal(answer: Answer, expected: ExpectedFailure): void {
   expect(answer.status).toBe(expected.status);
@@ -40,14 +52,20 @@ export function expectRefusal(answer: Answer, expected: ExpectedFailure): void {
 /** A stream whose last event is its one structured error; no `[DONE]` anywhere. */
 export function expectStreamFailure(
   answer: Answer,
-  received: ReceivedStream,
+  received: Ended,
   message?: string | RegExp,
   status = 502,
+  expectError: (body: unknown, message: string | RegExp | undefined) => void = expectEnvelope,
 ): void {
+  expect({ dones: received.dones, errors: received.errors.length }).toEqual({ dones: 0, errors: 1 });
+  expectError(JSON.parse(received.payloads.at(-1) ?? 'null'), message);
+  expectFailedStream(answer, status);
+}
+
+/** A stream that failed, whoever told so: its head and its rows. */
+export function expectFailedStream(answer: Answer, status = 502): void {
   expect(answer.status).toBe(200);
   expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/);
-  expect({ dones: received.dones, errors: received.errors.length }).toEqual({ dones: 0, errors: 1 });
-  expectEnvelope(JSON.parse(received.payloads.at(-1) ?? 'null'), message);
   expectFailureRows(answer, { status, attempt: 'stream_error', upstreamStatus: 200 });
 }
 
@@ -72,11 +90,7 @@ function expectFailureRows({ after }: Answer, expected: ExpectedFailure): void {
 }
 
 /** A stream that ends with its one `[DONE]` and no error, logged and accounted with this usage. */
-export function expectStreamSuccess(
-  answer: Answer,
-  received: ReceivedStream,
-  usage: UsageFacts | undefined,
-): void {
+export function expectStreamSuccess(answer: Answer, received: Ended, usage: UsageFacts | undefined): void {
   expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/);
   expect({ dones: received.dones, errors: received.errors }).toEqual({ dones: 1, errors: [] });
   expect(received.payloads.at(-1)).toBe('[DONE]');

@@ -71,6 +71,51 @@ export interface ChatFacts {
   readonly usage?: UsageFacts;
 }
 
+export interface ResponsesUsageFacts {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly total_tokens: number;
+}
+
+/** A response object as the metadata describe it. */
+export interface ResponseObjectFacts {
+  readonly status?: string;
+  /** The types of its output items, in order. */
+  readonly items: readonly string[];
+  /** Of all output texts. */
+  readonly text: TextFacts;
+  readonly functionCalls: readonly (ToolCallFacts & { readonly call_id: string })[];
+  readonly usage: ResponsesUsageFacts | null;
+}
+
+export interface ResponsesStreamFacts {
+  readonly protocol: 'responses-stream';
+  readonly eventTypes: Readonly<Record<string, number>>;
+  readonly firstType: string;
+  /** Of the last response. */
+  readonly responseId: string;
+  readonly deltaText: TextFacts;
+  readonly terminal: string;
+  readonly final: ResponseObjectFacts;
+  /** Of the `error` event. */
+  readonly error?: { readonly code?: string; readonly message: string };
+}
+
+export interface ResponseFacts extends ResponseObjectFacts {
+  readonly protocol: 'responses';
+  readonly id: string;
+}
+
+export interface EmbeddingsFacts {
+  readonly protocol: 'embeddings';
+  readonly count: number;
+  readonly indexes: readonly number[];
+  readonly dims: number;
+  /** The JSON type of a vector: an array, or base64 text. */
+  readonly encoding: 'object' | 'string';
+  readonly usage: UsageFacts;
+}
+
 export interface ErrorFacts {
   readonly protocol: 'error';
   /** The upstream's own message, cut at 200 characters; absent when the body is not JSON. */
@@ -95,11 +140,38 @@ interface Meta extends Omit<Recording<{ readonly protocol?: string }>, 'body'> {
 
 /** Everything below the folder that was recorded from a chat-completions path, in the order of the names. */
 export function chatRecordings() {
-  const all = noRecordings === undefined ? metadata() : [];
+  const all = metadata();
   return {
-    streams: all.filter(isOf<ChatStreamFacts>('chat-stream')).map(withBody),
-    answers: all.filter(isOf<ChatFacts>('chat')).map(withBody),
-    refusals: all.filter(isOf<ErrorFacts>('error')).filter(underChatPath).map(withBody),
+    streams: all.filter(isOf<ChatStreamFacts>('chat-stream')).map(withBody(chatFraming)),
+    answers: all.filter(isOf<ChatFacts>('chat')).map(withBody()),
+    refusals: refusalsUnder('chat', all),
+  };
+}
+
+/** The same of responses paths. A list of payloads comes once in each framing that upstreams have. */
+export function responsesRecordings() {
+  const all = metadata();
+  const streams = all.filter(isOf<ResponsesStreamFacts>('responses-stream'));
+  return {
+    streams: streams.flatMap((meta) =>
+      isPayloadList(meta)
+        ? Object.entries(responsesFramings).map(([framing, frame]) => ({
+            ...withBody<ResponsesStreamFacts>(frame)(meta),
+            name: `${meta.name}, ${framing}`,
+          }))
+        : [withBody<ResponsesStreamFacts>()(meta)],
+    ),
+    answers: all.filter(isOf<ResponseFacts>('responses')).map(withBody()),
+    refusals: refusalsUnder('responses', all),
+  };
+}
+
+/** The same of embeddings paths. */
+export function embeddingsRecordings() {
+  const all = metadata();
+  return {
+    answers: all.filter(isOf<EmbeddingsFacts>('embeddings')).map(withBody()),
+    refusals: refusalsUnder('embeddings', all),
   };
 }
 
@@ -111,13 +183,18 @@ const isOf =
     meta.facts.protocol === protocol;
 
 /** `PROVIDER/chat/error/NAME`, `PROVIDER/openai-compat-chat/error/NAME`. */
-const underChatPath = ({ name }: { readonly name: string }): boolean =>
-  name.split('/').some((segment) => segment === 'chat' || segment.endsWith('-chat'));
+const refusalsUnder = (family: string, all: readonly Meta[]): readonly Recording<ErrorFacts>[] =>
+  all
+    .filter(isOf<ErrorFacts>('error'))
+    .filter(({ name }) =>
+      name.split('/').some((segment) => segment === family || segment.endsWith(`-${family}`)),
+    )
+    .map(withBody());
 
 const suffix = '.meta.json';
 
 const metadata = (): readonly Meta[] =>
-  readdirSync(recordingsFolder, { recursive: true, encoding: 'utf8' })
+  (noRecordings === undefined ? readdirSync(recordingsFolder, { recursive: true, encoding: 'utf8' }) : [])
     .filter((file) => file.endsWith(suffix))
     .sort()
     .map((file) => {
@@ -129,19 +206,32 @@ const metadata = (): readonly Meta[] =>
       };
     });
 
-function withBody<Facts>(meta: MetaOf<Facts>): Recording<Facts> {
-  const stored = readFileSync(meta.file);
-  const body = meta.file.endsWith('.payloads.jsonl') ? framed(stored.toString('utf8')) : stored;
-  return { ...meta, body };
-}
+const isPayloadList = ({ file }: Pick<Meta, 'file'>): boolean => file.endsWith('.payloads.jsonl');
 
-/** One payload a line becomes one event each; what the upstream's `[DONE]` was is lost with the framing. */
-const framed = (payloads: string): Buffer =>
-  Buffer.from(
-    payloads
+/** The stream that a list of payloads was; what stood around them is lost. */
+type Framing = (payloads: readonly string[]) => string;
+
+const withBody =
+  <Facts>(framing: Framing = chatFraming) =>
+  (meta: MetaOf<Facts>): Recording<Facts> => {
+    const stored = readFileSync(meta.file);
+    if (!isPayloadList(meta)) return { ...meta, body: stored };
+    const payloads = stored
+      .toString('utf8')
       .split('\n')
-      .filter((payload) => payload.trim() !== '')
-      .map((payload) => `data: ${payload}\n\n`)
-      .concat('data: [DONE]\n\n')
-      .join(''),
-  );
+      .filter((payload) => payload.trim() !== '');
+    return { ...meta, body: Buffer.from(framing(payloads)) };
+  };
+
+const chatFraming: Framing = (payloads) =>
+  [...payloads, '[DONE]'].map((payload) => `data: ${payload}\n\n`).join('');
+
+const typeIn = (payload: string): string => (JSON.parse(payload) as { readonly type: string }).type;
+
+const responsesFramings: Readonly<Record<string, Framing>> = {
+  'names first': (payloads) =>
+    payloads.map((payload) => `event: ${typeIn(payload)}\ndata: ${payload}\n\n`).join(''),
+  'names last': (payloads) =>
+    payloads.map((payload) => `data: ${payload}\nevent: ${typeIn(payload)}\n\n`).join(''),
+  'no names, comments and [DONE]': (payloads) => `: \n\n${chatFraming(payloads)}`,
+};

@@ -44,20 +44,43 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const nameOf = (value: unknown): string | undefined =>
   typeof value === 'number' || typeof value === 'string' ? String(value) : undefined;
 
-/** The data of each complete event; lines end with LF, CRLF or CR, what no blank line ended is no event. */
-export function eventData(bytes: Buffer): readonly string[] {
-  const lines = bytes.toString('utf8').split(/\r\n|\n|\r/);
-  const payloads: string[] = [];
-  let data: string[] = [];
-  // What follows the last line end is no line.
-  for (const line of lines.slice(0, -1)) {
-    if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5));
-    if (line !== '' || data.length === 0) continue;
-    payloads.push(data.join('\n'));
-    data = [];
-  }
-  return payloads;
+/** One complete event of a stream. */
+export interface ReceivedEvent {
+  readonly name: string | undefined;
+  readonly data: string;
+  /** Its very bytes, blank line and all. */
+  readonly wire: Buffer;
+  /** Offset of the first byte after the one that completes it. */
+  readonly to: number;
 }
+
+/** The events by the book: lines end with LF, CRLF or CR, and what no blank line ended is no event. */
+export function readEvents(bytes: Buffer): readonly ReceivedEvent[] {
+  const text = bytes.toString('latin1');
+  const events: ReceivedEvent[] = [];
+  let fields: [name: string, value: string][] = [];
+  let line = 0;
+  let block = 0;
+  for (const match of text.matchAll(/\r\n|\n|\r/g)) {
+    const [, field, value] = /^([^:]*):? ?(.*)$/s.exec(text.slice(line, match.index)) ?? [];
+    const isBlank = line === match.index;
+    line = match.index + match[0].length;
+    if (!isBlank) {
+      fields.push([field ?? '', Buffer.from(value ?? '', 'latin1').toString()]);
+      continue;
+    }
+    const data = fields.filter(([name]) => name === 'data').map(([, each]) => each);
+    const name = fields.findLast(([each]) => each === 'event')?.[1];
+    if (data.length > 0)
+      events.push({ name, data: data.join('\n'), wire: bytes.subarray(block, line), to: match.index + 1 });
+    fields = [];
+    block = line;
+  }
+  return events;
+}
+
+/** The data of each complete event. */
+export const eventData = (bytes: Buffer): readonly string[] => readEvents(bytes).map(({ data }) => data);
 
 export function readStream(bytes: Buffer): ReceivedStream {
   const payloads = eventData(bytes);

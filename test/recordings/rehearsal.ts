@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
 import { withDatabase } from '../support/database.ts';
 import { aKey, type ConfigFile, queries, startGateway, type TestGateway } from '../support/gateway.ts';
-import { type Replay, type ReplayUpstream, startReplayUpstream } from '../support/replay-upstream.ts';
+import {
+  type Replay,
+  type ReplayRequest,
+  type ReplayUpstream,
+  startReplayUpstream,
+} from '../support/replay-upstream.ts';
 import { type Aftermath, aftermaths } from './aftermath.ts';
 
 /** What a caller received, and what the request left behind. */
@@ -12,11 +17,30 @@ export interface Answer {
   readonly headers: Headers;
   readonly bytes: Buffer;
   readonly after: Aftermath;
+  /** The body of the request. */
+  readonly sent: string;
+  /** What the upstream received; undefined when nothing was sent to it. */
+  readonly upstream: ReplayRequest | undefined;
 }
+
+/** Where a family is asked for, below `/v1` here and there, and the smallest body that asks. */
+const doors = {
+  chat_completions: { path: '/chat/completions', body: { messages: [{ role: 'user', content: 'Hi' }] } },
+  responses: { path: '/responses', body: { input: 'Hi' } },
+  embeddings: { path: '/embeddings', body: { input: 'Hi' } },
+};
+
+export type RehearsedFamily = keyof typeof doors;
 
 export interface Ask {
   readonly model: string;
   readonly stream: boolean;
+  /** `chat_completions` unless given. */
+  readonly family?: RehearsedFamily;
+  /** More members of the body, as JSON text. */
+  readonly more?: string;
+  /** Another key than that of the configuration. */
+  readonly key?: string;
 }
 
 /** USD per million tokens of every model of a rehearsal, and the same in picodollars per token. */
@@ -45,50 +69,78 @@ export const replayConfig = (
   api_keys: [{ name: 'dev', owner: 'user:a@example.com', value: key }],
 });
 
+/** The body of a request, which tells the upstream by its `user` which answer it has to give. */
+function bodyOf({ model, stream, family = 'chat_completions', more }: Ask, user: string): string {
+  const body = { model, ...(family === 'embeddings' ? {} : { stream }), user, ...doors[family].body };
+  if (more === undefined) return JSON.stringify(body);
+  const own = new Set(Object.keys(JSON.parse(`{${more}}`) as object));
+  const rest = Object.fromEntries(Object.entries(body).filter(([name]) => !own.has(name)));
+  return `${JSON.stringify(rest).slice(0, -1)},${more}}`;
+}
+
 /**
  * A whole gateway for the calling suite, over sockets, in front of an upstream that answers each request with what
- * the test wants it to answer. The request tells the upstream which one by the `user` of its body.
+ * the test wants it to answer, on the path of the family that was asked.
  */
 export function rehearsal(config: (upstreamUrl: string, key: string) => ConfigFile) {
   const database = withDatabase();
   const query = queries(database.url);
-  const key = aKey();
-  const replays = new Map<unknown, Replay & Pick<Ask, 'model'>>();
+  const devKey = aKey();
+  const replays = new Map<unknown, Replay & { readonly path: string }>();
   let upstream: ReplayUpstream;
   let gateway: TestGateway;
   // One connection looks at the rows: one request after the other.
   let looking: Promise<unknown> = Promise.resolve();
   beforeAll(async () => {
-    upstream = await startReplayUpstream(({ body }) => {
+    upstream = await startReplayUpstream(({ body, path }) => {
       const replay = replays.get(body['user']);
-      return replay?.model === body['model'] ? replay : undefined;
+      return replay !== undefined && path === `/v1${replay.path}` ? replay : undefined;
     });
-    gateway = await startGateway(config(upstream.url, key), database.url());
+    gateway = await startGateway(config(upstream.url, devKey), database.url());
   });
   afterAll(async () => {
     await gateway?.stop();
     await upstream?.close();
   });
 
-  const ask = async (replay: Replay, { model, stream }: Ask): Promise<Answer> => {
+  /** Sends a request; the answer's head is there, and the body is still to be read. */
+  const open = async (
+    replay: Replay,
+    ask: Ask,
+  ): Promise<{ requestId: string; sent: string; response: Response }> => {
     const requestId = randomUUID();
-    replays.set(requestId, { ...replay, model });
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    const sent = bodyOf(ask, requestId);
+    const { path } = doors[ask.family ?? 'chat_completions'];
+    replays.set(requestId, { ...replay, path });
+    const response = await fetch(`${gateway.url}/v1${path}`, {
       method: 'POST',
       redirect: 'manual',
       headers: {
-        authorization: `Bearer ${key}`,
+        authorization: `Bearer ${ask.key ?? devKey}`,
         'content-type': 'application/json',
         'x-request-id': requestId,
       },
-      body: JSON.stringify({ model, stream, user: requestId, messages: [{ role: 'user', content: 'Hi' }] }),
+      body: sent,
     });
-    const bytes = Buffer.from(await response.arrayBuffer());
+    return { requestId, sent, response };
+  };
+
+  /** What a request left behind, and what the upstream saw of it. */
+  const traceOf = async (requestId: string): Promise<Pick<Answer, 'after' | 'upstream'>> => {
     replays.delete(requestId);
     const look = looking.then(() => aftermaths(query, () => gateway.log.lines)(requestId));
     looking = look;
-    const after = await look;
-    return { requestId, status: response.status, headers: response.headers, bytes, after };
+    return {
+      after: await look,
+      upstream: upstream.requests().find(({ body }) => body['user'] === requestId),
+    };
   };
-  return { ask, upstream: () => upstream, gateway: () => gateway };
+
+  const ask = async (replay: Replay, asked: Ask): Promise<Answer> => {
+    const { requestId, sent, response } = await open(replay, asked);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const { status, headers } = response;
+    return { requestId, sent, status, headers, bytes, ...(await traceOf(requestId)) };
+  };
+  return { ask, open, traceOf, query, upstream: () => upstream, gateway: () => gateway };
 }

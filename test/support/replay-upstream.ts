@@ -42,6 +42,8 @@ export interface ReplayRequest {
   readonly headers: IncomingHttpHeaders;
   /** The JSON body. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** The same as it came in. */
+  readonly text: string;
 }
 
 export interface ReplayUpstream {
@@ -67,8 +69,9 @@ export async function startReplayUpstream(
       if (!response.writableFinished && !broken.has(response)) aborted += 1;
     });
     request.once('end', () => {
-      const body = JSON.parse(Buffer.concat(pieces).toString()) as ReplayRequest['body'];
-      const told = { path: request.url ?? '', headers: request.headers, body };
+      const text = Buffer.concat(pieces).toString();
+      const body = JSON.parse(text) as ReplayRequest['body'];
+      const told = { path: request.url ?? '', headers: request.headers, body, text };
       seen.push(told);
       const replay = answer(told) ?? { status: 404, body: '{"error":{"message":"No such recording."}}' };
       void play(response, replay, () => void broken.add(response));

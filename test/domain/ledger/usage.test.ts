@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { generationUsage, tokenCount } from '../../../domain/ledger/usage.ts';
+import { embeddingUsage, generationUsage, tokenCount } from '../../../domain/ledger/usage.ts';
 import { type Json, parseExact } from '../../../domain/shared/json.ts';
 import { aJson } from '../../support/arbitraries/json-text.ts';
 
@@ -129,6 +129,59 @@ describe('usage needs prompt and completion, or input_tokens and output_tokens',
         );
       }),
       { numRuns: 300 },
+    );
+  });
+});
+
+describe('embeddings need the prompt count, or the total; completion is 0', () => {
+  it.each<[string, Json, readonly [number, number]]>([
+    ['both', { prompt_tokens: 8, total_tokens: 8 }, [8, 8]],
+    ['a prompt count alone', { prompt_tokens: 8 }, [8, 8]],
+    ['a total alone', { total_tokens: 8 }, [8, 8]],
+    ['a null prompt count is absent', { prompt_tokens: null, total_tokens: 8 }, [8, 8]],
+    ['a null total is absent', { prompt_tokens: 8, total_tokens: null }, [8, 8]],
+    ['a total that is more', { prompt_tokens: 8, total_tokens: 9 }, [8, 9]],
+    ['zeros', { prompt_tokens: 0, total_tokens: 0 }, [0, 0]],
+    [
+      'a completion count is not looked at',
+      { prompt_tokens: 8, completion_tokens: -1, total_tokens: 8 },
+      [8, 8],
+    ],
+    ['the largest count', { total_tokens: max }, [max, max]],
+  ])('%s', (_, usage, [promptTokens, totalTokens]) => {
+    expect(embeddingUsage(usage)).toEqual({ promptTokens, completionTokens: 0, totalTokens });
+  });
+
+  it.each<[string, Json | undefined]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['an array', [8]],
+    ['a number', 8],
+    ['an empty object', {}],
+    ['neither', { completion_tokens: 8 }],
+    ['a negative prompt count', { prompt_tokens: -8, total_tokens: 8 }],
+    ['a fraction', { prompt_tokens: 8.5 }],
+    ['a count in a string', { total_tokens: '8' }],
+    ['a total that is negative', { prompt_tokens: 8, total_tokens: -8 }],
+    ['a huge total', { total_tokens: 1e300 }],
+  ])('anything else is missing usage: %s', (_, usage) => {
+    expect(embeddingUsage(usage)).toBeUndefined();
+  });
+
+  it('nothing is estimated: every count that comes out was reported', () => {
+    const count = fc.oneof(fc.nat(), aJson);
+    const fields = fc.record({ prompt_tokens: count, total_tokens: count }, { requiredKeys: [] });
+    fc.assert(
+      fc.property(fields, (usage) => {
+        const read = embeddingUsage(usage);
+        if (read === undefined) return true;
+        const reported: readonly unknown[] = Object.values(usage);
+        return (
+          reported.includes(read.promptTokens) &&
+          reported.includes(read.totalTokens) &&
+          read.completionTokens === 0
+        );
+      }),
     );
   });
 });

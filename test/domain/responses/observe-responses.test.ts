@@ -1,0 +1,176 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { observeResponse, ResponsesObserver } from '../../../domain/responses/observe-responses.ts';
+import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { maxCountedToolCalls } from '../../../domain/shared/limits.ts';
+import { nothingObserved } from '../../../domain/upstream/observation.ts';
+import { aJsonObject } from '../../support/arbitraries/json-text.ts';
+
+const observedStream = (payloads: readonly JsonObject[]) => {
+  const observer = new ResponsesObserver();
+  for (const payload of payloads) observer.see(payload);
+  return observer.observed();
+};
+
+const usage = (input: number, output: number) => ({ input_tokens: input, output_tokens: output });
+const tokens = (input: number, output: number) => ({
+  promptTokens: input,
+  completionTokens: output,
+  totalTokens: input + output,
+});
+
+describe('usage of a response', () => {
+  it.each<[string, JsonObject, object | undefined, boolean]>([
+    ['its usage', { usage: usage(3, 5) }, tokens(3, 5), false],
+    [
+      'a total of its own',
+      { usage: { ...usage(3, 5), total_tokens: 50 } },
+      { ...tokens(3, 5), totalTokens: 50 },
+      false,
+    ],
+    ['no usage', {}, undefined, false],
+    ['usage of null', { usage: null }, undefined, false],
+    ['usage without counts', { usage: {} }, undefined, true],
+    ['a negative count', { usage: usage(-1, 5) }, undefined, true],
+    ['half of the counts', { usage: { input_tokens: 3 } }, undefined, true],
+  ])('%s', (_, response, expected, unusable) => {
+    expect(observeResponse(response)).toMatchObject({ usage: expected, usageUnusable: unusable });
+    expect(observedStream([{ type: 'response.completed', response }])).toMatchObject({
+      usage: expected,
+      usageUnusable: unusable,
+    });
+  });
+
+  it.each<[string, readonly JsonObject[], object | undefined, boolean]>([
+    [
+      'null on the way, then counts',
+      [{ response: { usage: null } }, { response: { usage: usage(3, 5) } }],
+      tokens(3, 5),
+      false,
+    ],
+    [
+      'growing',
+      [{ response: { usage: usage(3, 0) } }, { response: { usage: usage(3, 5) } }],
+      tokens(3, 5),
+      false,
+    ],
+    ['then null', [{ response: { usage: usage(3, 5) } }, { response: { usage: null } }], tokens(3, 5), false],
+    ['then unusable', [{ response: { usage: usage(3, 5) } }, { response: { usage: {} } }], undefined, true],
+    ['outside of the response', [{ usage: usage(3, 5) }], undefined, false],
+    ['a response that is no object', [{ response: 'resp_1' }], undefined, false],
+  ])('the last that is told counts, never a sum: %s', (_, payloads, expected, unusable) => {
+    expect(observedStream(payloads)).toMatchObject({ usage: expected, usageUnusable: unusable });
+  });
+
+  it('is nothing before anything was seen', () => {
+    expect(observedStream([])).toEqual(nothingObserved);
+  });
+
+  it('is read however its numbers are kept', () => {
+    const payload = parseExact('{"response":{"usage":{"input_tokens":12.0,"output_tokens":1E1}}}');
+    expect(observedStream([payload as JsonObject]).usage).toEqual(tokens(12, 10));
+  });
+});
+
+describe('invoked_tool_count counts tool-call artifacts in the provider’s output', () => {
+  const calls = [
+    'function_call',
+    'custom_tool_call',
+    'web_search_call',
+    'file_search_call',
+    'code_interpreter_call',
+    'computer_call',
+    'image_generation_call',
+    'local_shell_call',
+    'shell_call',
+    'apply_patch_call',
+    'mcp_call',
+    'tool_search_call',
+  ];
+  const others = [
+    'message',
+    'reasoning',
+    'mcp_list_tools',
+    'mcp_approval_request',
+    'function_call_output',
+    'shell_call_output',
+    'tool_search_output',
+    'program',
+  ];
+  const item = (type: unknown, index: number) => ({ type, id: `i_${index}` }) as JsonObject;
+  const added = (type: unknown, index: number) =>
+    ({ output_index: index, item: item(type, index) }) as JsonObject;
+
+  it.each([
+    ['no output', {}, 0],
+    ['an empty output', { output: [] }, 0],
+    ['every type of call', { output: calls.map(item) }, calls.length],
+    ['what is no call', { output: others.map(item) }, 0],
+    ['both', { output: ['reasoning', 'function_call', 'message', 'mcp_call'].map(item) }, 2],
+    ['items without a type', { output: [{}, null, 'function_call', { type: 7 }] }, 0],
+    ['output that is no list', { output: { type: 'function_call' } }, 0],
+  ])('whole: %s', (_, response, count) => {
+    expect(observeResponse(response as JsonObject).invokedToolCount).toBe(count);
+  });
+
+  it.each<[string, readonly JsonObject[], number]>([
+    ['an item that is added and done', [added('function_call', 1), added('function_call', 1)], 1],
+    ['two items', [added('function_call', 0), added('web_search_call', 1)], 2],
+    ['what is no call', others.map(added), 0],
+    ['every type of call', [...calls.map(added), ...calls.map(added)], calls.length],
+    ['done alone', [added('mcp_call', 3)], 1],
+    [
+      'an item whose id is another one when it is done',
+      [
+        { output_index: 0, item: { type: 'function_call', id: 'fc_tmp_1' } },
+        { output_index: 0, item: { type: 'function_call', id: 'fc_1' } },
+      ],
+      1,
+    ],
+    [
+      'without a place, by its id',
+      [{ item: item('mcp_call', 1) }, { item: item('mcp_call', 1) }, { item: item('mcp_call', 2) }],
+      2,
+    ],
+    [
+      'without a place and an id, by its call',
+      [
+        { item: { type: 'function_call', call_id: 'c1' } },
+        { item: { type: 'function_call', call_id: 'c1' } },
+      ],
+      1,
+    ],
+    [
+      'with nothing to tell it by',
+      [{ item: { type: 'function_call' } }, { item: { type: 'function_call' } }],
+      2,
+    ],
+    [
+      'pieces of arguments',
+      [{ type: 'response.function_call_arguments.delta', output_index: 0, delta: '{' }],
+      0,
+    ],
+    ['an item that is no object', [{ item: 'function_call', output_index: 0 }], 0],
+  ])('streamed: %s', (_, payloads, count) => {
+    expect(observedStream(payloads).invokedToolCount).toBe(count);
+  });
+
+  it('what is told apart is bounded', () => {
+    const many = Array.from({ length: maxCountedToolCalls + 10 }, (_, index) => added('mcp_call', index));
+    expect(observedStream(many).invokedToolCount).toBe(maxCountedToolCalls);
+  });
+});
+
+it('observing never throws, whatever an answer holds', () => {
+  const payload = fc.oneof(
+    aJsonObject,
+    aJsonObject.map((response) => ({ response })),
+    aJsonObject.map((item) => ({ item: { ...item, type: 'function_call' } })),
+  );
+  fc.assert(
+    fc.property(fc.array(payload), (payloads) => {
+      observedStream(payloads);
+      for (const each of payloads) observeResponse(each);
+    }),
+  );
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { readResponse } from '../../../domain/responses/response-object.ts';
+
+const sanitise = (message: string): string => message.replaceAll('hunter2', '[REDACTED]');
+const read = (text: string) => readResponse(text, sanitise);
+const fault = (message: string) => E.left({ kind: 'protocol', message });
+
+describe('an upstream’s unary response', () => {
+  it.each<[string, object]>([
+    ['completed', { status: 'completed', output: [{ type: 'message' }] }],
+    ['incomplete', { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, output: [] }],
+    ['a status that nobody knows', { status: 'complete', output: [] }],
+    ['no status', { output: [] }],
+    ['one that is queued to be fetched later', { status: 'queued', background: true, output: [] }],
+    ['an error of null', { status: 'completed', error: null, output: [] }],
+    ['unknown members', { status: 'completed', output: [{ type: 'program' }], x: { y: 1 } }],
+  ])('is read: %s', (_, response) => {
+    expect(read(JSON.stringify(response))).toEqual(E.right(response));
+  });
+
+  it.each<[string, string, string]>([
+    ['no JSON', '<html>', 'The upstream answered with something that is not a JSON object.'],
+    ['nothing', '', 'The upstream answered with something that is not a JSON object.'],
+    ['an array', '[]', 'The upstream answered with something that is not a JSON object.'],
+    ['null', 'null', 'The upstream answered with something that is not a JSON object.'],
+    ['an empty object', '{}', 'The upstream answered without `output`.'],
+    [
+      'a chat completion',
+      '{"object":"chat.completion","choices":[]}',
+      'The upstream answered without `output`.',
+    ],
+    ['output that is no list', '{"output":"Hi"}', 'The upstream answered without `output`.'],
+    ['an error body', '{"error":{"message":"No such model."}}', 'No such model.'],
+    ['an error beside output', '{"error":{"message":"m"},"output":[],"status":"completed"}', 'm'],
+    ['an error that is a text', '{"error":"overloaded","output":[]}', 'overloaded'],
+    ['a failed response', '{"status":"failed","output":[],"error":{"message":"quota"}}', 'quota'],
+    ['a failed response without words', '{"status":"failed","output":[]}', 'The upstream reported an error.'],
+    ['a cancelled response', '{"status":"cancelled","output":[]}', 'The upstream reported an error.'],
+    ['another envelope', '{"detail":"Not found"}', 'Not found'],
+    ['a secret', '{"error":{"message":"bad key hunter2"}}', 'bad key [REDACTED]'],
+    ['a secret in another envelope', '{"message":"bad key hunter2"}', 'bad key [REDACTED]'],
+  ])('is a fault of the upstream: %s', (_, text, message) => {
+    expect(read(text)).toEqual(fault(message));
+  });
+
+  it('never throws, whatever the upstream says', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
+        const response = read(text);
+        return E.isLeft(response) || Array.isArray(response.right['output']);
+      }),
+    );
+  });
+});

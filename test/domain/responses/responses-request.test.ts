@@ -1,0 +1,193 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import {
+  readResponsesRequest,
+  type ResponsesRequest,
+  responsesFields,
+  responsesWatched,
+} from '../../../domain/responses/responses-request.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { parseDocument } from '../../../domain/shared/json-document.ts';
+import { aJson } from '../../support/arbitraries/json-text.ts';
+
+const read = (body: object): E.Either<GatewayError, ResponsesRequest> => {
+  const document = parseDocument(JSON.stringify(body), responsesWatched);
+  if (E.isLeft(document)) throw new Error(document.left.message);
+  return readResponsesRequest(document.right);
+};
+
+const requestOf = (over: object): ResponsesRequest => {
+  const request = read({ model: 'fast', input: 'Hello', ...over });
+  if (E.isLeft(request)) throw new Error(request.left.message);
+  return request.right;
+};
+
+describe('what the gateway reasons about is checked, and named', () => {
+  it.each<[string, object, string, string]>([
+    ['no model', { model: undefined }, 'model', '`model` must be a non-empty string.'],
+    ['an empty model', { model: '' }, 'model', '`model` must be a non-empty string.'],
+    ['a model that is no string', { model: 1 }, 'model', '`model` must be a non-empty string.'],
+    ['input that is an object', { input: {} }, 'input', '`input` must be a string or an array of objects.'],
+    ['input that is a number', { input: 7 }, 'input', '`input` must be a string or an array of objects.'],
+    [
+      'an input item that is a string',
+      { input: [{}, 'x'] },
+      'input',
+      '`input` must be a string or an array of objects.',
+    ],
+    [
+      'an input item that is null',
+      { input: [null] },
+      'input',
+      '`input` must be a string or an array of objects.',
+    ],
+    ['stream that is a string', { stream: 'true' }, 'stream', '`stream` must be a boolean.'],
+    ['stream that is a number', { stream: 1 }, 'stream', '`stream` must be a boolean.'],
+    ['tools that are an object', { tools: {} }, 'tools', '`tools` must be an array of objects.'],
+    ['a tool that is a string', { tools: [{}, 'x'] }, 'tools', '`tools` must be an array of objects.'],
+  ])('%s', (_, over, param, message) => {
+    expect(read({ model: 'fast', input: 'Hello', ...over })).toEqual(
+      E.left({ code: 'invalid_request', message, param }),
+    );
+  });
+
+  it.each([
+    ['no input', { input: undefined }],
+    ['input of null', { input: null }],
+    ['no items', { input: [] }],
+    ['an empty text', { input: '' }],
+    ['stream of null', { stream: null }],
+    ['tools of null', { tools: null }],
+  ])('%s is the upstream’s business', (_, over) => {
+    const { needs, stream, exposedToolCount } = requestOf(over);
+    expect([needs, stream, exposedToolCount]).toEqual([['responses'], false, 0]);
+  });
+
+  it('unknown item and tool types, and everything else in the body, too', () => {
+    const free = fc.dictionary(
+      fc.constantFrom('instructions', 'include', 'store', 'text', 'x', 'tool_choice', 'client_metadata'),
+      aJson,
+    );
+    const items = fc.array(fc.dictionary(fc.constantFrom('type', 'id', 'content', 'role', 'y'), aJson));
+    fc.assert(
+      fc.property(free, items, items, (fields, input, tools) => {
+        const body = { model: 'fast', ...fields, input, tools };
+        fc.pre(!JSON.stringify(body).includes('__proto__'));
+        const request = requestOf(body);
+        expect(request.exposedToolCount).toBe(tools.length);
+        expect(request.document.value).toEqual(JSON.parse(JSON.stringify(body)));
+      }),
+    );
+  });
+});
+
+describe('what a responses request needs of a route', () => {
+  const image = { type: 'input_image', image_url: 'https://example.com/a.png' };
+  const format = (type: string) => ({ text: { format: { type, name: 'n', schema: {} } } });
+
+  it.each<[string, object, readonly string[]]>([
+    ['a text', {}, ['responses']],
+    ['stream: false', { stream: false }, ['responses']],
+    ['stream: true', { stream: true }, ['responses', 'stream']],
+    ['a function', { tools: [{ type: 'function', name: 'f' }] }, ['responses', 'tools']],
+    ['a hosted tool', { tools: [{ type: 'web_search' }] }, ['responses', 'tools']],
+    ['empty tools', { tools: [], include: [] }, ['responses']],
+    ['tool_choice without tools', { tool_choice: 'auto' }, ['responses']],
+    [
+      'an image',
+      { input: [{ role: 'user', content: [{ type: 'input_text' }, image] }] },
+      ['responses', 'vision'],
+    ],
+    [
+      'an image in an earlier item',
+      {
+        input: [
+          { type: 'message', content: [image] },
+          { role: 'user', content: 'Hi' },
+        ],
+      },
+      ['responses', 'vision'],
+    ],
+    [
+      'an image that a tool gave back',
+      { input: [{ type: 'function_call_output', call_id: 'c', output: [image] }] },
+      ['responses', 'vision'],
+    ],
+    [
+      'a text that speaks of one',
+      { input: [{ content: [{ type: 'input_text', text: 'input_image' }] }, { output: 'input_image' }] },
+      ['responses'],
+    ],
+    ['a JSON schema', format('json_schema'), ['responses', 'json_schema']],
+    ['a JSON object', format('json_object'), ['responses']],
+    ['a text format', format('text'), ['responses']],
+    ['a chat format', { response_format: { type: 'json_schema' } }, ['responses']],
+    [
+      'all of it',
+      { stream: true, tools: [{}], input: [{ content: [image] }], ...format('json_schema') },
+      ['responses', 'stream', 'tools', 'vision', 'json_schema'],
+    ],
+  ])('%s', (_, over, needs) => {
+    expect(requestOf(over).needs).toEqual(needs);
+  });
+
+  it('the fields that ask for them have names of their own', () => {
+    expect(responsesFields).toEqual({ vision: 'input', json_schema: 'text.format' });
+  });
+});
+
+describe('exposed_tool_count is a shallow count of request tools', () => {
+  it.each<[string, object, number]>([
+    ['no tools', {}, 0],
+    ['empty tools', { tools: [] }, 0],
+    ['functions', { tools: [{ type: 'function' }, { type: 'function' }] }, 2],
+    [
+      'what an agent sends',
+      {
+        tools: [
+          { type: 'function', name: 'shell', strict: false },
+          { type: 'namespace', name: 'mcp', tools: [{ type: 'function' }, { type: 'function' }] },
+          { type: 'web_search', external_web_access: false },
+          { type: 'custom', name: 'apply_patch' },
+          {},
+        ],
+      },
+      5,
+    ],
+  ])('%s', (_, over, count) => {
+    expect(requestOf(over).exposedToolCount).toBe(count);
+  });
+});
+
+describe('a responses body that repeats a key at a level that the gateway reads or edits', () => {
+  const twice = '{"x":1,"\\u0078":2}';
+  const faultPath = (text: string): string | undefined => {
+    const parsed = parseDocument(text, responsesWatched);
+    return E.isLeft(parsed) ? parsed.left.path : undefined;
+  };
+
+  it.each([
+    ['{"model":"a","\\u006dodel":"b"}', 'model'],
+    [`{"input":[${twice}]}`, 'input[0].x'],
+    ['{"input":[{},{"type":"message","id":"a","id":"b"}]}', 'input[1].id'],
+    [`{"input":[{"content":[{},${twice}]}]}`, 'input[0].content[1].x'],
+    [`{"input":[{"output":[${twice}]}]}`, 'input[0].output[0].x'],
+    [`{"tools":[{},${twice}]}`, 'tools[1].x'],
+    [`{"tool_choice":${twice}}`, 'tool_choice.x'],
+    [`{"text":${twice}}`, 'text.x'],
+    [`{"text":{"format":${twice}}}`, 'text.format.x'],
+  ])('is a fault that names the place: %s', (text, path) => {
+    expect(faultPath(text)).toBe(path);
+  });
+
+  it.each([
+    [`{"metadata":${twice}}`],
+    [`{"tools":[{"parameters":${twice}}]}`],
+    [`{"text":{"format":{"schema":${twice}}}}`],
+    [`{"input":[{"content":[{"annotations":[${twice}]}]}]}`],
+    [`{"client_metadata":${twice}}`],
+  ])('passes deeper than that: %s', (text) => {
+    expect(faultPath(text)).toBeUndefined();
+  });
+});

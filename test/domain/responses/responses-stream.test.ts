@@ -1,0 +1,598 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { type ResponsesEvent, responsesStream } from '../../../domain/responses/responses-stream.ts';
+import { maxJsonDepth, maxStreamEventBytes } from '../../../domain/shared/limits.ts';
+import { andThen, type Ending, seal } from '../../../domain/shared/stream-machine.ts';
+import { sseFrames } from '../../../infrastructure/providers/wire/sse.ts';
+import { chunkingsOf } from '../../support/arbitraries/bytes.ts';
+import { eventStreamSoup } from '../../support/arbitraries/event-streams.ts';
+import {
+  aResponsesScript,
+  type ResponsesItem,
+  type ResponsesScript,
+} from '../../support/arbitraries/responses-streams.ts';
+import { describeMachineLaws, outputsOf } from '../../support/machine-laws.ts';
+
+const sanitise = (message: string): string => message.replaceAll('hunter2', '[REDACTED]');
+const machine = andThen(sseFrames, seal(responsesStream(sanitise)));
+
+type Chunk = ResponsesEvent & { kind: 'chunk' };
+type Failed = ResponsesEvent & { kind: 'failed' };
+
+const failure = (message: string, status = 502): Failed => ({
+  kind: 'failed',
+  error: { code: 'upstream_error', message, upstream: { status } },
+});
+const done: ResponsesEvent = { kind: 'done' };
+const malformed = failure('The upstream sent a malformed event.');
+const contradiction = 'The upstream sent an event that contradicts itself.';
+const chatInstead = 'The upstream answered a responses request with a chat stream.';
+const cutShort = failure('The upstream ended its stream before the answer was complete.');
+const reset: Ending = { kind: 'fault', reason: 'The connection to the upstream broke.' };
+const broken = failure('The connection to the upstream broke.');
+
+describeMachineLaws('sseFrames, then responsesStream', {
+  machine,
+  streams: fc.oneof(
+    aResponsesScript.map(({ bytes }) => bytes),
+    eventStreamSoup,
+  ),
+  isTerminal: ({ kind }) => kind !== 'chunk',
+  endless: {
+    piece: Buffer.alloc(1024 * 1024, 'data: {"type":'),
+    pushes: 2 * (maxStreamEventBytes / (1024 * 1024)),
+    outputs: [failure('The upstream sent an event that is too large.')],
+  },
+});
+
+/** An event with its name in front, as most upstreams send it. */
+const event = (payload: { readonly type: string; readonly [key: string]: unknown }): string =>
+  `event: ${payload.type}\ndata: ${JSON.stringify(payload)}\n\n`;
+
+const response = (status: string | undefined, more: object = {}) => ({
+  id: 'resp_1',
+  object: 'response',
+  ...(status === undefined ? {} : { status }),
+  output: [],
+  ...more,
+});
+
+const created = event({ type: 'response.created', sequence_number: 0, response: response('in_progress') });
+const delta = event({ type: 'response.output_text.delta', sequence_number: 1, delta: 'Hello' });
+const usage = { input_tokens: 3, output_tokens: 5, total_tokens: 8 };
+const completed = event({ type: 'response.completed', response: response('completed', { usage }) });
+const incomplete = event({
+  type: 'response.incomplete',
+  response: response('incomplete', { usage, incomplete_details: { reason: 'max_output_tokens' } }),
+});
+const quota = { code: 'insufficient_quota', message: 'You exceeded your quota.' };
+const errorEvent = event({ type: 'error', sequence_number: 2, ...quota, param: null });
+const failedEvent = event({ type: 'response.failed', response: response('failed', { error: quota }) });
+const cancelled = event({ type: 'response.cancelled', response: response('cancelled') });
+
+const eventsOf = (blocks: readonly string[], ending?: Ending): readonly ResponsesEvent[] =>
+  outputsOf(machine, [Buffer.from(blocks.join(''))], ending);
+
+const wireOf = (chunks: readonly ResponsesEvent[]): string =>
+  chunks
+    .filter((each): each is Chunk => each.kind === 'chunk')
+    .map(({ wire }) => Buffer.from(wire ?? 'rewritten').toString())
+    .join('');
+
+/** The chunks as text, and the last event. */
+const endOf = (blocks: readonly string[], ending?: Ending): [string, ResponsesEvent | undefined] => {
+  const events = eventsOf(blocks, ending);
+  expect(events.slice(0, -1).every(({ kind }) => kind === 'chunk')).toBe(true);
+  return [wireOf(events), events.at(-1)];
+};
+
+const upstreamDone = 'data: [DONE]\n\n';
+
+describe('one final [DONE] follows only a valid completed or incomplete terminal event', () => {
+  it.each<[string, string, readonly string[]]>([
+    ['response.completed', '', [created, delta, completed]],
+    ['response.incomplete', '', [created, delta, incomplete]],
+    ['response.completed alone', '', [completed]],
+    ['a terminal and the upstream’s own [DONE]', upstreamDone, [created, completed]],
+    ['a terminal and [DONE] twice', upstreamDone + upstreamDone, [created, completed]],
+    ['a named [DONE]', 'event: done\ndata: [DONE]\n\n', [created, completed]],
+    ['[DONE] with blanks around it', 'data:  [DONE] \n\n', [created, completed]],
+    ['data after [DONE]', upstreamDone + failedEvent + errorEvent, [created, completed]],
+    ['events after the terminal', '', [created, completed, delta, event({ type: 'vendor.cost', usd: 1 })]],
+    ['several answers in one stream', '', [created, completed, created, delta, incomplete]],
+  ])('%s', (_, rest, blocks) => {
+    expect(endOf([...blocks, rest])).toEqual([blocks.join(''), done]);
+  });
+
+  it.each<[string, readonly string[]]>([
+    ['nothing at all', []],
+    ['no terminal', [created, delta]],
+    [
+      'a terminal’s word in a text',
+      [created, event({ type: 'response.output_text.done', text: 'completed' })],
+    ],
+    ['a completed item', [event({ type: 'response.output_item.done', item: { status: 'completed' } })]],
+    [
+      'a type that only looks like one',
+      [event({ type: 'response.completed.v2', response: response('completed') })],
+    ],
+    [
+      'a status without the event',
+      [event({ type: 'response.in_progress', response: response('completed') })],
+    ],
+  ])('premature EOF is a failure without [DONE]: %s', (_, blocks) => {
+    expect(endOf(blocks)).toEqual([blocks.join(''), cutShort]);
+  });
+
+  it.each<[string, readonly string[]]>([
+    ['alone', []],
+    ['after events', [created, delta]],
+  ])('[DONE] before the terminal is premature too: %s', (_, blocks) => {
+    expect(endOf([...blocks, upstreamDone, completed])).toEqual([blocks.join(''), cutShort]);
+  });
+
+  it('what tells that the answer is complete is held back, and says so', () => {
+    const events = eventsOf([created, completed, delta, incomplete]);
+    expect(events.map((each) => each.kind === 'chunk' && [each.terminal, each.held])).toEqual([
+      [false, undefined],
+      [true, true],
+      [false, undefined],
+      [true, true],
+      false,
+    ]);
+  });
+});
+
+describe('event names and JSON payloads are preserved', () => {
+  it.each<[string, string]>([
+    ['a name in front', 'event: response.created\ndata: {"type":"response.created"}\n\n'],
+    [
+      'a name behind, and `type` as the last key',
+      'data: {"a":1,"type":"response.created"}\nevent: response.created\n\n',
+    ],
+    ['no name', 'data: {"type":"response.created"}\n\n'],
+    ['a name and no type', 'event: response.created\ndata: {"response":{}}\n\n'],
+    ['neither', 'data: {"x":1}\n\n'],
+    ['the name that an event without one has', 'event: message\ndata: {"type":"response.created"}\n\n'],
+    ['an empty name', 'event:\ndata: {"type":"response.created"}\n\n'],
+    ['CRLF', 'event: response.created\r\ndata: {"type":"response.created"}\r\n\r\n'],
+    ['no blanks after the colons', 'event:response.created\ndata:{"type":"response.created"}\n\n'],
+    ['several data lines', 'data: {"type":\ndata: "response.created"}\n\n'],
+    ['a comment, an id and a retry inside', ': hi\nid: 1\nretry: 5\ndata: {"type":"response.created"}\n\n'],
+    ['digits that a number cannot hold', 'data: {"type":"x","n":9007199254740993,"m":0.10}\n\n'],
+    ['a repeated key', 'data: {"type":"x","a":1,"a":2}\n\n'],
+    ['a refusal', event({ type: 'response.refusal.delta', delta: 'I cannot help.' })],
+    ['a refusal’s end', event({ type: 'response.refusal.done', refusal: 'I cannot help.' })],
+    ['a vendor’s own', event({ type: 'response.apply_patch_call_operation_diff.delta', delta: '+' })],
+    ['a keep-alive', event({ type: 'keepalive', sequence_number: 3 })],
+    ['an error of null', event({ type: 'response.created', error: null })],
+    ['choices beside a type', event({ type: 'vendor.vote', choices: [] })],
+    ['a failed item', event({ type: 'response.output_item.done', item: { status: 'failed' } })],
+    ['a failed call', event({ type: 'response.mcp_call.failed', item_id: 'mcp_1' })],
+  ])('%s', (_, block) => {
+    const events = eventsOf([block, completed]);
+    expect(wireOf(events.slice(0, 1))).toBe(block);
+    expect(events.map(({ kind }) => kind)).toEqual(['chunk', 'chunk', 'done']);
+  });
+
+  it.each([
+    ['a comment', ': OPENROUTER PROCESSING\n\n'],
+    ['a bare comment', ': \n\n'],
+    ['an empty event', 'event: response.created\ndata:\n\n'],
+    ['a name without data', 'event: ping\n\n'],
+    ['blank lines', '\n\n\n'],
+  ])('what is no event is left out: %s', (_, block) => {
+    expect(endOf([block, created, block, completed, block])).toEqual([created + completed, done]);
+  });
+});
+
+describe('conflicting status and type is one failure, without [DONE]', () => {
+  const of = (type: string, status: string) => event({ type, response: response(status) });
+
+  it.each<[string, string]>([
+    ['completed, but the status is incomplete', of('response.completed', 'incomplete')],
+    ['completed, but the status is failed', of('response.completed', 'failed')],
+    ['completed, but the status is cancelled', of('response.completed', 'cancelled')],
+    ['completed, but the status is in_progress', of('response.completed', 'in_progress')],
+    ['completed, but the status is queued', of('response.completed', 'queued')],
+    ['incomplete, but the status is completed', of('response.incomplete', 'completed')],
+    ['incomplete, but the status is failed', of('response.incomplete', 'failed')],
+    ['failed, but the status is completed', of('response.failed', 'completed')],
+    ['failed, but the status is cancelled', of('response.failed', 'cancelled')],
+    ['cancelled, but the status is completed', of('response.cancelled', 'completed')],
+    ['on the way, but the status is failed', of('response.in_progress', 'failed')],
+    ['on the way, but the status is cancelled', of('response.output_item.done', 'cancelled')],
+    [
+      'completed with an error inside',
+      event({ type: 'response.completed', response: response('completed', { error: quota }) }),
+    ],
+    ['a terminal without a response', event({ type: 'response.completed' })],
+    ['a terminal whose response is null', event({ type: 'response.incomplete', response: null })],
+    ['a terminal whose response is text', event({ type: 'response.completed', response: 'resp_1' })],
+    [
+      'a name that is not the type',
+      'event: response.completed\ndata: {"type":"response.created","response":{"status":"in_progress"}}\n\n',
+    ],
+    [
+      'a type that is not the name',
+      'event: response.created\ndata: {"type":"response.completed","response":{"status":"completed"}}\n\n',
+    ],
+    ['an error by type alone', 'event: response.created\ndata: {"type":"error","message":"m"}\n\n'],
+  ])('%s', (_, block) => {
+    const [, ending] = endOf([created, block, completed, upstreamDone]);
+    expect(ending).toMatchObject(failure(contradiction));
+    expect(wireOf(eventsOf([created, block, completed]))).toBe(created);
+  });
+
+  it.each([['complete'], ['done'], [''], [undefined]])(
+    'a terminal whose status nobody knows is believed: %s',
+    (status) => {
+      const block = event({ type: 'response.completed', response: response(status) });
+      expect(endOf([created, block])).toEqual([created + block, done]);
+    },
+  );
+
+  it.each([
+    ['a response with an error of null', { ...response('completed'), error: null }],
+    ['a response without output', { id: 'resp_1' }],
+    ['an empty response', {}],
+  ])('and so is %s', (_, inside) => {
+    const block = event({ type: 'response.completed', response: inside });
+    expect(endOf([block])).toEqual([block, done]);
+  });
+
+  it('what it said may still be accounted', () => {
+    const block = event({ type: 'response.completed', response: response('failed', { usage }) });
+    expect(endOf([block])[1]).toEqual({
+      ...failure(contradiction),
+      chunk: expect.objectContaining({ response: expect.objectContaining({ usage }) }),
+    });
+  });
+});
+
+describe('chat chunks in a responses stream are a mismatch of protocols', () => {
+  it.each([
+    ['a chunk', 'data: {"id":"c1","object":"chat.completion.chunk","choices":[{"index":0}]}\n\n'],
+    ['a chunk without an object', 'data: {"id":"c1","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'],
+    ['a usage chunk', 'data: {"object":"chat.completion.chunk","choices":[],"usage":{}}\n\n'],
+    ['a chunk under a name', 'event: response.output_text.delta\ndata: {"choices":[{"index":0}]}\n\n'],
+    ['a chunk with a type', 'data: {"type":"x","object":"chat.completion.chunk"}\n\n'],
+    ['a whole completion', 'data: {"object":"chat.completion","choices":[]}\n\n'],
+  ])('%s', (_, block) => {
+    expect(endOf([block, completed, upstreamDone])[1]).toMatchObject(failure(chatInstead));
+    expect(wireOf(eventsOf([created, block, completed]))).toBe(created);
+  });
+});
+
+describe('malformed streams and top-level errors are one failure, with no [DONE] afterward', () => {
+  it.each([
+    ['cut JSON', '{"type":"response.'],
+    ['HTML', '<html><body>Bad Gateway</body></html>'],
+    ['a word', 'ok'],
+    ['an array', '[{"type":"response.completed"}]'],
+    ['a number', '1'],
+    ['null', 'null'],
+    ['a string', '"response.completed"'],
+    ['a lower-case [done]', '[done]'],
+  ])('%s', (_, data) => {
+    expect(eventsOf([`data: ${data}\n\n`, completed, upstreamDone])).toEqual([malformed]);
+    expect(eventsOf([completed, `data: ${data}\n\n`, upstreamDone]).at(-1)).toEqual(malformed);
+  });
+
+  it.each([
+    [
+      'an object',
+      'data: {"error":{"message":"Provider returned error","code":502}}\n\n',
+      'Provider returned error',
+    ],
+    ['a string', 'data: {"error":"overloaded"}\n\n', 'overloaded'],
+    ['beside a type', event({ type: 'response.created', error: { message: 'm' } }), 'm'],
+    [
+      'in a completed event',
+      event({ type: 'response.completed', error: quota, response: {} }),
+      quota.message,
+    ],
+    ['an event named error of another type', 'event: error\ndata: {"type":"x","message":"m"}\n\n', 'm'],
+    ['without a message', 'data: {"error":{"code":500}}\n\n', 'The upstream reported an error.'],
+    ['with a secret', 'data: {"error":{"message":"bad key hunter2"}}\n\n', 'bad key [REDACTED]'],
+  ])(
+    'a top-level error is told in the gateway’s event, with the upstream’s message: %s',
+    (_, block, message) => {
+      const events = eventsOf([created, block, completed, upstreamDone]);
+      expect(wireOf(events)).toBe(created);
+      expect(events.slice(1)).toEqual([{ ...failure(message), chunk: expect.anything() }]);
+    },
+  );
+
+  it('an event over the bound is a failure', () => {
+    const big = Buffer.concat([
+      Buffer.from(`${created}data: {"type":"response.completed","response":{"x":"`),
+      Buffer.alloc(maxStreamEventBytes, 'a'),
+    ]);
+    expect(outputsOf(machine, [big, Buffer.from(`"}}\n\n${completed}`)]).slice(1)).toEqual([
+      failure('The upstream sent an event that is too large.'),
+    ]);
+  });
+
+  it('after a failure of its own an event over the bound adds none', () => {
+    const big = Buffer.concat([Buffer.from(`${errorEvent}data: `), Buffer.alloc(maxStreamEventBytes, 'a')]);
+    const events = outputsOf(machine, [big]);
+    expect(events.map((each) => [each.kind, 'told' in each])).toEqual([
+      ['chunk', false],
+      ['failed', true],
+    ]);
+  });
+});
+
+describe('the upstream’s own failure is forwarded as it came and counts as one; the gateway adds none', () => {
+  const told = (message: string): Failed => ({ ...failure(message), told: true });
+
+  it.each<[string, readonly string[], string]>([
+    ['error, then response.failed', [errorEvent, failedEvent], quota.message],
+    ['response.failed, then error', [failedEvent, errorEvent], quota.message],
+    ['error alone', [errorEvent], quota.message],
+    ['response.failed alone', [failedEvent], quota.message],
+    ['response.cancelled', [cancelled], 'The upstream reported an error.'],
+    ['error twice', [errorEvent, errorEvent], quota.message],
+    [
+      'response.failed, then an error in other words',
+      [failedEvent, 'data: {"error":"m"}\n\n'],
+      quota.message,
+    ],
+    ['an unnamed error', ['data: {"type":"error","message":"m"}\n\n'], 'm'],
+    ['an error by name alone', ['event: error\ndata: {"message":"m"}\n\n'], 'm'],
+    ['an error by name alone, in an envelope', ['event: error\ndata: {"error":{"message":"m"}}\n\n'], 'm'],
+    ['an error without a word', ['event: error\ndata: {}\n\n'], 'The upstream reported an error.'],
+    [
+      'an error whose code is a number',
+      ['event: error\ndata: {"type":"error","code":500}\n\n'],
+      'The upstream reported an error.',
+    ],
+    [
+      'response.failed without an error',
+      [event({ type: 'response.failed', response: response('failed') })],
+      'The upstream reported an error.',
+    ],
+    [
+      'response.failed without a response',
+      [event({ type: 'response.failed' })],
+      'The upstream reported an error.',
+    ],
+    [
+      'response.failed with a status that nobody knows',
+      [event({ type: 'response.failed', response: response('broken', { error: quota }) })],
+      quota.message,
+    ],
+    [
+      'response.failed whose error is a text',
+      [event({ type: 'response.failed', response: response('failed', { error: 'overloaded' }) })],
+      'overloaded',
+    ],
+  ])('%s', (_, blocks, message) => {
+    for (const rest of ['', upstreamDone, `${upstreamDone}${upstreamDone}`])
+      for (const ending of [undefined, reset])
+        expect(endOf([created, ...blocks, rest], ending)).toEqual([created + blocks.join(''), told(message)]);
+  });
+
+  it('each of its events says so', () => {
+    const events = eventsOf([created, errorEvent, failedEvent]);
+    expect(events.map((each) => each.kind === 'chunk' && each.failing)).toEqual([
+      undefined,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it.each<[string, string]>([
+    ['an event on the way', delta],
+    ['a terminal', completed],
+    ['a contradiction', event({ type: 'response.completed', response: response('failed') })],
+    ['a chat chunk', 'data: {"object":"chat.completion.chunk","choices":[]}\n\n'],
+    ['a malformed event', 'data: {"type\n\n'],
+  ])('a failure is final: %s after it is not passed on', (_, block) => {
+    const ending = told(quota.message);
+    expect(endOf([errorEvent, block])).toEqual([errorEvent, ending]);
+    expect(endOf([errorEvent, block, upstreamDone])).toEqual([errorEvent, ending]);
+  });
+
+  it('after a terminal it is a failure all the same', () => {
+    expect(endOf([created, completed, errorEvent, upstreamDone])).toEqual([
+      created + completed + errorEvent,
+      told(quota.message),
+    ]);
+  });
+});
+
+describe('secrets in the words of a failure never reach the caller', () => {
+  const sent = (block: string): unknown[] =>
+    eventsOf([block]).map((each) =>
+      each.kind === 'chunk' ? (each.wire ?? JSON.stringify(each.chunk)) : each.kind,
+    );
+
+  it.each<[string, string, string]>([
+    [
+      'in an error event',
+      '{"type":"error","message":"key hunter2","n":9007199254740993,"m":1.50}',
+      '{"type":"error","message":"key [REDACTED]","n":9007199254740993,"m":1.50}',
+    ],
+    [
+      'in its envelope',
+      '{"type":"error","error":{"message":"key hunter2","code":1.0}}',
+      '{"type":"error","error":{"message":"key [REDACTED]","code":1.0}}',
+    ],
+    [
+      'in an error that is a text',
+      '{"type":"error","error":"hunter2"}',
+      '{"type":"error","error":"[REDACTED]"}',
+    ],
+    [
+      'in what an upstream quotes of another',
+      '{"type":"error","error":{"message":"m","metadata":{"raw":"hunter2","all":["a","hunter2",7,null]}}}',
+      '{"type":"error","error":{"message":"m","metadata":{"raw":"[REDACTED]","all":["a","[REDACTED]",7,null]}}}',
+    ],
+    [
+      'in a failed response',
+      '{"type":"response.failed","response":{"status":"failed","error":{"message":"hunter2"},"top_p":1.0}}',
+      '{"type":"response.failed","response":{"status":"failed","error":{"message":"[REDACTED]"},"top_p":1.0}}',
+    ],
+    ['under another key', '{"type":"error","detail":"hunter2"}', '{"type":"error","detail":"[REDACTED]"}'],
+    [
+      'spelled with escapes',
+      '{"type":"error","message":"\\u0068unter2"}',
+      '{"type":"error","message":"[REDACTED]"}',
+    ],
+  ])('%s, and every digit stays', (_, payload, out) => {
+    expect(sent(`data: ${payload}\n\n`)).toEqual([out, 'failed']);
+  });
+
+  it('what has nothing to hide stays byte for byte', () => {
+    const words = { code: 'hunter', message: 'm', metadata: { raw: ['a', 1, null, { b: true }] } };
+    const block = event({ type: 'error', ...words, error: words });
+    expect(wireOf(eventsOf([block]))).toBe(block);
+  });
+
+  it('what is no word for the failure stays as it is', () => {
+    const inside = response('failed', { instructions: 'hunter2', output: [{ content: 'hunter2' }] });
+    const block = event({ type: 'response.failed', response: inside, note: 'hunter2' });
+    expect(wireOf(eventsOf([block]))).toBe(block);
+  });
+
+  it('nor do they stay in what is logged', () => {
+    const block = event({ type: 'response.failed', response: response('failed', { error: 'hunter2' }) });
+    expect(eventsOf([block]).at(-1)).toEqual({ ...failure('[REDACTED]'), told: true });
+  });
+
+  it('a failure that is nested too deeply is told by the gateway', () => {
+    const deep = (levels: number): string =>
+      `data: {"type":"error","error":${'['.repeat(levels)}"hunter2"${']'.repeat(levels)}}\n\n`;
+    expect(eventsOf([created, deep(maxJsonDepth)]).slice(1)).toEqual([
+      failure('The upstream sent an event that is nested too deeply.'),
+    ]);
+    expect(eventsOf([created, deep(100_000)]).slice(1)).toEqual([
+      failure('The upstream sent an event that is nested too deeply.'),
+    ]);
+    expect(sent(deep(100))).toEqual([expect.stringContaining('[REDACTED]'), 'failed']);
+  });
+
+  it('no depth of any other event makes the machine throw', () => {
+    const block = `data: {"type":"x","a":${'['.repeat(200_000)}${']'.repeat(200_000)}}\n\n`;
+    expect(wireOf(eventsOf([block, completed]))).toBe(block + completed);
+  });
+});
+
+describe('the end of the stream', () => {
+  it.each<[string, readonly string[], Ending | undefined, ResponsesEvent]>([
+    ['EOF after the terminal', [created, completed], undefined, done],
+    ['a reset after the terminal', [created, completed], reset, done],
+    ['a reset before the terminal', [created, delta], reset, broken],
+    [
+      'a time-out before the terminal',
+      [created],
+      { kind: 'fault', reason: 'The upstream went silent for too long.', status: 504 },
+      failure('The upstream went silent for too long.', 504),
+    ],
+  ])('%s', (_, blocks, ending, last) => {
+    expect(endOf(blocks, ending)).toEqual([blocks.join(''), last]);
+  });
+
+  it.each([['data: {"type":"respon'], [completed.slice(0, -1)], [errorEvent.slice(0, -1)], [': comm']])(
+    'a last frame that is cut counts for nothing: %j',
+    (cut) => {
+      for (const ending of [{ kind: 'eof' } as const, reset]) {
+        expect(endOf([created, completed, cut], ending)).toEqual([created + completed, done]);
+        expect(endOf([created, cut], ending)).toEqual([created, ending === reset ? broken : cutShort]);
+      }
+    },
+  );
+
+  it.each<[string, Ending, ResponsesEvent]>([
+    ['EOF', { kind: 'eof' }, cutShort],
+    ['a reset', reset, broken],
+  ])(
+    '%s at every byte gives exactly one failure unless the terminal event was complete',
+    (_, ending, failed) => {
+      const stream = Buffer.from(
+        `: hi\n\n${created}${delta.replace('Hello', 'Grüße 😀')}${completed}${upstreamDone}`,
+      );
+      const completeAt = stream.indexOf(upstreamDone);
+      for (let size = 0; size <= stream.length; size += 1) {
+        const events = outputsOf(machine, [stream.subarray(0, size)], ending);
+        expect(events.filter(({ kind }) => kind !== 'chunk')).toEqual([size < completeAt ? failed : done]);
+      }
+    },
+  );
+});
+
+type Phase = 'open' | 'finished' | 'failing';
+
+/** What ends a stream that stops in this phase. */
+const ends = { open: 'failed', finished: 'done', failing: 'told' } as const satisfies Record<Phase, string>;
+
+/** The end that this kind of item brings about; undefined when the stream goes on. */
+function endBy(means: ResponsesItem['means'], phase: Phase): string | undefined {
+  if (means === 'done') return ends[phase];
+  if (means === 'malformed') return phase === 'failing' ? 'told' : 'failed';
+  return phase !== 'failing' && (means === 'mismatch' || means === 'error') ? 'failed' : undefined;
+}
+
+/** What a stream of such items must give, written down a second time: the wires that leave, and the end. */
+function expected({ items, wires }: ResponsesScript): {
+  readonly sent: readonly Buffer[];
+  readonly end: string;
+} {
+  const sent: Buffer[] = [];
+  let phase: Phase = 'open';
+  for (const [index, { means }] of items.entries()) {
+    const end = endBy(means, phase);
+    if (end !== undefined) return { sent, end };
+    const leaves = phase === 'failing' ? ['failure', 'error'] : ['event', 'terminal', 'failure'];
+    if (leaves.includes(means)) sent.push(wires[index]!);
+    if (means === 'failure') phase = 'failing';
+    if (means === 'terminal' && phase === 'open') phase = 'finished';
+  }
+  return { sent, end: ends[phase] };
+}
+
+describe('for any sequence of events and any cut of its bytes', () => {
+  const cutScripts = aResponsesScript.chain((script) =>
+    fc.tuple(fc.constant(script), chunkingsOf(script.bytes)),
+  );
+  const endWord = (last: ResponsesEvent | undefined): string | undefined =>
+    last?.kind === 'failed' && last.told === true ? 'told' : last?.kind;
+
+  it('each event leaves with its own bytes, and there is one end', () => {
+    fc.assert(
+      fc.property(cutScripts, ([script, pieces]) => {
+        const outputs = outputsOf(machine, pieces);
+        const chunks = outputs.slice(0, -1) as readonly Chunk[];
+        const { sent, end } = expected(script);
+        expect(chunks.map(({ kind }) => kind)).toEqual(sent.map(() => 'chunk'));
+        for (const [index, { wire, failing }] of chunks.entries()) {
+          // Words that were made fit to show are the only ones that are written anew.
+          if (wire === undefined) expect([failing, sent[index]!.includes('hunter2')]).toEqual([true, true]);
+          else expect(Buffer.from(wire).equals(sent[index]!)).toBe(true);
+        }
+        expect(endWord(outputs.at(-1))).toBe(end);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('`done` comes only after a valid terminal, and never after a failure', () => {
+    fc.assert(
+      fc.property(cutScripts, ([{ items }, pieces]) => {
+        const outputs = outputsOf(machine, pieces);
+        const kinds = outputs.map(({ kind }) => kind);
+        if (kinds.at(-1) !== 'done') return !kinds.includes('done');
+        const chunks = outputs.slice(0, -1) as readonly Chunk[];
+        return (
+          items.some(({ means }) => means === 'terminal') &&
+          chunks.some(({ terminal }) => terminal) &&
+          chunks.every(({ failing }) => failing !== true)
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Cuts } from '../support/replay-upstream.ts';
+import { expectRefusal } from './expectations.ts';
+import type { ErrorFacts, Recording } from './library.ts';
+import { isLoose } from './received.ts';
+import { type Answer, type RehearsedFamily, rehearsal, replayConfig } from './rehearsal.ts';
+
+type Named = Pick<Recording<unknown>, 'name'>;
+
+/** Rows for `it.each`. */
+export const named = <R extends Named>(recordings: readonly R[]): [string, R][] =>
+  recordings.map((recording) => [recording.name, recording]);
+
+/** Asks for a recording; what the recorder did not keep is given. */
+export type AskFor = (
+  recording: Recording<unknown>,
+  stream: boolean,
+  over?: { readonly cuts?: Cuts; readonly status?: number; readonly contentType?: string },
+) => Promise<Answer>;
+
+/** A gateway for the calling suite, whose models are recordings: their names are too free for model ids. */
+export function replaying(family: RehearsedFamily, recordings: readonly Named[]): AskFor {
+  const names = recordings.map(({ name }) => name);
+  const modelOf = ({ name }: Named): string => `recording-${names.indexOf(name)}`;
+  const { ask } = rehearsal((url, key) => replayConfig(url, key, recordings.map(modelOf)));
+  return (recording, stream, { cuts, status = recording.status ?? 200, contentType } = {}) => {
+    const type = contentType ?? recording.contentType;
+    return ask(
+      {
+        status,
+        headers: type === undefined ? {} : { 'content-type': type },
+        body: recording.body,
+        ...(cuts === undefined ? {} : { cuts }),
+      },
+      { model: modelOf(recording), stream, family },
+    );
+  };
+}
+
+/** Byte by byte for bodies that are short enough; random cuts, and every awkward place, for all. */
+export function cutsFor(body: Buffer): readonly Cuts[] {
+  const cuts: Cuts[] = [
+    { kind: 'whole' },
+    { kind: 'random', seed: 1 },
+    { kind: 'random', seed: 2 },
+    { kind: 'at', offsets: awkward(body) },
+  ];
+  return body.length <= 4096 ? [...cuts, { kind: 'bytes' }] : cuts;
+}
+
+const LF = 0x0a;
+
+/** Around line ends and inside UTF-8 sequences. */
+const awkward = (body: Buffer): readonly number[] =>
+  [...body.keys()].filter((at) => body[at] === LF || ((body[at] ?? 0) & 0xc0) === 0x80);
+
+export const parsed = (body: Buffer): unknown => {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+};
+
+/** The recorded errors of a family; `streams` says which of its requests there are. */
+export function describeRefusals(
+  refusals: readonly Recording<ErrorFacts>[],
+  askFor: AskFor,
+  streams: readonly boolean[],
+): void {
+  describe('a recorded refusal becomes the status and the envelope that the contract has for it', () => {
+    it.each(named(refusals))('%s', async (_name, recording) => {
+      const status = recording.status ?? 400;
+      for (const stream of streams) {
+        const answer = await askFor(recording, stream, { status });
+        expectRefusal(answer, {
+          status: callerStatus(status),
+          attempt: stream ? 'stream_start_error' : 'provider_error',
+          upstreamStatus: status,
+          ...messageOf(recording),
+        });
+      }
+    });
+
+    it.each(named(refusals))('%s, and under status 200 it is an error too', async (_name, recording) => {
+      for (const stream of streams) {
+        const answer = await askFor(recording, stream, { status: 200, contentType: 'application/json' });
+        expect([400, 502]).toContain(answer.status);
+        expectRefusal(answer, {
+          status: answer.status,
+          attempt: stream ? 'stream_start_error' : 'provider_error',
+          ...messageOf(recording),
+        });
+      }
+    });
+  });
+}
+
+/** CONTRACT §4, "Upstream statuses", written down a second time. */
+function callerStatus(status: number): number {
+  if ([400, 404, 408, 413, 422, 429].includes(status)) return status;
+  return status === 503 || status === 529 ? 503 : 502;
+}
+
+/** The upstream's own words, unless there is something in them that has to be taken out. */
+function messageOf({ facts, body }: Recording<ErrorFacts>): { readonly message?: string } {
+  const value = parsed(body);
+  const error = isLoose(value) ? (value['error'] ?? value) : undefined;
+  const message = isLoose(error) ? error['message'] : undefined;
+  if (typeof message !== 'string' || facts.message === undefined) return {};
+  expect(message.startsWith(facts.message)).toBe(true);
+  return /:\/\/\S*[?@#]/.test(message) || message.length > 1000 ? {} : { message };
+}
