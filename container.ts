@@ -1,8 +1,10 @@
 import 'reflect-metadata';
-import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
+import { logIn } from './application/admin/log-in.ts';
+import { authenticateAdmin, currentSession, logOut } from './application/admin/session.ts';
 import { dispatchAlerts } from './application/budgets/dispatch-alerts.ts';
 import { listModels } from './application/list-models.ts';
 import type { Clock } from './application/ports/clock.ts';
@@ -12,21 +14,29 @@ import type { SeedStore } from './application/ports/seed.ts';
 import type { Upstream } from './application/ports/upstream.ts';
 import { serveModelRequest } from './application/serve-model-request.ts';
 import { systemClock } from './infrastructure/clock.ts';
+import { isTimeZone } from './infrastructure/config/formats.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
 import { databaseFaultLog, type Log, nameOf, requestLog } from './infrastructure/logging.ts';
-import { type Journal, localJournal } from './infrastructure/journal/journal.ts';
+import { type Journal, journalFolder, localJournal } from './infrastructure/journal/journal.ts';
 import { smtpMailer } from './infrastructure/mail/smtp-mailer.ts';
+import { argon2Passwords } from './infrastructure/passwords.ts';
 import { accountsStore, type CachedAccounts } from './infrastructure/postgres/accounts-store.ts';
-import { alertQueue } from './infrastructure/postgres/alerts-store.ts';
+import { alertQueue, alertsStore } from './infrastructure/postgres/alerts-store.ts';
+import { budgetsStore } from './infrastructure/postgres/budgets-store.ts';
 import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from './infrastructure/postgres/database-fault.ts';
+import { isDatabaseTrouble } from './infrastructure/postgres/database-trouble.ts';
 import { ledgerStore, replayJournaled } from './infrastructure/postgres/ledger-store.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
+import { loginAttemptsStore, sessionStore } from './infrastructure/postgres/session-store.ts';
 import { StateFollower } from './infrastructure/postgres/state-follower.ts';
 import { executor } from './infrastructure/providers/executor.ts';
 import { LiveCatalogue } from './infrastructure/providers/live-catalogue.ts';
+import { sessionTokens } from './infrastructure/session-tokens.ts';
 import { textDigest } from './infrastructure/text-digest.ts';
-import { gatewayApp } from './interfaces/http/app.ts';
+import type { AdminRoute } from './interfaces/http/admin/admin-route.ts';
+import { adminRoutes } from './interfaces/http/admin/routes.ts';
+import { type AdminApiPorts, gatewayApp } from './interfaces/http/app.ts';
 import { authenticate } from './interfaces/http/authenticate.ts';
 import { streamKeepAlive } from './interfaces/http/keep-alive.ts';
 import { type LoadGate, loadGate } from './interfaces/http/load-gate.ts';
@@ -62,6 +72,8 @@ export const tokens = {
   upstream: token<Upstream>('Upstream'),
   observer: token<RequestObserver>('RequestObserver'),
   seed: token<SeedStore>('SeedStore'),
+  adminRoutes: token<readonly AdminRoute[]>('AdminRoutes'),
+  admin: token<AdminApiPorts>('AdminApi'),
   alertDispatch: token<ReturnType<typeof dispatchAlerts>>('AlertDispatch'),
   app: token<Koa>('App'),
 };
@@ -79,6 +91,7 @@ export function buildContainer(foundations: Foundations): Container {
     );
   bindStores(container);
   bindAlerts(container);
+  bindAdminApi(container);
   bindService(container);
   return container;
 }
@@ -142,11 +155,12 @@ function bindStores(container: Container): void {
 
 const journalOf = ({ config, log }: Foundations): Journal =>
   localJournal({
-    directory: path.join(config.loaded().config.dataDir, 'journal'),
+    directory: journalFolder(config.loaded().config.dataDir),
     onFault: (error) => log.error({ error: nameOf(error) }, 'the journal could not be written'),
-    onRecovered: (records, damaged) => log.warn({ records, damaged }, 'journal settled'),
-    onRefused: (file) =>
-      log.error({ file }, 'the database refuses records of the journal; they are kept in this file'),
+    onRecovered: ({ kept, ...counts }) =>
+      kept === undefined
+        ? log.warn(counts, 'journal settled')
+        : log.error({ ...counts, file: kept }, 'records of the journal could not be settled, and are kept'),
   });
 
 function bindAlerts(container: Container): void {
@@ -165,6 +179,51 @@ const claimSeconds = (config: LiveConfig): number => {
   const totals = config.loaded().config.providers.map(({ timeouts }) => timeouts.totalMs);
   return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
 };
+
+function bindAdminApi(container: Container): void {
+  container.bind(tokens.adminRoutes).toResolvedValue(
+    ({ pool, config }: Foundations) =>
+      adminRoutes({
+        budgets: budgetsStore(pool, () => config.loaded().config.mail !== undefined),
+        budgetAlerts: alertsStore(pool),
+        isTimeZone,
+      }),
+    [tokens.foundations],
+  );
+  container.bind(tokens.admin).toResolvedValue(
+    (
+      { config, pool, log }: Foundations,
+      clock: Clock,
+      gate: LoadGate,
+      routes: readonly AdminRoute[],
+    ): AdminApiPorts => {
+      const login = {
+        sessions: sessionStore(pool),
+        tokens: sessionTokens,
+        attempts: loginAttemptsStore(pool),
+        passwords: argon2Passwords(),
+        pause: async (ms: number) => sleep(ms),
+      };
+      return {
+        logIn: logIn(login),
+        logOut: logOut(login),
+        currentSession: currentSession(login),
+        authenticateAdmin: authenticateAdmin(login),
+        gate,
+        clock,
+        routes,
+        publicBaseUrl: () => config.loaded().config.server.publicBaseUrl,
+        trustedProxies: () => config.loaded().config.server.trustedProxies,
+        isDatabaseTrouble: (error) => {
+          const trouble = isDatabaseTrouble(error);
+          if (trouble) databaseFaultLog(log)(databaseFault(error), error);
+          return trouble;
+        },
+      };
+    },
+    [tokens.foundations, tokens.clock, tokens.gate, tokens.adminRoutes],
+  );
+}
 
 function bindService(container: Container): void {
   container
@@ -186,8 +245,10 @@ function bindService(container: Container): void {
       observer: RequestObserver,
       clock: Clock,
       gate: LoadGate,
+      admin: AdminApiPorts,
     ) =>
       gatewayApp({
+        admin,
         authenticate: authenticate(accounts),
         serve: serveModelRequest({ catalogue, ledger, upstream, observer, clock }, config.policy),
         listModels: listModels(catalogue),
@@ -211,6 +272,7 @@ function bindService(container: Container): void {
       tokens.observer,
       tokens.clock,
       tokens.gate,
+      tokens.admin,
     ],
   );
 }

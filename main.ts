@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import * as E from 'fp-ts/lib/Either.js';
 import type { DatabasePool } from 'slonik';
+import { createAdmin } from './application/admin/create-admin.ts';
 import { verifyLedger } from './application/verify-ledger.ts';
 import { openDatabase } from './database.ts';
 import { priceCatalogue } from './domain/money/price-catalogue.ts';
@@ -15,15 +16,18 @@ import {
 } from './infrastructure/config/load.ts';
 import { seedOf } from './infrastructure/config/seed.ts';
 import { newKey, secretDigest } from './infrastructure/key-secrets.ts';
+import { argon2Passwords } from './infrastructure/passwords.ts';
 import { keysStore } from './infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from './infrastructure/postgres/ledger-audit-store.ts';
 import { migrate, pendingMigrations } from './infrastructure/postgres/migrate.ts';
 import { openPool } from './infrastructure/postgres/pool.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
+import { adminsStore } from './infrastructure/postgres/session-store.ts';
 import { bundledCatalogue } from './infrastructure/pricing/bundled.ts';
 import { importPrices } from './infrastructure/pricing/import.ts';
 import { formatOverrides } from './infrastructure/pricing/overrides.ts';
 import { implementations } from './infrastructure/providers/registry.ts';
+import { adminCommand } from './interfaces/cli/admin.ts';
 import { checkConfigCommand, placedLine } from './interfaces/cli/check-config.ts';
 import { flags, terminal, UsageError } from './interfaces/cli/command.ts';
 import { keysCommand } from './interfaces/cli/keys.ts';
@@ -48,10 +52,17 @@ const commands: Readonly<Record<string, Command>> = {
   seed: () => seedCommand(),
   keys: (args) =>
     withPool((pool) => keysCommand({ keys: keysStore(pool), newKey, digest: secretDigest }, terminal)(args)),
+  admin: (args) => withPool((pool) => adminCommand(adminPorts(pool), terminal)(args)),
   ledger: (args) => withPool((pool) => ledgerCommand(verifyLedger(ledgerAuditStore(pool)), terminal)(args)),
   pricing: (args) => pricingCommand({ importPrices, formatOverrides, now: Date.now }, terminal)(args),
   'simulate-upstream': (args) => simulateUpstreamCommand(terminal, untilStopped)(args),
 };
+
+const adminPorts = (pool: DatabasePool) => ({
+  createAdmin: createAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() }),
+  password: environment(processVariables()).adminPassword,
+  keyboard: process.stdin.isTTY ? process.stdin : undefined,
+});
 
 /** The command line: `gateway COMMAND …`. */
 export async function main([name = '', ...args]: readonly string[]): Promise<void> {

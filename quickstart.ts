@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { formatKey } from './domain/identity/api-key.ts';
-import { environment, processVariables } from './infrastructure/config/load.ts';
+import { type Environment, environment, processVariables } from './infrastructure/config/load.ts';
 import { newKey } from './infrastructure/key-secrets.ts';
 import type { Terminal } from './interfaces/cli/command.ts';
 import { startSimulatedUpstream } from './interfaces/simulated-upstream/server.ts';
@@ -14,42 +15,70 @@ interface Quickstart {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** The key of the quick start: generated at first start, kept with mode 0600, never a constant. */
+/** The key of the quick start. */
 export async function ensureQuickstart(
   dataDir: string,
   upstreamUrl = 'http://127.0.0.1:1/v1',
 ): Promise<Quickstart> {
-  const file = path.join(dataDir, 'quickstart-key');
-  await mkdir(dataDir, { recursive: true });
-  const fresh = formatKey(newKey());
-  const key = await writeFile(file, `${fresh}\n`, { mode: 0o600, flag: 'wx' }).then(
+  const key = await keptSecret(path.join(dataDir, 'quickstart-key'), formatKey(newKey()));
+  return { key, variables: { GATEWAY_QUICKSTART_KEY: key, GATEWAY_SIMULATED_URL: upstreamUrl } };
+}
+
+/** A secret that is generated at first start, kept with mode 0600, and never a constant. */
+async function keptSecret(file: string, fresh: string): Promise<string> {
+  await mkdir(path.dirname(file), { recursive: true });
+  return writeFile(file, `${fresh}\n`, { mode: 0o600, flag: 'wx' }).then(
     () => fresh,
     async () => (await readFile(file, 'utf8')).trim(),
   );
-  return { key, variables: { GATEWAY_QUICKSTART_KEY: key, GATEWAY_SIMULATED_URL: upstreamUrl } };
+}
+
+interface QuickstartAdmin {
+  readonly email: string;
+  readonly password: string;
+  /** Where a person finds the password. */
+  readonly keptIn: string;
+}
+
+/** The platform admin of the quick start, unless the environment says otherwise. */
+async function ensureAdmin({ dataDir, adminEmail, adminPassword }: Environment): Promise<QuickstartAdmin> {
+  const email = adminEmail ?? 'admin@example.com';
+  if (adminPassword !== undefined)
+    return { email, password: adminPassword, keptIn: 'GATEWAY_ADMIN_PASSWORD' };
+  const file = path.join(dataDir, 'admin-password');
+  return { email, password: await keptSecret(file, randomBytes(24).toString('base64url')), keptIn: file };
 }
 
 /** `npm start`: everything on this machine, nothing to set up. */
 export async function quickstartCommand(terminal: Terminal): Promise<number> {
   const variables = processVariables();
   const { dataDir, configPath } = environment(variables);
+  const admin = await ensureAdmin(environment(variables));
   const upstream = await startSimulatedUpstream({ port: 0 });
   try {
     const { key, variables: own } = await ensureQuickstart(dataDir, upstream.url);
-    return await serveCommand(configPath ?? quickstartConfig, { ...variables, ...own }, [], terminal, {
-      onReady: (url) => announce(terminal, url, key),
+    const all = {
+      ...variables,
+      ...own,
+      GATEWAY_ADMIN_EMAIL: admin.email,
+      GATEWAY_ADMIN_PASSWORD: admin.password,
+    };
+    return await serveCommand(configPath ?? quickstartConfig, all, [], terminal, {
+      onReady: (url) => announce(terminal, url, key, admin),
     });
   } finally {
     await upstream.close();
   }
 }
 
-function announce({ out }: Terminal, url: string, key: string): void {
+function announce({ out }: Terminal, url: string, key: string, admin: QuickstartAdmin): void {
   out(`
 The gateway is ready.
 
   Base URL   ${url}/v1
   API key    ${key}
+  Admin      ${admin.email}, password in ${admin.keptIn}
+  Log in     POST ${url}/api/v1/auth/login
 
 Try it:
 

@@ -1,15 +1,19 @@
 import cluster from 'node:cluster';
 import path from 'node:path';
 import * as E from 'fp-ts/lib/Either.js';
+import { createFirstAdmin } from './application/admin/create-admin.ts';
 import { openDatabase } from './database.ts';
 import { type LiveConfig, liveConfig } from './infrastructure/config/live-config.ts';
-import { loadConfig, type processVariables } from './infrastructure/config/load.ts';
+import { environment, loadConfig, type processVariables } from './infrastructure/config/load.ts';
 import type { ConfigProblem } from './infrastructure/config/problem.ts';
 import { seedOf } from './infrastructure/config/seed.ts';
+import { journalFolder } from './infrastructure/journal/journal.ts';
 import { type Log, nameOf, openLog } from './infrastructure/logging.ts';
+import { argon2Passwords } from './infrastructure/passwords.ts';
 import { migrate } from './infrastructure/postgres/migrate.ts';
 import { openPool } from './infrastructure/postgres/pool.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
+import { adminsStore } from './infrastructure/postgres/session-store.ts';
 import { bundledCatalogue } from './infrastructure/pricing/bundled.ts';
 import { placedLine } from './interfaces/cli/check-config.ts';
 import { flags, type Terminal, wholeNumber } from './interfaces/cli/command.ts';
@@ -68,7 +72,15 @@ export async function serveCommand(
     if (values['no-migrate'] !== true)
       for (const applied of await migrate(database.url, database.migrations))
         log.info({ applied }, 'migration');
-    if (seeds) await reconcile(config, database.url, log);
+    if (seeds) {
+      await reconcile(config, database.url, log);
+      await ensureFirstAdmin(variables, database.url, log);
+    }
+    if (cluster.isPrimary)
+      log.info(
+        { journal: journalFolder(loaded.right.config.dataDir) },
+        'what the database cannot take waits in the journal, which wants a durable disk',
+      );
     if (workers > 1 && cluster.isPrimary)
       return await supervise(config, database.url, workers, seeds, log, stopped, onHangup);
     await serveHere(config, database, seeds, log, stopped, onHangup, hooks);
@@ -83,6 +95,29 @@ async function reconcile(config: LiveConfig, url: string, log: Log): Promise<voi
   const pool = await openPool(url, 1);
   try {
     await reportSeed(log, await seedStore(pool).reconcile(seedOf(config.loaded())));
+  } finally {
+    await pool.end();
+  }
+}
+
+/** `GATEWAY_ADMIN_EMAIL` and `GATEWAY_ADMIN_PASSWORD` make a platform admin when none with a password exists. */
+async function ensureFirstAdmin(
+  variables: ReturnType<typeof processVariables>,
+  url: string,
+  log: Log,
+): Promise<void> {
+  const { adminEmail: email, adminPassword: password } = environment(variables);
+  if (email === undefined || password === undefined) {
+    if (email !== undefined || password !== undefined)
+      log.warn({}, 'GATEWAY_ADMIN_EMAIL and GATEWAY_ADMIN_PASSWORD belong together: no admin was made');
+    return;
+  }
+  const pool = await openPool(url, 1);
+  try {
+    const create = createFirstAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() });
+    const made = await create({ email, password });
+    if (E.isLeft(made)) throw new Error(`GATEWAY_ADMIN_EMAIL, GATEWAY_ADMIN_PASSWORD: ${made.left}`);
+    if (made.right) log.info({ email }, 'the first platform admin was made');
   } finally {
     await pool.end();
   }

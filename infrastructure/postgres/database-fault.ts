@@ -2,7 +2,7 @@ import { InvalidInputError } from 'slonik';
 
 /** What a failed statement means for those who wait for it. */
 export type DatabaseFault =
-  /** The connection was lost or refused: whether a statement took effect is unknown. */
+  /** The connection was lost or refused, or leads to a standby: whether a statement took effect is unknown. */
   | 'connection'
   /** A lock or the statement itself took too long. */
   | 'stuck'
@@ -15,15 +15,15 @@ export type DatabaseFault =
 export class AnswerTooLate extends Error {}
 
 /**
- * SQLSTATE classes: 08 connection, 57P0x shutdown, 53 resources; 55P03 lock and 57014 statement time-outs. The driver
- * puts an error without a code in the place of 22P02.
+ * SQLSTATE classes: 08 connection, 28 log-in, 57P0x shutdown, 53 resources, 25006 a standby that only reads; 55P03
+ * lock and 57014 statement time-outs. The driver puts an error without a code in the place of 22P02.
  */
 export function databaseFault(error: unknown): DatabaseFault {
   if (error instanceof AnswerTooLate) return 'late';
   if (error instanceof InvalidInputError) return 'refused';
   const state = sqlState(error);
   if (state === '55P03' || state === '57014' || state === '40P01') return 'stuck';
-  if (state === undefined || /^(?:08|53|57P)/.test(state)) return 'connection';
+  if (state === undefined || /^(?:08|28|53|57P|25006)/.test(state)) return 'connection';
   return 'refused';
 }
 

@@ -4,6 +4,9 @@ import { chatCompletions, embeddings, messages, responses } from '../../applicat
 import type { Clock } from '../../application/ports/clock.ts';
 import type { Digest } from '../../domain/responses/replay-ids.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import { adminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
+import type { AdminRoute } from './admin/admin-route.ts';
+import { type SessionRoutesPorts, sessionRoutes } from './admin/session-routes.ts';
 import { type Envelope, sendError } from './error-presenter.ts';
 import { type HealthPorts, healthz, readyz } from './health.ts';
 import { type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
@@ -11,7 +14,12 @@ import { envelopeOf, type ModelsPorts, modelsEndpoint } from './public/models.ts
 import { chatWords, embeddingsWords, messagesWords, responsesWords } from './public/words.ts';
 import { openContext, type RequestContext } from './request-context.ts';
 
+export interface AdminApiPorts extends SessionRoutesPorts {
+  readonly routes: readonly AdminRoute[];
+}
+
 export interface AppPorts extends ModelEndpointPorts, ModelsPorts, HealthPorts {
+  readonly admin: AdminApiPorts;
   readonly clock: Clock;
   readonly digest: Digest;
   /** The process is about to end: connections are not kept. */
@@ -72,13 +80,24 @@ function routes(ports: AppPorts): Router<State> {
   router.get('/v1/models', on(modelsEndpoint(ports)));
   router.get('/healthz', on(healthz));
   router.get('/readyz', on(readyz(ports)));
+  mountAdminApi(router, ports.admin);
   return router;
 }
 
-const messagesPath = /^(?:\/v1)?\/messages(?:\/|$)/;
+function mountAdminApi(router: Router<State>, ports: AdminApiPorts): void {
+  for (const route of [...sessionRoutes(ports), ...ports.routes.map(forAdmins(ports))]) {
+    const answer = adminEndpoint(ports, route);
+    router.register(route.path, [route.method], (ctx) => answer(ctx.state.request, ctx.params));
+  }
+}
 
-const envelopeFor = (path: string, { req }: RequestContext): Envelope =>
-  messagesPath.test(path) ? 'messages' : envelopeOf(req);
+const messagesPath = /^(?:\/v1)?\/messages(?:\/|$)/;
+const adminPath = /^\/api(?:\/|$)/;
+
+function envelopeFor(path: string, { req }: RequestContext): Envelope {
+  if (adminPath.test(path)) return 'openai';
+  return messagesPath.test(path) ? 'messages' : envelopeOf(req);
+}
 
 /** Every unknown path: 404 in the family's envelope; a known one asked in another way: 405. */
 function unknownPath(router: Router<State>, path: string, method: string, context: RequestContext): void {

@@ -10,11 +10,17 @@ export type Envelope = 'openai' | 'messages';
 const typeOf = {
   missing_api_key: 'authentication_error',
   invalid_api_key: 'authentication_error',
+  session_required: 'authentication_error',
+  invalid_credentials: 'authentication_error',
+  admin_required: 'permission_error',
+  cross_origin: 'permission_error',
+  too_many_attempts: 'rate_limit_error',
   model_not_granted: 'permission_error',
   not_found: 'not_found_error',
   model_not_found: 'not_found_error',
   method_not_allowed: 'invalid_request_error',
   duplicate_request_id: 'invalid_request_error',
+  conflict: 'invalid_request_error',
   request_too_large: 'invalid_request_error',
   invalid_request: 'invalid_request_error',
   budget_exceeded: 'budget_error',
@@ -65,10 +71,14 @@ export const openAiError = (
 });
 
 /** `{type: "error", error: {type, message, details: {error_code}}, request_id}`. */
-export const messagesError = (error: GatewayError, requestId: string): JsonObject => ({
+export const messagesError = (
+  error: GatewayError,
+  requestId: string,
+  type = messagesType(error),
+): JsonObject => ({
   type: 'error',
   error: {
-    type: messagesType(error),
+    type,
     message: publicMessage(error),
     details: { error_code: error.code },
   },

@@ -32,6 +32,13 @@ describe('what a failed statement means', () => {
     ['refused', '23514', sql.unsafe`insert into users (email, name, role) values ('a', 'b', 'nobody')`],
     ['refused', '42P01', sql.unsafe`select from there_is_no_such_table`],
     ['stuck', '57014', sql.unsafe`select pg_sleep(5)`],
+    [
+      'connection',
+      '25006',
+      sql.unsafe`do $$ begin
+        set transaction_read_only = on; insert into users (email, name) values ('a', 'b');
+      end $$`,
+    ],
     ['connection', '57P01', sql.unsafe`select pg_terminate_backend(pg_backend_pid())`],
   ])('is "%s" for %s', async (fault, state, statement) => {
     const pool = await openPool(database.url(), 1);
@@ -65,6 +72,13 @@ describe('what a failed statement means', () => {
       databaseFault(new Error('wrapped', { cause: Object.assign(new Error('b'), { code: '40P01' }) })),
     ).toBe('stuck');
     await pool.end();
+  });
+
+  it('is "connection" for a password that the server does not take', async () => {
+    const url = new URL(database.url());
+    url.password = 'another';
+    const error: unknown = await openPool(url.href, 1).catch((refusal: unknown) => refusal);
+    expect([databaseFault(error), sqlState(error)]).toEqual(['connection', '28P01']);
   });
 
   it('is "late" for an answer that did not come', () => {

@@ -421,7 +421,7 @@ describe('gateway', () => {
   it('names its commands when it is given none that it knows', async () => {
     const { code, err } = await runGateway(['sevre'], {});
     expect(code).toBe(2);
-    for (const name of ['serve', 'migrate', 'check-config', 'seed', 'keys', 'ledger', 'pricing'])
+    for (const name of ['serve', 'migrate', 'check-config', 'seed', 'keys', 'admin', 'ledger', 'pricing'])
       expect(err).toContain(name);
   });
 });
@@ -458,9 +458,12 @@ describe('npm start', () => {
     });
     const [, url = ''] = await command.says(/Base URL\s+(\S+)\/v1\n/);
     const [, apiKey = ''] = await command.says(/API key\s+(gwk_\S+)\n/);
+    const [, adminEmail = '', passwordFile = ''] = await command.says(/Admin\s+(\S+), password in (\S+)\n/);
+    const [, loginUrl = ''] = await command.says(/Log in\s+POST (\S+)\n/);
     const [curl = ''] = await command.says(/^ {2}curl .*$/m);
     const pidFile = await readFile(path.join(dataDir, 'cluster', 'postmaster.pid'), 'utf8');
-    return { ...command, url, apiKey, curl: curl.trim(), postgres: Number(pidFile.split('\n')[0]) };
+    const postgres = Number(pidFile.split('\n')[0]);
+    return { ...command, url, apiKey, adminEmail, passwordFile, loginUrl, curl: curl.trim(), postgres };
   }
 
   it('starts from nothing, answers the line it prints, and comes back after any end', async () => {
@@ -484,7 +487,15 @@ describe('npm start', () => {
       { model_key: 'fast' },
     ]);
 
-    for (const name of ['quickstart-key', 'password'])
+    const admin = { email: first.adminEmail, password: (await readFile(first.passwordFile, 'utf8')).trim() };
+    expect(admin.password).toMatch(/^[\w-]{32}$/);
+    const logIn = async ({ loginUrl }: typeof first) => {
+      const headers = { 'content-type': 'application/json' };
+      return (await fetch(loginUrl, { method: 'POST', headers, body: JSON.stringify(admin) })).status;
+    };
+    expect(await logIn(first)).toBe(200);
+
+    for (const name of ['quickstart-key', 'password', 'admin-password'])
       expect((await stat(path.join(dataDir, name))).mode & 0o777).toBe(0o600);
     expect(await readFile(path.join(dataDir, 'quickstart-key'), 'utf8')).toBe(`${first.apiKey}\n`);
 
@@ -495,6 +506,7 @@ describe('npm start', () => {
 
     const second = await start(dataDir);
     expect(second.apiKey).toBe(first.apiKey);
+    expect(await logIn(second)).toBe(200);
     expect(JSON.parse((await run('sh', ['-c', second.curl])).stdout)).toMatchObject({
       object: 'chat.completion',
     });
@@ -515,9 +527,11 @@ describe('npm start', () => {
     third.child.kill('SIGINT');
     expect(await third.exited).toEqual({ code: 0, signal: null });
     await eventually(() => (alive(third.postgres) ? undefined : true));
-    for (const each of [first, second, third])
+    for (const each of [first, second, third]) {
+      expect(each.err() + each.out()).not.toContain(admin.password);
       expect(each.err() + each.out().replace(each.apiKey, '').replace(each.curl, '')).not.toContain(
         first.apiKey.split('.')[1],
       );
+    }
   });
 });

@@ -89,7 +89,7 @@ export interface TestGateway {
 export async function startGateway(config: ConfigFile, databaseUrl: string): Promise<TestGateway> {
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-config-'));
   const file = path.join(folder, 'gateway.yaml');
-  const variables = { DATABASE_URL: databaseUrl };
+  const variables = { DATABASE_URL: databaseUrl, GATEWAY_DATA_DIR: folder };
   await writeFile(file, stringify(config));
   const loaded = parseConfig(stringify(config), variables);
   if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
@@ -142,12 +142,18 @@ export async function spawnGateway(
   config: ConfigFile,
   databaseUrl: string,
   args: readonly string[] = [],
+  dataDir?: string,
 ): Promise<GatewayProcess> {
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-config-'));
   const file = path.join(folder, 'gateway.yaml');
   await writeFile(file, stringify(config));
   const child = spawn(process.execPath, [script, 'serve', ...args], {
-    env: { PATH: process.env['PATH'], GATEWAY_CONFIG: file, DATABASE_URL: databaseUrl },
+    env: {
+      PATH: process.env['PATH'],
+      GATEWAY_CONFIG: file,
+      DATABASE_URL: databaseUrl,
+      GATEWAY_DATA_DIR: dataDir ?? folder,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.add(child);

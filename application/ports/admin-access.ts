@@ -1,0 +1,73 @@
+import type { AdminSession } from '../../domain/identity/admin-session.ts';
+import type { LoginTries } from '../../domain/identity/login-throttle.ts';
+
+export type UserRole = 'user' | 'platform_admin';
+
+/** A person who may log in: active, and read at the moment it is asked for. */
+export interface Person {
+  readonly userId: string;
+  readonly email: string;
+  readonly name: string;
+  readonly role: UserRole;
+}
+
+export interface PersonWithPassword extends Person {
+  /** In PHC format. */
+  readonly passwordHash: string;
+}
+
+export interface FoundSession {
+  readonly session: AdminSession;
+  readonly person: Person;
+  /** The database's time. */
+  readonly now: number;
+}
+
+/** Sessions by the SHA-256 of their token. */
+export interface AdminSessions {
+  /** The person's session of that token, also one that is over; undefined when there is none. */
+  readonly find: (tokenSha256: Uint8Array) => Promise<FoundSession | undefined>;
+  /** Notes that a session was seen; never brings back one that has ended. */
+  readonly note: (tokenSha256: Uint8Array, session: AdminSession) => Promise<void>;
+  /** Who may log in with this e-mail address, in any case of letters. */
+  readonly personOf: (email: string) => Promise<PersonWithPassword | undefined>;
+  /** Undefined when the password that was checked is no longer the person's. */
+  readonly open: (
+    tokenSha256: Uint8Array,
+    person: PersonWithPassword,
+    session: (now: number) => AdminSession,
+  ) => Promise<AdminSession | undefined>;
+  /** True when there was such a session. */
+  readonly end: (tokenSha256: Uint8Array) => Promise<boolean>;
+}
+
+/** What was tried, counted over all replicas. */
+export interface LoginAttempts {
+  /** Counts a try before it is made, so that tries at once cannot all pass. */
+  readonly begin: (email: string, address: string) => Promise<LoginTries>;
+  /** The account's tries from this address were good. */
+  readonly forget: (email: string, address: string) => Promise<void>;
+}
+
+export interface Passwords {
+  /** The hash that is kept of a password, in PHC format. */
+  readonly hash: (password: string) => Promise<string>;
+  /** As much work without a hash as with one: an account that is not there is told by nothing. */
+  readonly verify: (hash: string | undefined, password: string) => Promise<boolean>;
+}
+
+export interface SessionTokens {
+  /** 256 random bits, as text. */
+  readonly create: () => string;
+  readonly digest: (token: string) => Uint8Array;
+}
+
+/** Who the platform admins are. */
+export interface Admins {
+  /** True when an active platform admin has a password. */
+  readonly exist: () => Promise<boolean>;
+  /** Makes the person if there is none, and a platform admin; sets the password, which ends the person's sessions. */
+  readonly set: (email: string, passwordHash: string) => Promise<void>;
+  /** The same unless a platform admin with a password exists; false then. Only one of many replicas does it. */
+  readonly setFirst: (email: string, passwordHash: string) => Promise<boolean>;
+}

@@ -1,0 +1,21 @@
+import {
+  BackendTerminatedError,
+  BackendTerminatedUnexpectedlyError,
+  ConnectionError,
+  StatementCancelledError,
+  StatementTimeoutError,
+} from 'slonik';
+import { databaseFault, sqlState } from './database-fault.ts';
+
+const ofTheDriver = [
+  BackendTerminatedError,
+  BackendTerminatedUnexpectedlyError,
+  ConnectionError,
+  StatementCancelledError,
+  StatementTimeoutError,
+];
+
+/** The database was away or too busy: nothing is wrong with the statement, and it may be tried again. */
+export const isDatabaseTrouble = (error: unknown): boolean =>
+  (sqlState(error) !== undefined || ofTheDriver.some((kind) => error instanceof kind)) &&
+  databaseFault(error) !== 'refused';

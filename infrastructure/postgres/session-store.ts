@@ -1,0 +1,200 @@
+import * as t from 'io-ts';
+import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik';
+import type { Admins, AdminSessions, LoginAttempts, Person } from '../../application/ports/admin-access.ts';
+import type { AdminSession } from '../../domain/identity/admin-session.ts';
+import { maxTriesHere, throttleWindowMs } from '../../domain/identity/login-throttle.ts';
+import { instant } from './codecs.ts';
+import { row } from './pool.ts';
+
+/** Sessions of one person: scripts that log in anew for each call end their own oldest ones. */
+const maxSessionsOfPerson = 100;
+
+/** Rows that a login tidies away: more than it adds. */
+const tidiedAtOnce = 100;
+
+/** The seed's lock: one writer of owners at a time, and of many replicas one makes the first admin. */
+const ownersLock = 7_206_753;
+
+const role = t.union([t.literal('user'), t.literal('platform_admin')]);
+const personFields = { user_id: t.string, email: t.string, name: t.string, role };
+
+const sessionRow = t.type({
+  ...personFields,
+  created_at: instant,
+  last_seen_at: instant,
+  expires_at: instant,
+  now: instant,
+});
+const passwordRow = t.type({ ...personFields, password_hash: t.string });
+
+const personIn = (found: {
+  readonly user_id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly role: Person['role'];
+}): Person => ({ userId: found.user_id, email: found.email, name: found.name, role: found.role });
+
+const at = (ms: number) => sql.fragment`${new Date(ms).toISOString()}::timestamptz`;
+const binary = (bytes: Uint8Array) => sql.binary(Buffer.from(bytes));
+
+/** Sessions in the table, read anew at each call: what one replica ends is over on all of them. */
+export const sessionStore = (pool: DatabasePool): AdminSessions => ({
+  find: async (tokenSha256) => {
+    const found = await pool.maybeOne(sql.type(row(sessionRow))`
+      select u.user_id, u.email, u.name, u.role, s.created_at, s.last_seen_at, s.expires_at, gateway_now() as now
+      from admin_sessions s join users u on u.user_id = s.user_id
+      where s.token_sha256 = ${binary(tokenSha256)} and u.active
+    `);
+    return found === null
+      ? undefined
+      : { session: sessionIn(found), person: personIn(found), now: found.now.getTime() };
+  },
+  note: async (tokenSha256, { lastSeenAt, expiresAt }) => {
+    await pool.query(sql.unsafe`
+      update admin_sessions s set last_seen_at = greatest(s.last_seen_at, ${at(lastSeenAt)}),
+                                  expires_at = greatest(s.expires_at, ${at(expiresAt)})
+      where s.token_sha256 = ${binary(tokenSha256)}
+    `);
+  },
+  personOf: async (email) => {
+    const found = await pool.maybeOne(sql.type(row(passwordRow))`
+      select u.user_id, u.email, u.name, u.role, p.password_hash
+      from users u join user_passwords p on p.user_id = u.user_id
+      where u.email_folded = lower(${email}) and u.active
+    `);
+    return found === null ? undefined : { ...personIn(found), passwordHash: found.password_hash };
+  },
+  open: async (tokenSha256, { userId, passwordHash }, session) => {
+    const opened = await pool.transaction(async (connection) => {
+      // Whoever sets a password waits for this lock, and then ends the session that is opened here.
+      const kept = await connection.maybeOne(sql.type(row(t.type({ now: instant })))`
+        select gateway_now() as now from user_passwords p
+        where p.user_id = ${userId} and p.password_hash = ${passwordHash} for share
+      `);
+      if (kept === null) return undefined;
+      const { createdAt, lastSeenAt, expiresAt } = session(kept.now.getTime());
+      await connection.query(sql.unsafe`
+        insert into admin_sessions (token_sha256, user_id, created_at, last_seen_at, expires_at)
+        values (${binary(tokenSha256)}, ${userId}, ${at(createdAt)}, ${at(lastSeenAt)}, ${at(expiresAt)})
+      `);
+      return { createdAt, lastSeenAt, expiresAt };
+    });
+    if (opened !== undefined) await tidySessions(pool, userId);
+    return opened;
+  },
+  end: async (tokenSha256) =>
+    (await pool.maybeOne(sql.type(row(t.type({ user_id: t.string })))`
+      delete from admin_sessions where token_sha256 = ${binary(tokenSha256)} returning user_id
+    `)) !== null,
+});
+
+const sessionIn = (found: t.TypeOf<typeof sessionRow>): AdminSession => ({
+  createdAt: found.created_at.getTime(),
+  lastSeenAt: found.last_seen_at.getTime(),
+  expiresAt: found.expires_at.getTime(),
+});
+
+/** Rows that another login is tidying away are passed over: no two ever wait for each other. */
+async function tidySessions(pool: DatabasePool, userId: string): Promise<void> {
+  await pool.query(sql.unsafe`
+    delete from admin_sessions where token_sha256 in (
+      select s.token_sha256 from admin_sessions s where s.expires_at <= gateway_now()
+      limit ${tidiedAtOnce} for update skip locked)
+  `);
+  await pool.query(sql.unsafe`
+    delete from admin_sessions where token_sha256 in (
+      select s.token_sha256 from admin_sessions s where s.user_id = ${userId}
+      order by s.created_at desc, s.token_sha256 offset ${maxSessionsOfPerson} for update skip locked)
+  `);
+}
+
+const triesRow = t.type({ here: t.number, anywhere: t.number, first_here_at: instant, now: instant });
+
+/** Tries in the table: what is tried at one replica counts at all of them. */
+export const loginAttemptsStore = (pool: DatabasePool): LoginAttempts => ({
+  begin: async (email, address) => {
+    await pool.query(sql.unsafe`
+      delete from login_attempts where (account_sha256, address) in (
+        select l.account_sha256, l.address from login_attempts l where l.first_at <= ${windowStart}
+        limit ${tidiedAtOnce} for update skip locked)
+    `);
+    const tries = await pool.one(sql.type(row(triesRow))`
+      with tried as (
+        insert into login_attempts as a (account_sha256, address, attempts, first_at)
+        values (${accountOf(email)}, ${address}, 1, gateway_now())
+        on conflict on constraint login_attempts_pkey do update set
+          attempts = case when a.first_at > ${windowStart} then least(a.attempts, 1000000) + 1 else 1 end,
+          first_at = case when a.first_at > ${windowStart} then a.first_at else excluded.first_at end
+        returning account_sha256, address, attempts, first_at
+      )
+      select w.attempts as here, w.first_at as first_here_at, gateway_now() as now, w.attempts + (
+               select least(coalesce(sum(least(o.attempts, ${maxTriesHere})), 0), 1000000)::integer
+               from login_attempts o
+               where o.account_sha256 = w.account_sha256 and o.address <> w.address and o.first_at > ${windowStart}
+             ) as anywhere
+      from tried w
+    `);
+    return {
+      here: tries.here,
+      anywhere: tries.anywhere,
+      firstHereAt: tries.first_here_at.getTime(),
+      now: tries.now.getTime(),
+    };
+  },
+  forget: async (email, address) => {
+    await pool.query(sql.unsafe`
+      delete from login_attempts where account_sha256 = ${accountOf(email)} and address = ${address}
+    `);
+  },
+});
+
+const windowStart = sql.fragment`gateway_now() - ${throttleWindowMs} * interval '1 millisecond'`;
+
+/** Folded as accounts are, so that another case of letters is no other account. */
+const accountOf = (email: string) => sql.fragment`sha256(convert_to(lower(${email}), 'UTF8'))`;
+
+const adminExists = sql.type(row(t.type({ present: t.boolean })))`
+  select exists (
+    select from users u join user_passwords p on p.user_id = u.user_id
+    where u.role = 'platform_admin' and u.active
+  ) as present
+`;
+
+/** Platform admins and their passwords. */
+export const adminsStore = (pool: DatabasePool): Admins => ({
+  exist: async () => (await pool.one(adminExists)).present,
+  set: (email, passwordHash) =>
+    pool.transaction(async (connection) => {
+      await lockOwners(connection);
+      await setAdmin(connection, email, passwordHash);
+    }),
+  setFirst: (email, passwordHash) =>
+    pool.transaction(async (connection) => {
+      await lockOwners(connection);
+      if ((await connection.one(adminExists)).present) return false;
+      await setAdmin(connection, email, passwordHash);
+      return true;
+    }),
+});
+
+const lockOwners = (connection: DatabaseTransactionConnection) =>
+  connection.query(sql.unsafe`select pg_advisory_xact_lock(${ownersLock})`);
+
+/** The password first, then the sessions: one that is opened meanwhile with the old password ends too. */
+async function setAdmin(
+  connection: DatabaseTransactionConnection,
+  email: string,
+  passwordHash: string,
+): Promise<void> {
+  const { user_id: userId } = await connection.one(sql.type(row(t.type({ user_id: t.string })))`
+    insert into users (email, name, role) values (${email}, ${email}, 'platform_admin')
+    on conflict (email_folded) do update set role = 'platform_admin', active = true, updated_at = now()
+    returning user_id
+  `);
+  await connection.query(sql.unsafe`
+    insert into user_passwords (user_id, password_hash, set_at)
+    values (${userId}, ${passwordHash}, gateway_now())
+    on conflict (user_id) do update set password_hash = excluded.password_hash, set_at = excluded.set_at
+  `);
+  await connection.query(sql.unsafe`delete from admin_sessions where user_id = ${userId}`);
+}

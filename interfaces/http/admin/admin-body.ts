@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import { parseDocument } from '../../../domain/shared/json-document.ts';
+import { readJsonText } from '../body.ts';
+import type { Lease } from '../load-gate.ts';
+import { header } from '../request-context.ts';
+
+/** 1 MiB: no admin call says more than a form does. */
+const maxBodyBytes = 1024 * 1024;
+
+const json = /^application\/json\s*(?:;|$)/i;
+
+const hasBody = (req: IncomingMessage): boolean =>
+  req.headers['transfer-encoding'] !== undefined || (header(req, 'content-length') ?? '0') !== '0';
+
+/** The body of a state-changing call: `application/json`, an object that repeats no key; undefined when it has none. */
+export async function readAdminBody(
+  req: IncomingMessage,
+  lease: Lease,
+): Promise<Either<GatewayError, JsonObject | undefined>> {
+  if (!hasBody(req)) return E.right(undefined);
+  if (!json.test(header(req, 'content-type') ?? ''))
+    return E.left(
+      invalidRequest('The request body must be JSON: `content-type: application/json`.', 'content-type'),
+    );
+  const text = await readJsonText(req, maxBodyBytes, lease);
+  if (E.isLeft(text)) return text;
+  if (text.right === '') return E.right(undefined);
+  const document = parseDocument(text.right, {});
+  return E.isLeft(document)
+    ? E.left(invalidRequest(document.left.message, document.left.path))
+    : E.right(document.right.value);
+}

@@ -1,0 +1,139 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { CurrentSession } from '../../../application/admin/session.ts';
+import type { Person } from '../../../application/ports/admin-access.ts';
+import type { Clock } from '../../../application/ports/clock.ts';
+import { changesState, isCrossOrigin } from '../../../domain/identity/cross-origin.ts';
+import { type GatewayError, storeUnavailable } from '../../../domain/shared/gateway-error.ts';
+import type { Json, JsonObject } from '../../../domain/shared/json.ts';
+import { sendError } from '../error-presenter.ts';
+import { type Lease, type LoadGate, overloaded } from '../load-gate.ts';
+import { header, idHeaders, type RequestContext } from '../request-context.ts';
+import { sendJson } from '../send-json.ts';
+import { readAdminBody } from './admin-body.ts';
+import type { AdminRoute } from './admin-route.ts';
+import { sessionToken } from './session-cookie.ts';
+
+export interface AdminEndpointPorts {
+  readonly gate: LoadGate;
+  readonly clock: Clock;
+  /** `server.public_base_url`, as it is at the moment. */
+  readonly publicBaseUrl: () => string | undefined;
+  readonly currentSession: (token: string | undefined) => Promise<Either<GatewayError, CurrentSession>>;
+  readonly authenticateAdmin: (token: string | undefined) => Promise<Either<GatewayError, Person>>;
+  /** True when what was thrown means that the database was away or too busy. */
+  readonly isDatabaseTrouble: (error: unknown) => boolean;
+}
+
+/** A call of the admin API whose origin was checked, and nothing else. */
+export interface OpenCall {
+  readonly context: RequestContext;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** The token that its cookie holds. */
+  readonly token: string | undefined;
+  readonly body: () => Promise<Either<GatewayError, JsonObject | undefined>>;
+}
+
+/** An endpoint that decides itself who may call it. */
+export interface OpenRoute {
+  readonly method: AdminRoute['method'];
+  readonly path: string;
+  readonly handle: (call: OpenCall) => Promise<Either<GatewayError, Json>>;
+}
+
+/** An admin endpoint as an open one: session and role first, the body last. */
+export const forAdmins =
+  ({ authenticateAdmin }: AdminEndpointPorts) =>
+  (route: AdminRoute): OpenRoute => ({
+    ...route,
+    handle: async ({ token, params, query, body }) => {
+      const admin = await authenticateAdmin(token);
+      if (E.isLeft(admin)) return admin;
+      const { userId, email } = admin.right;
+      const read = changesState(route.method) ? await body() : E.right(undefined);
+      if (E.isLeft(read)) return read;
+      return route.handle({ admin: { userId, email }, params, query, body: read.right });
+    },
+  });
+
+/** One endpoint: origin → handler → `{data, meta}`, or the error in the OpenAI envelope. Nothing of it is cached. */
+export const adminEndpoint =
+  (ports: AdminEndpointPorts, { handle }: OpenRoute) =>
+  async (context: RequestContext, params: Readonly<Record<string, string>>): Promise<void> => {
+    context.res.setHeader('cache-control', 'no-store');
+    const lease = ports.gate.enter();
+    if (lease === undefined) return answer(ports, context, E.left(overloaded));
+    try {
+      answer(ports, context, await answerOf(ports, handle, openCall(context, params, lease)));
+    } finally {
+      // The call is in flight until its last byte has left the process: only then may the process end.
+      if (context.res.closed) lease.release();
+      else context.res.once('close', lease.release);
+    }
+  };
+
+const openCall = (
+  context: RequestContext,
+  params: Readonly<Record<string, string>>,
+  lease: Lease,
+): OpenCall => ({
+  context,
+  params,
+  query: new URLSearchParams((context.req.url ?? '').replace(/^[^?]*\??/, '')),
+  token: sessionToken(context.req),
+  body: () => readAdminBody(context.req, lease),
+});
+
+const crossOrigin: GatewayError = {
+  code: 'cross_origin',
+  message:
+    'This call comes from another site, or does not say where from: send `Origin` with the origin of this gateway.',
+};
+
+const notFound: GatewayError = { code: 'not_found', message: 'There is nothing at this path.' };
+
+async function answerOf(
+  ports: AdminEndpointPorts,
+  handle: OpenRoute['handle'],
+  call: OpenCall,
+): Promise<Either<GatewayError, Json>> {
+  const { req } = call.context;
+  const origin = {
+    method: req.method ?? '',
+    secFetchSite: header(req, 'sec-fetch-site'),
+    origin: header(req, 'origin'),
+    hasCookie: req.headers.cookie !== undefined,
+  };
+  if (isCrossOrigin(origin, ownOrigin(ports.publicBaseUrl(), req.headers.host))) return E.left(crossOrigin);
+  // No table can hold U+0000, so nothing there is called so.
+  if (Object.values(call.params).some((value) => value.includes('\0'))) return E.left(notFound);
+  try {
+    return await handle(call);
+  } catch (error) {
+    if (ports.isDatabaseTrouble(error)) return E.left(storeUnavailable());
+    throw error;
+  }
+}
+
+/** The origin of `public_base_url`, else of `Host`: the gateway itself speaks plain HTTP. */
+const ownOrigin = (publicBaseUrl: string | undefined, host: string | undefined): string | undefined =>
+  URL.parse(publicBaseUrl ?? `http://${host ?? ''}`)?.origin;
+
+function answer(
+  { clock }: AdminEndpointPorts,
+  context: RequestContext,
+  result: Either<GatewayError, Json>,
+): void {
+  if (E.isLeft(result)) {
+    sendError(context, 'openai', result.left, closing(result.left));
+    context.req.resume();
+  } else if (!context.res.destroyed) {
+    const meta = { generated_at: new Date(clock.now()).toISOString() };
+    sendJson(context.res, 200, idHeaders(context), JSON.stringify({ data: result.right, meta }));
+  }
+}
+
+/** What is left of a body that was not read would be taken for the next request. */
+const closing = ({ code }: GatewayError): Record<string, string> =>
+  code === 'request_too_large' ? { connection: 'close' } : {};

@@ -1,0 +1,86 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Credentials } from '../../../application/admin/create-admin.ts';
+import type { LoggedIn, Login } from '../../../application/admin/log-in.ts';
+import type { CurrentSession } from '../../../application/admin/session.ts';
+import { isPasswordTooLong, maxEmailChars, maxPasswordBytes } from '../../../domain/identity/password.ts';
+import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
+import { isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import { clientAddress, countedAddress } from '../client-address.ts';
+import { header } from '../request-context.ts';
+import type { AdminEndpointPorts, OpenCall, OpenRoute } from './admin-endpoint.ts';
+import { clearSessionCookie, setSessionCookie } from './session-cookie.ts';
+
+export interface SessionRoutesPorts extends AdminEndpointPorts {
+  readonly logIn: (login: Login) => Promise<Either<GatewayError, LoggedIn>>;
+  readonly logOut: (token: string | undefined) => Promise<boolean>;
+  /** `server.trusted_proxies`, as they are at the moment. */
+  readonly trustedProxies: () => readonly string[];
+}
+
+/** How people log in and out; any active person with a password may. */
+export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] => [
+  { method: 'POST', path: '/api/v1/auth/login', handle: login(ports) },
+  { method: 'POST', path: '/api/v1/auth/logout', handle: logout(ports) },
+  {
+    method: 'GET',
+    path: '/api/v1/auth/session',
+    handle: async ({ token }) => E.map(presentSession)(await ports.currentSession(token)),
+  },
+];
+
+const login =
+  (ports: SessionRoutesPorts) =>
+  async (call: OpenCall): Promise<Either<GatewayError, Json>> => {
+    const { req, res } = call.context;
+    const body = await call.body();
+    if (E.isLeft(body)) return body;
+    const credentials = readCredentials(body.right ?? {});
+    if (E.isLeft(credentials)) return credentials;
+    const hops = { peer: req.socket.remoteAddress, forwardedFor: header(req, 'x-forwarded-for') };
+    const address = countedAddress(clientAddress(hops, ports.trustedProxies()));
+    const loggedIn = await ports.logIn({ ...credentials.right, address });
+    if (E.isLeft(loggedIn)) return loggedIn;
+    setSessionCookie(res, loggedIn.right.token, isSecure(ports));
+    return E.right(presentSession(loggedIn.right));
+  };
+
+const logout =
+  (ports: SessionRoutesPorts) =>
+  async ({ context, token }: OpenCall): Promise<Either<GatewayError, Json>> => {
+    const ended = await ports.logOut(token);
+    clearSessionCookie(context.res, isSecure(ports));
+    return E.right({ logged_out: ended });
+  };
+
+const isSecure = ({ publicBaseUrl }: AdminEndpointPorts): boolean =>
+  publicBaseUrl()?.startsWith('https://') === true;
+
+const presentSession = ({ person, expiresAt }: CurrentSession): Json => ({
+  user_id: person.userId,
+  email: person.email,
+  name: person.name,
+  role: person.role,
+  expires_at: new Date(expiresAt).toISOString(),
+});
+
+/** Faults of form are told before anything is looked up: they say nothing of any account. */
+function readCredentials(body: JsonObject): Either<GatewayError, Credentials> {
+  const unknown = Object.keys(body).find((key) => key !== 'email' && key !== 'password');
+  if (unknown !== undefined) {
+    const name = unknown.slice(0, maxNamedKeyChars);
+    return E.left(invalidRequest(`A login has no \`${name}\`.`, name));
+  }
+  const { email, password } = body;
+  if (!isString(email) || email === '' || email.length > maxEmailChars || !isStorable(email))
+    return E.left(invalidRequest('`email` must be an e-mail address.', 'email'));
+  if (!isString(password) || password === '' || isPasswordTooLong(password))
+    return E.left(
+      invalidRequest(`\`password\` must be text of at most ${maxPasswordBytes} bytes.`, 'password'),
+    );
+  return E.right({ email, password });
+}
+
+/** PostgreSQL holds neither U+0000 nor lone surrogates. */
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');

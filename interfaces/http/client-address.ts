@@ -1,0 +1,57 @@
+import { BlockList, isIP } from 'node:net';
+
+/** What a connection and its headers say of where a call comes from. */
+export interface Hops {
+  /** The other end of the connection. */
+  readonly peer: string | undefined;
+  /** `X-Forwarded-For`: each proxy appends whom it was called by. */
+  readonly forwardedFor: string | undefined;
+}
+
+/**
+ * The client's address: `X-Forwarded-For` counts from a trusted proxy only, and of it the rightmost address that is
+ * not a trusted proxy's. What stands left of that was written by whoever likes.
+ */
+export function clientAddress({ peer, forwardedFor }: Hops, trustedProxies: readonly string[]): string {
+  const trusted = blockListOf(trustedProxies);
+  let client = plainAddress(peer ?? '') ?? 'unknown';
+  for (const hop of (forwardedFor ?? '').split(',').reverse()) {
+    if (!isIn(trusted, client)) return client;
+    const before = plainAddress(hop);
+    if (before === undefined) return client;
+    client = before;
+  }
+  return client;
+}
+
+/** An address as tries are counted: of IPv6 the network, because one client has 2^64 addresses. */
+export function countedAddress(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const groupsOf = (text: string | undefined) => (text === undefined || text === '' ? [] : text.split(':'));
+  const [before, after] = [groupsOf(head), groupsOf(tail)];
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
+}
+
+/** Without port, brackets, zone, and the IPv6 spelling of IPv4; undefined when it is no address. */
+function plainAddress(text: string): string | undefined {
+  const [, bracketed, withPort] =
+    /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/.exec(text.trim()) ?? [];
+  const bare = (bracketed ?? withPort ?? text.trim()).replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
+  return isIP(bare) === 0 ? undefined : bare;
+}
+
+function blockListOf(blocks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const block of blocks) {
+    const [address = '', bits] = block.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}
+
+const isIn = (list: BlockList, address: string): boolean =>
+  list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');

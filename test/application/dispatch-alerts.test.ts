@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { type Dispatch, dispatchAlerts } from '../../application/budgets/dispatch-alerts.ts';
+import type { AlertQueue, ClaimedDelivery } from '../../application/ports/budgets.ts';
+
+const delivery = (deliveryId: string): ClaimedDelivery => ({
+  deliveryId,
+  recipient: `${deliveryId}@example.com`,
+  alert: {
+    ownerKind: 'user',
+    ownerName: 'Ada',
+    cadence: 'daily',
+    window: { from: new Date(0), until: new Date(86_400_000) },
+    amount: 10n,
+    spent: 8n,
+  },
+});
+
+/** A queue of so many deliveries, and what became of each. */
+function queueOf(count: number, over: Partial<AlertQueue> = {}) {
+  const pending = Array.from({ length: count }, (_, index) => delivery(String(index)));
+  const fates: string[] = [];
+  const queue: AlertQueue = {
+    claim: async () => pending.shift(),
+    sent: async (id) => void fates.push(`${id} sent`),
+    failed: async (id, reason) => void fates.push(`${id} failed: ${reason}`),
+    giveUpStuck: async () => {
+      fates.push('looked for stuck ones');
+      return 0;
+    },
+    ...over,
+  };
+  return { queue, fates, pending };
+}
+
+const round = (queue: AlertQueue, send: Dispatch['mailer']['send'], batchSize: number, goOn = () => true) =>
+  dispatchAlerts({ queue, mailer: { send }, whereToLook: () => 'there' })(batchSize, goOn);
+
+const works = async () => E.right(undefined);
+
+describe('one round of the dispatcher', () => {
+  it('looks for stuck deliveries, then tries each pending one once', async () => {
+    const { queue, fates } = queueOf(3);
+    await round(queue, async (to) => (to.startsWith('1') ? E.left('no') : E.right(undefined)), 25);
+    expect(fates[0]).toBe('looked for stuck ones');
+    expect(fates.slice(1).toSorted()).toEqual(['0 sent', '1 failed: no', '2 sent']);
+  });
+
+  it('sends at most a batch, and at most five at once', async () => {
+    const { queue, pending } = queueOf(30);
+    let underWay = 0;
+    let most = 0;
+    await round(
+      queue,
+      async () => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await sleep(2);
+        underWay -= 1;
+        return E.right(undefined);
+      },
+      12,
+    );
+    expect(pending).toHaveLength(18);
+    expect(most).toBe(5);
+  });
+
+  it('without mail looks for stuck deliveries alone', async () => {
+    const { queue, fates, pending } = queueOf(3);
+    await round(queue, works, 0);
+    expect(fates).toEqual(['looked for stuck ones']);
+    expect(pending).toHaveLength(3);
+  });
+
+  it('takes no new delivery when it is to stop, and ends what it took', async () => {
+    const { queue, fates, pending } = queueOf(30);
+    let stopped = false;
+    await round(
+      queue,
+      async () => {
+        await sleep(2);
+        stopped = true;
+        await sleep(2);
+        return E.right(undefined);
+      },
+      25,
+      () => !stopped,
+    );
+    expect(pending).toHaveLength(25);
+    expect(fates.filter((fate) => fate.endsWith('sent'))).toHaveLength(5);
+  });
+
+  it('is not over before every mail is, even when the result of one cannot be written', async () => {
+    const { queue, fates } = queueOf(5, {
+      sent: async (id) => {
+        if (id === '0') throw new Error('the database is gone');
+        fates.push(`${id} sent`);
+      },
+    });
+    const send = async (to: string) => {
+      if (!to.startsWith('0')) await sleep(30);
+      return E.right(undefined);
+    };
+    await expect(round(queue, send, 25)).rejects.toThrow('the database is gone');
+    expect(fates.slice(1).toSorted()).toEqual(['1 sent', '2 sent', '3 sent', '4 sent']);
+  });
+});

@@ -1,0 +1,320 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { type DatabasePool, sql } from 'slonik';
+import type { AdminSessions, LoginAttempts } from '../../application/ports/admin-access.ts';
+import { newSession } from '../../domain/identity/admin-session.ts';
+import { isDatabaseTrouble } from '../../infrastructure/postgres/database-trouble.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
+import {
+  adminsStore,
+  loginAttemptsStore,
+  sessionStore,
+} from '../../infrastructure/postgres/session-store.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import { connected } from '../support/test-server.ts';
+import { withClock } from './ledger-bench.ts';
+import { tcpProxy } from './tcp-proxy.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const clock = withClock(query);
+const start = Date.UTC(2026, 0, 1);
+const minute = 60_000;
+
+let pools: readonly DatabasePool[] = [];
+let sessions: AdminSessions;
+let attempts: LoginAttempts;
+
+beforeAll(async () => {
+  pools = [await openPool(database.url(), 8), await openPool(database.url(), 8)];
+  sessions = sessionStore(pools[0]!);
+  attempts = loginAttemptsStore(pools[0]!);
+});
+afterAll(async () => {
+  for (const pool of pools) await pool.end();
+});
+beforeEach(() => clock.standAt(new Date(start)));
+
+const admins = () => adminsStore(pools[1]!);
+const digest = (): Uint8Array => randomBytes(32);
+const hashOf = (name: string): string => `$argon2id$${name}`;
+
+let people = 0;
+async function anAdmin(hash = hashOf('first')) {
+  people += 1;
+  const email = `admin-${people}@example.com`;
+  await admins().set(email, hash);
+  const person = await sessions.personOf(email);
+  if (person === undefined) throw new Error('nobody');
+  return person;
+}
+
+const count = async (table: string): Promise<number> =>
+  Number((await query<{ n: string }>(`select count(*) as n from ${table}`))[0]?.n);
+
+describe('an admin', () => {
+  it('is made, with the e-mail as name, and found in any case of letters', async () => {
+    await admins().set('Root@Example.com', hashOf('a'));
+    expect(await sessions.personOf('rOOT@example.COM')).toEqual({
+      userId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      email: 'Root@Example.com',
+      name: 'Root@Example.com',
+      role: 'platform_admin',
+      passwordHash: hashOf('a'),
+    });
+  });
+
+  it('may be somebody who is there already: the name stays, the role and the password are new', async () => {
+    await query("insert into users (email, name, active) values ('There@example.com', 'T', false)");
+    expect(await sessions.personOf('there@example.com')).toBeUndefined();
+    await admins().set('there@example.com', hashOf('a'));
+    await admins().set('there@example.com', hashOf('b'));
+    expect(await sessions.personOf('there@example.com')).toMatchObject({
+      email: 'There@example.com',
+      name: 'T',
+      role: 'platform_admin',
+      passwordHash: hashOf('b'),
+    });
+  });
+
+  it('a hash of another kind is kept nowhere', async () => {
+    await expect(admins().set('plain@example.com', 'correct horse')).rejects.toThrow();
+    expect(await query("select from users where email = 'plain@example.com'")).toEqual([]);
+  });
+
+  it('waits for a seed that is under way, and none of the two fails', async () => {
+    const people = [{ email: 'seeded@example.com', name: 'S', role: 'platform_admin' as const }];
+    const seed = {
+      teams: [{ id: 't', name: 'T', budget: undefined }],
+      users: people.map((each) => ({
+        ...each,
+        requestLoggingEnabled: true,
+        membership: undefined,
+        budget: undefined,
+      })),
+      serviceAccounts: [],
+      providers: [],
+      models: [],
+      apiKeys: [],
+      mailReady: false,
+    };
+    for (let round = 0; round < 5; round += 1) {
+      await query(`update teams set name = 'other ${round}'`);
+      await Promise.all([
+        seedStore(pools[0]!).reconcile(seed),
+        admins().set('seeded@example.com', hashOf(`${round}`)),
+      ]);
+    }
+    expect(await sessions.personOf('seeded@example.com')).toMatchObject({
+      name: 'S',
+      role: 'platform_admin',
+    });
+  });
+});
+
+describe('the first admin', () => {
+  it('is made by one of many replicas, and only when no active platform admin has a password', async () => {
+    await query('delete from admin_sessions; delete from user_passwords; delete from users');
+    await query("insert into users (email, name, role) values ('listed@example.com', 'L', 'platform_admin')");
+    expect(await admins().exist()).toBe(false);
+    const made = await Promise.all(
+      Array.from({ length: 6 }, (_, n) =>
+        adminsStore(pools[n % 2]!).setFirst(`first-${n}@example.com`, hashOf(`${n}`)),
+      ),
+    );
+    expect(made.filter(Boolean)).toHaveLength(1);
+    expect(await count('user_passwords')).toBe(1);
+    expect(await admins().exist()).toBe(true);
+    expect(await admins().setFirst('late@example.com', hashOf('late'))).toBe(false);
+    expect(await query("select from users where email = 'late@example.com'")).toEqual([]);
+
+    await query("update users set role = 'user' where email like 'first-%'");
+    expect(await admins().exist()).toBe(false);
+    await query("update users set role = 'platform_admin', active = false where email like 'first-%'");
+    expect(await admins().exist()).toBe(false);
+  });
+});
+
+describe('a session', () => {
+  it('is opened, found on every replica with the person as it is now, and ended', async () => {
+    const person = await anAdmin();
+    const token = digest();
+    expect(await sessions.open(token, person, newSession)).toEqual(newSession(start));
+    await clock.standAt(new Date(start + minute));
+    const elsewhere = sessionStore(pools[1]!);
+    const { passwordHash: _, ...shown } = person;
+    expect(await elsewhere.find(token)).toEqual({
+      session: newSession(start),
+      person: shown,
+      now: start + minute,
+    });
+    await query(`update users set role = 'user', name = 'N' where user_id = $1`, [person.userId]);
+    expect(await elsewhere.find(token)).toMatchObject({ person: { role: 'user', name: 'N' } });
+    await query('update users set active = false where user_id = $1', [person.userId]);
+    expect(await elsewhere.find(token)).toBeUndefined();
+    expect(await elsewhere.end(token)).toBe(true);
+    expect(await sessions.end(token)).toBe(false);
+    expect(await sessions.find(token)).toBeUndefined();
+  });
+
+  it('its token is not in the table', async () => {
+    const person = await anAdmin();
+    const token = randomBytes(32);
+    await sessions.open(createHash('sha256').update(token).digest(), person, newSession);
+    const [dump] = await query<{ all: string }>('select json_agg(s)::text as all from admin_sessions s');
+    expect(dump?.all).not.toContain(token.toString('hex'));
+  });
+
+  it('what is noted moves its end, never back, and never brings it back', async () => {
+    const person = await anAdmin();
+    const token = digest();
+    await sessions.open(token, person, newSession);
+    const later = { createdAt: start, lastSeenAt: start + 5 * minute, expiresAt: start + 900 * minute };
+    await sessions.note(token, later);
+    expect(await sessions.find(token)).toMatchObject({ session: later });
+    await sessions.note(token, newSession(start));
+    expect(await sessions.find(token)).toMatchObject({ session: later });
+    await sessions.end(token);
+    await sessions.note(token, later);
+    expect(await sessions.find(token)).toBeUndefined();
+  });
+
+  it('a new password ends the person’s sessions, and nobody else’s', async () => {
+    const person = await anAdmin();
+    const other = await anAdmin();
+    const [token, others] = [digest(), digest()];
+    await sessions.open(token, person, newSession);
+    await sessions.open(others, other, newSession);
+    await admins().set(person.email, hashOf('second'));
+    expect(await sessions.find(token)).toBeUndefined();
+    expect(await sessions.find(others)).toBeDefined();
+    expect(await sessions.open(digest(), person, newSession)).toBeUndefined();
+  });
+
+  it('never outlives the password that opened it, for any order of the two', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const person = await anAdmin();
+      const tokens = Array.from({ length: 4 }, digest);
+      await Promise.all([
+        ...tokens.map((token) => sessions.open(token, person, newSession)),
+        admins().set(person.email, hashOf('second')),
+      ]);
+      for (const token of tokens) expect(await sessions.find(token)).toBeUndefined();
+    }
+  });
+
+  it('those that are over are tidied away, and a person has at most 100', async () => {
+    const person = await anAdmin();
+    const first = digest();
+    await sessions.open(first, person, newSession);
+    const over = await count('admin_sessions');
+    await clock.standAt(new Date(start + 13 * 60 * minute));
+    for (let n = 0; n < 110; n += 1) {
+      await clock.standAt(new Date(start + 13 * 60 * minute + n));
+      await sessions.open(digest(), person, newSession);
+    }
+    expect(over).toBeGreaterThan(1);
+    expect(await count('admin_sessions')).toBe(100);
+    const [oldest] = await query<{ at: Date }>('select min(created_at) as at from admin_sessions');
+    expect(oldest?.at).toEqual(new Date(start + 13 * 60 * minute + 10));
+  });
+});
+
+describe('login attempts', () => {
+  beforeEach(() => query('delete from login_attempts'));
+
+  it('are counted per account and address, and per account', async () => {
+    const elsewhere = loginAttemptsStore(pools[1]!);
+    expect(await attempts.begin('a@example.com', '198.51.100.1')).toEqual({
+      here: 1,
+      anywhere: 1,
+      firstHereAt: start,
+      now: start,
+    });
+    await clock.standAt(new Date(start + minute));
+    expect(await elsewhere.begin('A@Example.COM', '198.51.100.1')).toEqual({
+      here: 2,
+      anywhere: 2,
+      firstHereAt: start,
+      now: start + minute,
+    });
+    expect(await elsewhere.begin('a@example.com', '203.0.113.1')).toMatchObject({ here: 1, anywhere: 3 });
+    expect(await elsewhere.begin('b@example.com', '198.51.100.1')).toMatchObject({ here: 1, anywhere: 1 });
+  });
+
+  it('are forgotten 15 minutes after the first, and when the password was right', async () => {
+    for (let n = 0; n < 4; n += 1) await attempts.begin('a@example.com', '198.51.100.1');
+    await clock.standAt(new Date(start + 15 * minute - 1));
+    expect(await attempts.begin('a@example.com', '198.51.100.1')).toMatchObject({ here: 5 });
+    await clock.standAt(new Date(start + 15 * minute));
+    expect(await attempts.begin('a@example.com', '203.0.113.1')).toMatchObject({ here: 1, anywhere: 1 });
+    expect(await attempts.begin('a@example.com', '198.51.100.1')).toMatchObject({
+      here: 1,
+      firstHereAt: start + 15 * minute,
+    });
+    await attempts.forget('A@example.com', '198.51.100.1');
+    expect(await attempts.begin('a@example.com', '198.51.100.1')).toMatchObject({ here: 1, anywhere: 2 });
+  });
+
+  it('tries at once are each counted once, whatever replica they are made at', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(2), { minLength: 1, maxLength: 16 }), async (addresses) => {
+        await query('delete from login_attempts');
+        const tries = await Promise.all(
+          addresses.map((address, n) =>
+            loginAttemptsStore(pools[n % 2]!).begin('a@example.com', `198.51.100.${address}`),
+          ),
+        );
+        for (const address of new Set(addresses)) {
+          const here = tries.filter((_, n) => addresses[n] === address).map(({ here }) => here);
+          expect(here.toSorted((a, b) => a - b)).toEqual(here.map((_, n) => n + 1));
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('what was typed for an e-mail is not in the table, and old rows are tidied away', async () => {
+    for (let n = 0; n < 20; n += 1) await attempts.begin(`my secret ${n}`, '198.51.100.1');
+    const [dump] = await query<{ all: string }>('select json_agg(l)::text as all from login_attempts l');
+    expect(dump?.all).not.toContain('secret');
+    await clock.standAt(new Date(start + 16 * minute));
+    await attempts.begin('a@example.com', '198.51.100.1');
+    expect(await count('login_attempts')).toBe(1);
+  });
+});
+
+describe('trouble with the database', () => {
+  it('is told from statements that are wrong, and from defects', async () => {
+    const proxy = await tcpProxy();
+    const pool = await openPool(proxy.to(database.url()), 1);
+    const store = sessionStore(pool);
+    expect(await store.find(digest())).toBeUndefined();
+    const failureOf = (work: Promise<unknown>) =>
+      work.then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    expect(isDatabaseTrouble(await failureOf(pool.query(sql.unsafe`select 1 / 0`)))).toBe(false);
+    expect(isDatabaseTrouble(await failureOf(pool.query(sql.unsafe`select 'x'::uuid`)))).toBe(false);
+    expect(isDatabaseTrouble(await failureOf(pool.one(sql.unsafe`select where false`)))).toBe(false);
+    expect(isDatabaseTrouble(new TypeError('x'))).toBe(false);
+    await pool.query(sql.unsafe`set statement_timeout = 50`);
+    expect(isDatabaseTrouble(await failureOf(pool.query(sql.unsafe`select pg_sleep(5)`)))).toBe(true);
+    const ended = failureOf(pool.query(sql.unsafe`set statement_timeout = 0; select pg_sleep(5)`));
+    await connected(database.url(), (client) =>
+      client.query(
+        `select pg_sleep(0.2), pg_terminate_backend(pid) from pg_stat_activity
+         where query like '%pg_sleep(5)%' and pid <> pg_backend_pid()`,
+      ),
+    );
+    expect(isDatabaseTrouble(await ended)).toBe(true);
+    await proxy.refuse();
+    expect(isDatabaseTrouble(await failureOf(store.find(digest())))).toBe(true);
+    await pool.end();
+    await proxy.close();
+  });
+});

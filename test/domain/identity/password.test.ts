@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import {
+  isEmail,
+  isPasswordTooLong,
+  passwordFault,
+  typedPassword,
+} from '../../../domain/identity/password.ts';
+
+describe('a password', () => {
+  it.each([
+    ['', 'at least 12'],
+    ['eleven char', 'at least 12'],
+    ['👍'.repeat(11), 'at least 12'],
+    ['x'.repeat(1025), 'longer than 1024 bytes'],
+    ['é'.repeat(513), 'longer than 1024 bytes'],
+    ['twelve chars\ud800', 'valid Unicode'],
+  ])('%j is refused', (password, says) => {
+    expect(passwordFault(password)).toContain(says);
+  });
+
+  it.each([['twelve chars'], ['👍'.repeat(12)], ['x'.repeat(1024)], ['é'.repeat(512)], [' '.repeat(12)]])(
+    '%j may be one',
+    (password) => {
+      expect(passwordFault(password)).toBeUndefined();
+    },
+  );
+
+  it('is the same however a keyboard composes it', () => {
+    expect(typedPassword('cafe\u0301 au lait')).toBe(typedPassword('caf\u00e9 au lait'));
+  });
+
+  it('that may be set is always one that a login takes', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 1100 }), (password) => {
+        if (passwordFault(password) === undefined) expect(isPasswordTooLong(password)).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('an e-mail address', () => {
+  it.each([
+    ['a@example.com', true],
+    ['A.b+c@example', true],
+    ['', false],
+    ['a', false],
+    ['a@', false],
+    ['a b@example.com', false],
+    ['a@b@c', false],
+    ['a\0@example.com', false],
+    ['\ud800@example.com', false],
+    [`${'a'.repeat(243)}@example.com`, false],
+  ])('%j: %s', (text, is) => {
+    expect(isEmail(text)).toBe(is);
+  });
+});

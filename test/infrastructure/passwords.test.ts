@@ -1,0 +1,68 @@
+import { argon2Sync } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { argon2Passwords } from '../../infrastructure/passwords.ts';
+
+const passwords = argon2Passwords();
+
+describe('passwords', () => {
+  it('are argon2id with 19 MiB, t = 2, p = 1, in PHC format', async () => {
+    const hash = await passwords.hash('correct horse');
+    const [, salt = '', tag = ''] =
+      /^\$argon2id\$v=19\$m=19456,t=2,p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/.exec(hash) ?? [];
+    const again = argon2Sync('argon2id', {
+      message: 'correct horse',
+      nonce: Buffer.from(salt, 'base64'),
+      memory: 19_456,
+      passes: 2,
+      parallelism: 1,
+      tagLength: 32,
+    });
+    expect(again.toString('base64').replace('=', '')).toBe(tag);
+  });
+
+  it('the same password never has the same hash', async () => {
+    expect(await passwords.hash('correct horse')).not.toBe(await passwords.hash('correct horse'));
+  });
+
+  it('only the password itself is verified', async () => {
+    const hash = await passwords.hash('cafe\u0301');
+    expect(await passwords.verify(hash, 'caf\u00e9')).toBe(true);
+    for (const other of ['', 'cafe', 'CAFÉ', 'café ', 'café\0'])
+      expect(await passwords.verify(hash, other)).toBe(false);
+    expect(await passwords.verify(undefined, 'café')).toBe(false);
+  });
+
+  it('hashing leaves the event loop free, and two at once are the most', async () => {
+    const many = 8;
+    const startedAt = performance.now();
+    await passwords.hash('x');
+    const one = performance.now() - startedAt;
+    let longest = 0;
+    let last = performance.now();
+    const ticks = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    const ends: number[] = [];
+    const from = performance.now();
+    const work = Array.from({ length: many }, async () => {
+      await passwords.verify(undefined, 'x');
+      ends.push(performance.now() - from);
+    });
+    await Promise.all(work);
+    clearInterval(ticks);
+    expect(longest).toBeLessThan(many * one);
+    // With all eight at once they would end together.
+    expect(Math.min(...ends)).toBeLessThan(Math.max(...ends) / 2);
+  });
+
+  it('a stored hash of another make is a defect, not a wrong password', async () => {
+    for (const hash of [
+      '',
+      'plain',
+      '$argon2id$v=19$m=8,t=1,p=1$AAAA$AAAA',
+      '$argon2id$v=19$m=19456,t=2,p=1$$',
+    ])
+      await expect(passwords.verify(hash, 'x')).rejects.toThrow(TypeError);
+  });
+});

@@ -1,0 +1,254 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import type { Json } from '../../domain/shared/json.ts';
+import { adminEndpoint, forAdmins } from '../../interfaces/http/admin/admin-endpoint.ts';
+import type { AdminCall } from '../../interfaces/http/admin/admin-route.ts';
+import { loadGate } from '../../interfaces/http/load-gate.ts';
+import { openContext } from '../../interfaces/http/request-context.ts';
+import { rawExchange } from '../e2e/raw-http.ts';
+
+const root = 't'.repeat(42) + 'r';
+const user = 't'.repeat(42) + 'u';
+const now = Date.UTC(2026, 0, 1);
+const gate = loadGate({ maxInFlight: 2, maxBufferedBytes: 4 * 1024 * 1024 });
+
+const refused = (code: GatewayError['code']) => E.left({ code, message: code });
+
+/** The calls that reached the route, and what the next one does. */
+const calls: AdminCall[] = [];
+let handle: (call: AdminCall) => Promise<E.Either<GatewayError, Json>> = async () => E.right(null);
+class DatabaseAway extends Error {}
+let defect: unknown;
+
+const ports = {
+  gate,
+  clock: { now: () => now, newId: () => 'generated' },
+  publicBaseUrl: () => undefined,
+  currentSession: async () => refused('session_required'),
+  authenticateAdmin: async (token: string | undefined) => {
+    if (token === user) return refused('admin_required');
+    if (token !== root) return refused('session_required');
+    return E.right({ userId: 'id', email: 'a@example.com', name: 'A', role: 'platform_admin' as const });
+  },
+  isDatabaseTrouble: (error: unknown) => error instanceof DatabaseAway,
+};
+
+const server = createServer((req, res) => {
+  const route = forAdmins(ports)({
+    method: req.method as 'POST',
+    path: '/thing/:id',
+    handle: (call) => {
+      calls.push(call);
+      return handle(call);
+    },
+  });
+  const context = openContext(req, res, now, () => 'generated');
+  const id = decodeURIComponent((req.url ?? '').replace(/\?.*/, '').slice(1));
+  adminEndpoint(ports, route)(context, { id }).catch((error: unknown) => {
+    defect = error;
+    res.destroy();
+  });
+});
+let url = '';
+
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => void server.close());
+
+interface Asked {
+  readonly method?: string;
+  readonly path?: string;
+  readonly token?: string;
+  readonly headers?: readonly (readonly [string, string])[];
+  readonly body?: string | Buffer;
+  readonly framing?: 'length' | 'chunked' | 'none';
+}
+
+async function ask({ method = 'PUT', path = '/x', token = root, headers = [], body, framing }: Asked = {}) {
+  calls.length = 0;
+  const answer = await rawExchange(url, {
+    method,
+    path,
+    headers: [['cookie', `gateway_session=${token}`], ['sec-fetch-site', 'same-origin'], ...headers],
+    ...(body === undefined ? {} : { body }),
+    framing: framing ?? (body === undefined ? 'none' : 'length'),
+  });
+  return { ...answer, json: JSON.parse(answer.body) as Record<string, never> };
+}
+
+const json = [['content-type', 'application/json']] as const;
+
+describe('an admin endpoint', () => {
+  it('answers 200 with data and meta, and nothing of it is cached', async () => {
+    handle = async () => E.right({ a: [1, null] });
+    const answer = await ask({ method: 'GET' });
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual({
+      data: { a: [1, null] },
+      meta: { generated_at: '2026-01-01T00:00:00.000Z' },
+    });
+    expect(answer.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': 'generated',
+    });
+  });
+
+  it('hands the call over: who, parameters, query, body', async () => {
+    await ask({ path: '/a%2Fb?days=7&days=8', headers: json, body: '{"n":1.50}' });
+    expect(calls).toEqual([
+      {
+        admin: { userId: 'id', email: 'a@example.com' },
+        params: { id: 'a/b' },
+        query: expect.any(URLSearchParams),
+        body: { n: 1.5 },
+      },
+    ]);
+    expect(calls[0]?.query.getAll('days')).toEqual(['7', '8']);
+  });
+
+  it.each([
+    ['nobody', '', 401, 'session_required', 'authentication_error'],
+    ['two cookies', `${root}; gateway_session=${root}`, 401, 'session_required', 'authentication_error'],
+    ['a token of another shape', `${root}x`, 401, 'session_required', 'authentication_error'],
+    ['a user', user, 403, 'admin_required', 'permission_error'],
+  ])('%s is not admitted, and the body is not even looked at', async (_who, token, status, code, type) => {
+    const answer = await ask({ token, body: '{"not": json', headers: json });
+    expect(answer.status).toBe(status);
+    expect(answer.json).toEqual({ error: { message: expect.any(String), type, param: null, code } });
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(calls).toEqual([]);
+  });
+
+  it('other cookies beside its own do not matter', async () => {
+    expect((await ask({ method: 'GET', token: `${root}; a=b; gateway_session_2=x; =;` })).status).toBe(200);
+  });
+
+  it.each<readonly [string, Asked, number, string, string | null]>([
+    [
+      'another content type',
+      { headers: [['content-type', 'text/plain']], body: '{}' },
+      400,
+      'invalid_request',
+      'content-type',
+    ],
+    [
+      'a form',
+      { headers: [['content-type', 'application/x-www-form-urlencoded']], body: 'a=b' },
+      400,
+      'invalid_request',
+      'content-type',
+    ],
+    [
+      'a vendor’s JSON',
+      { headers: [['content-type', 'application/x+json']], body: '{}' },
+      400,
+      'invalid_request',
+      'content-type',
+    ],
+    ['no content type', { body: '{}' }, 400, 'invalid_request', 'content-type'],
+    ['no JSON', { headers: json, body: '{' }, 400, 'invalid_request', 'body'],
+    ['no object', { headers: json, body: '[1]' }, 400, 'invalid_request', 'body'],
+    ['not UTF-8', { headers: json, body: Buffer.from([0x7b, 0xff, 0x7d]) }, 400, 'invalid_request', 'body'],
+    ['a key twice', { headers: json, body: '{"a":1,"\\u0061":2}' }, 400, 'invalid_request', 'a'],
+    [
+      'nested too deep',
+      { headers: json, body: `{"a":${'['.repeat(300)}${']'.repeat(300)}}` },
+      400,
+      'invalid_request',
+      'body',
+    ],
+    [
+      'a mebibyte and more',
+      { headers: json, body: `{"a":"${'x'.repeat(1024 * 1024)}"}` },
+      413,
+      'request_too_large',
+      null,
+    ],
+    [
+      'the same in chunks',
+      { headers: json, body: `{"a":"${'x'.repeat(1024 * 1024)}"}`, framing: 'chunked' },
+      413,
+      'request_too_large',
+      null,
+    ],
+    [
+      'compressed',
+      { headers: [...json, ['content-encoding', 'gzip']], body: '{}' },
+      400,
+      'invalid_request',
+      'content-encoding',
+    ],
+  ])('a body with %s is refused', async (_what, asked, status, code, param) => {
+    const answer = await ask(asked);
+    expect({ status: answer.status, error: answer.json['error'] }).toMatchObject({
+      status,
+      error: { code, param },
+    });
+    expect(calls).toEqual([]);
+  });
+
+  it.each<readonly [string, Asked]>([
+    ['without one', {}],
+    ['with an empty one', { body: '' }],
+    ['with an empty one in chunks', { body: '', framing: 'chunked', headers: json }],
+  ])('a state-changing call %s has no body', async (_how, asked) => {
+    expect((await ask({ ...asked, method: 'DELETE' })).status).toBe(200);
+    expect(calls[0]?.body).toBeUndefined();
+  });
+
+  it('a path that no row can be called is 404', async () => {
+    expect((await ask({ path: '/a%00b' })).json).toMatchObject({ error: { code: 'not_found' } });
+    expect(calls).toEqual([]);
+  });
+
+  it('the errors of a route are told with their headers', async () => {
+    handle = async () =>
+      E.left({ code: 'conflict', message: 'There is one.', param: 'name', retryAfterSecs: 3 });
+    const answer = await ask();
+    expect([answer.status, answer.headers['retry-after']]).toEqual([409, '3']);
+    expect(answer.json).toEqual({
+      error: { message: 'There is one.', type: 'invalid_request_error', param: 'name', code: 'conflict' },
+    });
+  });
+
+  it('a database that is away is 503 store_unavailable with Retry-After', async () => {
+    handle = async () => {
+      throw new DatabaseAway('at 10.0.0.1');
+    };
+    const answer = await ask();
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5']);
+    expect(answer.body).not.toContain('10.0.0.1');
+  });
+
+  it('any other throw is a defect for the door to tell', async () => {
+    handle = async () => {
+      throw new TypeError('inside');
+    };
+    await expect(ask()).rejects.toThrow();
+    expect(defect).toEqual(new TypeError('inside'));
+    handle = async () => E.right(null);
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('counts as in flight until its answer has left; beyond the bound it is 503 overloaded', async () => {
+    const held: (() => void)[] = [];
+    handle = () => new Promise((resolve) => held.push(() => resolve(E.right(null))));
+    const both = [ask(), ask()];
+    while (held.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(gate.inFlight()).toBe(2);
+    expect((await ask()).json).toMatchObject({ error: { code: 'overloaded' } });
+    for (const end of held) end();
+    for (const answer of both) expect((await answer).status).toBe(200);
+    while (gate.inFlight() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    handle = async () => E.right(null);
+    expect((await ask()).status).toBe(200);
+  });
+});

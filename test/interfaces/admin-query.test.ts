@@ -1,0 +1,143 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import {
+  instant,
+  noQuery,
+  optional,
+  readPage,
+  readQuery,
+  text,
+  uuid,
+  whole,
+  word,
+} from '../../interfaces/http/admin/query.ts';
+
+const shape = {
+  days: whole(1, 366, 30),
+  owner_kind: word(['all', 'user', 'team'], 'all'),
+  status: optional(word(['success', 'timeout'], 'success')),
+  user_id: uuid,
+  request_id: text,
+  from: instant,
+};
+const read = (query: string) => readQuery(new URLSearchParams(query), shape);
+const paramOf = (read: E.Either<{ readonly param?: string }, unknown>) =>
+  E.isLeft(read) ? read.left.param : 'nothing';
+
+describe('the query of an admin call', () => {
+  it('has its defaults', () => {
+    expect(read('')).toEqual(
+      E.right({
+        days: 30,
+        owner_kind: 'all',
+        status: undefined,
+        user_id: undefined,
+        request_id: undefined,
+        from: undefined,
+      }),
+    );
+    expect(E.isRight(noQuery(new URLSearchParams()))).toBe(true);
+  });
+
+  it('is read into values', () => {
+    const id = '019ABCDE-0000-7000-8000-000000000000';
+    const query = `days=366&owner_kind=team&status=timeout&user_id=${id}&request_id=a%20%26&from=2026-01-31T23:59:59.5%2B01:00`;
+    expect(read(query)).toEqual(
+      E.right({
+        days: 366,
+        owner_kind: 'team',
+        status: 'timeout',
+        user_id: id.toLowerCase(),
+        request_id: 'a &',
+        from: new Date('2026-01-31T22:59:59.500Z'),
+      }),
+    );
+  });
+
+  it.each([
+    ['day=7', 'day'],
+    ['Days=7', 'Days'],
+    ['days%20=7', 'days '],
+    ['days=7&days=7', 'days'],
+    ['days=', 'days'],
+    ['days=0', 'days'],
+    ['days=367', 'days'],
+    ['days=7.0', 'days'],
+    ['days=%207', 'days'],
+    ['days=0x7', 'days'],
+    ['days=1e1', 'days'],
+    ['days=-1', 'days'],
+    ['days=99999999999999999999', 'days'],
+    ['owner_kind=USER', 'owner_kind'],
+    ['owner_kind=', 'owner_kind'],
+    ['owner_kind=toString', 'owner_kind'],
+    ['toString=1', 'toString'],
+    ['status=nope', 'status'],
+    ['user_id=1', 'user_id'],
+    ['request_id=', 'request_id'],
+    ['request_id=a%00b', 'request_id'],
+    [`request_id=${'x'.repeat(1025)}`, 'request_id'],
+    ['from=2026-01-31', 'from'],
+    ['from=2026-02-30T00:00:00Z', 'from'],
+    ['from=2026-01-31T24:00:00Z', 'from'],
+    ['from=2026-01-31T00:00:60Z', 'from'],
+    ['from=2026-01-31T00:00:00', 'from'],
+    ['from=2026-01-31T00:00:00+01:00', 'from'],
+    ['from=yesterday', 'from'],
+  ])('%s is 400 invalid_request naming the parameter', (query, param) => {
+    const fault = read(query);
+    expect(fault).toMatchObject({ left: { code: 'invalid_request', param } });
+  });
+
+  it('a name of any length is told in few words', () => {
+    const fault = read(`${'n'.repeat(10_000)}=1`);
+    expect(JSON.stringify(fault).length).toBeLessThan(600);
+  });
+
+  it('an endpoint without parameters takes none', () => {
+    expect(paramOf(noQuery(new URLSearchParams('days=7')))).toBe('days');
+  });
+
+  it('every instant is read as it was written', () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }),
+        (date) => {
+          expect(read(`from=${date.toISOString()}`)).toMatchObject({ right: { from: date } });
+        },
+      ),
+    );
+  });
+});
+
+describe('a page', () => {
+  const page = (query: string) => readPage(new URLSearchParams(query), { status: text });
+
+  it('begins at 1 and has 50 items', () => {
+    expect(readPage(new URLSearchParams())).toEqual(E.right({ page: 1, pageSize: 50 }));
+    expect(page('status=x')).toEqual(E.right({ page: 1, pageSize: 50, status: 'x' }));
+  });
+
+  it.each([
+    ['page=0', 'page'],
+    ['page=1&page=2', 'page'],
+    ['page_size=0', 'page_size'],
+    ['page_size=201', 'page_size'],
+    ['pagesize=10', 'pagesize'],
+    ['page=501&page_size=200', 'page'],
+    ['page=2001', 'page'],
+    ['page=100001&page_size=1', 'page'],
+  ])('%s is 400 invalid_request', (query, param) => {
+    expect(paramOf(page(query))).toBe(param);
+  });
+
+  it('page × page_size is at most 100,000, and every such page can be had', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 200_000 }), fc.integer({ min: 1, max: 300 }), (number, size) => {
+        const read = page(`page=${number}&page_size=${size}`);
+        expect(E.isRight(read)).toBe(size <= 200 && number * size <= 100_000);
+      }),
+    );
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { clientAddress, countedAddress } from '../../interfaces/http/client-address.ts';
+
+const trusted = ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32'];
+
+describe('the client’s address', () => {
+  it.each([
+    ['no proxy', '203.0.113.5', undefined, '203.0.113.5'],
+    ['IPv4 in IPv6', '::ffff:203.0.113.5', undefined, '203.0.113.5'],
+    ['a client that claims to be another', '203.0.113.5', '198.51.100.1', '203.0.113.5'],
+    ['a trusted proxy', '10.1.2.3', '198.51.100.1', '198.51.100.1'],
+    ['a trusted proxy in IPv6 spelling', '::ffff:10.1.2.3', '198.51.100.1', '198.51.100.1'],
+    ['the rightmost, whatever the client wrote', '10.1.2.3', '1.1.1.1, 198.51.100.1', '198.51.100.1'],
+    ['two trusted proxies', '10.1.2.3', '1.1.1.1, 198.51.100.1, 192.0.2.7', '198.51.100.1'],
+    ['trusted proxies of both families', '2001:db8::1', '198.51.100.1,10.9.9.9', '198.51.100.1'],
+    ['none but trusted proxies', '10.1.2.3', '10.1.1.1, 192.0.2.7', '10.1.1.1'],
+    ['a proxy that says nothing', '10.1.2.3', undefined, '10.1.2.3'],
+    ['a proxy that says nonsense', '10.1.2.3', '198.51.100.1, unknown', '10.1.2.3'],
+    ['an empty header', '10.1.2.3', '', '10.1.2.3'],
+    ['a port', '10.1.2.3', '198.51.100.1:4711', '198.51.100.1'],
+    ['brackets and a port', '10.1.2.3', '[2001:db9::1]:4711', '2001:db9::1'],
+    ['brackets', '10.1.2.3', '[2001:db9::1]', '2001:db9::1'],
+    ['a zone', 'fe80::1%eth0', undefined, 'fe80::1'],
+    ['a connection that is gone', undefined, '198.51.100.1', 'unknown'],
+  ])('%s', (_name, peer, forwardedFor, address) => {
+    expect(clientAddress({ peer, forwardedFor }, trusted)).toBe(address);
+  });
+
+  it('is always the peer’s when no proxy is trusted', () => {
+    fc.assert(
+      fc.property(fc.ipV4(), fc.string(), (peer, forwardedFor) => {
+        expect(clientAddress({ peer, forwardedFor }, [])).toBe(peer);
+      }),
+    );
+  });
+
+  it('cannot be chosen by the client behind a trusted proxy', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.string(), fc.ipV4())), (claims) => {
+        const forwardedFor = [...claims, '198.51.100.1'].join(', ');
+        expect(clientAddress({ peer: '10.1.2.3', forwardedFor }, trusted)).toBe('198.51.100.1');
+      }),
+    );
+  });
+});
+
+describe('an address as logins are counted by', () => {
+  it.each([
+    ['198.51.100.1', '198.51.100.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::6', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['unknown', 'unknown'],
+  ])('%s counts as %s', (address, counted) => {
+    expect(countedAddress(address)).toBe(counted);
+  });
+
+  it('two addresses of one /64 are one', () => {
+    fc.assert(
+      fc.property(fc.ipV6(), fc.nat(0xffff), (address, host) => {
+        const network = countedAddress(address).replace('::/64', '');
+        expect(countedAddress(`${network}::${host.toString(16)}`)).toBe(countedAddress(address));
+      }),
+    );
+  });
+});
