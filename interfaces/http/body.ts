@@ -38,11 +38,15 @@ function headFault(req: IncomingMessage, maxBytes: number): GatewayError | undef
   return Number(header(req, 'content-length') ?? 0) > maxBytes ? tooLarge(maxBytes) : undefined;
 }
 
+const brokenOff: Either<GatewayError, never> = E.left(invalidRequest('The request body broke off.', 'body'));
+
+/** A caller may have left while its key was looked up: what has happened by now is not told again. */
 function readBytes(
   req: IncomingMessage,
   maxBytes: number,
   lease: Lease,
 ): Promise<Either<GatewayError, Buffer>> {
+  if (req.destroyed) return Promise.resolve(brokenOff);
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -61,7 +65,7 @@ function readBytes(
     req.once('end', () =>
       resolve(E.right(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))),
     );
-    req.once('error', () => resolve(E.left(invalidRequest('The request body broke off.', 'body'))));
-    req.once('close', () => resolve(E.left(invalidRequest('The request body broke off.', 'body'))));
+    req.once('error', () => resolve(brokenOff));
+    req.once('close', () => resolve(brokenOff));
   });
 }

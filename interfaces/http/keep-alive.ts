@@ -15,8 +15,8 @@ interface Watched {
   readonly silent: () => void;
 }
 
-/** Silence is noticed within a quarter of the period. */
-const looksPerPeriod = 4;
+/** How often streams are looked at: periods are whole seconds, so a quarter of one is exact enough. */
+const lookMs = 250;
 
 /**
  * `server.stream_keepalive_secs`: proxies cut streams that are silent for a minute or so, while a model thinks. One
@@ -39,7 +39,7 @@ export function streamKeepAlive(seconds: () => number): KeepAlive {
       if (seconds() === 0) return unwatched;
       const stream: Watched = { sentAt: Date.now(), silent };
       streams.add(stream);
-      timer ??= setInterval(look, (seconds() * 1000) / looksPerPeriod).unref();
+      timer ??= setInterval(look, lookMs).unref();
       return {
         touch: () => {
           stream.sentAt = Date.now();

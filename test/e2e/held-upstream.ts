@@ -4,6 +4,7 @@ import { eventually } from './traces.ts';
 
 /** A call that has reached the upstream and is answered by hand. */
 export interface HeldCall {
+  readonly path: string;
   /** 200 with the head of an event stream or of a JSON answer. */
   readonly head: (kind: 'stream' | 'whole') => void;
   readonly refuse: (status: number) => void;
@@ -29,7 +30,7 @@ export async function startHeldUpstream(): Promise<HeldUpstream> {
   const server = createServer((request, response) => {
     request.resume();
     calls += 1;
-    waiting.push(heldCall(response));
+    waiting.push(heldCall(request.url ?? '', response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -44,12 +45,13 @@ export async function startHeldUpstream(): Promise<HeldUpstream> {
   };
 }
 
-function heldCall(response: ServerResponse): HeldCall {
+function heldCall(path: string, response: ServerResponse): HeldCall {
   let left = false;
   response.once('close', () => {
     left = !response.writableFinished;
   });
   return {
+    path,
     head: (kind) => {
       response.writeHead(200, {
         'content-type': kind === 'stream' ? 'text/event-stream' : 'application/json',

@@ -19,6 +19,12 @@ import {
 } from '../support/replay-upstream.ts';
 import { messages, responses, type Talk } from './talk.ts';
 
+/** JSON whose shape the test knows. */
+// oxlint-disable-next-line typescript/no-explicit-any -- answers are read as a client reads them
+export type Loose = any;
+
+export const json = (text: string): Loose => JSON.parse(text);
+
 export interface Asked {
   /** True unless given. */
   readonly stream?: boolean;
@@ -153,7 +159,7 @@ export const payloadsOf = ({ events }: Pick<Answer, 'events'>): readonly Record<
 
 /** Text that a caller of the family reads in a stream. */
 export function textOf(talk: Talk, answer: Pick<Answer, 'events'>): string {
-  const payloads = payloadsOf(answer) as readonly Record<string, any>[];
+  const payloads = payloadsOf(answer) as readonly Loose[];
   if (talk === responses)
     return payloads
       .flatMap(({ type, delta }) => (type === 'response.output_text.delta' ? [delta] : []))

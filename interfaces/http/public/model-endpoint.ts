@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Ask, Family, ModelAnswer, ModelRequest } from '../../../application/model-request.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
@@ -11,6 +11,7 @@ import { sendError } from '../error-presenter.ts';
 import { type Lease, type LoadGate, overloaded } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
+import { untilTaken } from '../stalled-caller.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import { sendStream } from './stream-answer.ts';
 import type { Words } from './words.ts';
@@ -55,7 +56,7 @@ export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: 
       const caller = await ports.authenticate(context.req);
       if (E.isLeft(caller)) return refuse(context, caller.left);
       await answered(context, caller.right, lease);
-      await handedOver(context.res);
+      await handedOver(context);
     } finally {
       lease.release();
     }
@@ -63,13 +64,8 @@ export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: 
 }
 
 /** An answer is in flight until its last byte has left the process: only then may the process end. */
-function handedOver(res: ServerResponse): Promise<void> | undefined {
-  if (res.writableFinished || res.destroyed) return undefined;
-  return new Promise((resolve) => {
-    res.once('finish', resolve);
-    res.once('close', resolve);
-  });
-}
+const handedOver = (context: RequestContext): Promise<void> | undefined =>
+  context.res.writableFinished || context.res.destroyed ? undefined : untilTaken(context.res, 'finish');
 
 async function modelRequest(
   ports: ModelEndpointPorts,

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
+import { untilTaken } from '../stalled-caller.ts';
 
 /** How a family spells the events of one of its streams; an empty text is not sent. */
 export type Spelling = (event: StreamEvent<JsonObject>) => string | Uint8Array;
@@ -42,7 +43,7 @@ export async function sendStream(
   try {
     await deliver((events) => {
       alive.touch();
-      return link.gone() || writeBatch(context, spelling, events) ? undefined : drained(context);
+      return link.gone() || writeBatch(context, spelling, events) ? undefined : room(context);
     });
   } finally {
     alive.over();
@@ -66,15 +67,5 @@ function writeBatch(
 }
 
 /** Waits until there is room, or nobody to write to. */
-function drained({ res, link }: RequestContext): Promise<void> {
-  if (link.gone()) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      res.off('drain', done);
-      res.off('close', done);
-      resolve();
-    };
-    res.on('drain', done);
-    res.on('close', done);
-  });
-}
+const room = (context: RequestContext): Promise<void> =>
+  context.link.gone() ? Promise.resolve() : untilTaken(context.res, 'drain');

@@ -12,7 +12,8 @@ const doneFrame = Buffer.from('data: [DONE]\n\n');
 const comment = ': keep-alive\n\n';
 
 const dataFrame = (payload: JsonObject): string => `data: ${JSON.stringify(payload)}\n\n`;
-const namedFrame = (name: string, payload: JsonObject): string => `event: ${name}\n${dataFrame(payload)}`;
+const namedFrame = (name: string | undefined, payload: JsonObject): string =>
+  name === undefined ? dataFrame(payload) : `event: ${name}\n${dataFrame(payload)}`;
 
 /** A chat stream: bytes that no rule touched go out as they came in; a failure is a chunk that holds `error` alone. */
 export const chatWords: Words = {
@@ -40,7 +41,7 @@ export const responsesWords: Words = {
       switch (event.kind) {
         case 'chunk':
           sequence = numberOf(event.chunk['sequence_number']) ?? sequence;
-          return event.wire ?? typedFrame(event.chunk);
+          return event.wire ?? namedFrame(event.name, event.chunk);
         case 'done':
           return doneFrame;
         case 'failed':
@@ -51,7 +52,7 @@ export const responsesWords: Words = {
 };
 
 const typedFrame = (payload: JsonObject): string =>
-  isString(payload['type']) ? namedFrame(payload['type'], payload) : dataFrame(payload);
+  namedFrame(isString(payload['type']) ? payload['type'] : undefined, payload);
 
 /** Clients look for the message beside `type` or inside `error`. */
 function errorEvent(error: GatewayError, sequence: number): JsonObject {
@@ -79,10 +80,14 @@ export const messagesWords: Words = {
         case 'done':
           return '';
         case 'failed':
-          return namedFrame('error', messagesError(event.error, requestId));
+          return namedFrame('error', messagesError(event.error, requestId, typeInStream(event.error)));
       }
     },
 };
+
+/** Agents that read `overloaded_error` in a stream ask again and again, each time at a price; `api_error` ends it. */
+const typeInStream = ({ code }: GatewayError): string | undefined =>
+  code === 'store_unavailable' ? 'api_error' : undefined;
 
 /** Embeddings are never streamed; errors speak as in chat. */
 export const embeddingsWords: Words = chatWords;

@@ -1,0 +1,442 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Client } from 'pg';
+import { streamKeepAlive } from '../../interfaces/http/keep-alive.ts';
+import { untilTaken } from '../../interfaces/http/stalled-caller.ts';
+import { withDatabase } from '../support/database.ts';
+import { aKey, basicConfig, type ConfigFile, startGateway, type TestGateway } from '../support/gateway.ts';
+import { grammarFault } from '../support/messages-grammar.ts';
+import { type HeldCall, type HeldUpstream, startHeldUpstream } from './held-upstream.ts';
+import { beginExchange, rawSocket } from './raw-http.ts';
+import { messages, type Talk, talks, wholeStream } from './talk.ts';
+import { eventually } from './traces.ts';
+
+const comment = ': keep-alive\n\n';
+const ping = 'event: ping\ndata: {"type":"ping"}\n\n';
+const aliveIn = (talk: Talk): string => (talk === messages ? ping : comment);
+
+/** A period of one second, the quarter of one in which silence is noticed, and what a busy machine adds. */
+const noticedMs = 1400;
+
+const database = withDatabase();
+const key = aKey();
+let upstream: HeldUpstream;
+let gateway: TestGateway;
+
+const config = (stream_keepalive_secs: number, url = upstream.url): ConfigFile =>
+  basicConfig(url, key, { more: { server: { bind: '127.0.0.1:0', stream_keepalive_secs } } });
+
+beforeAll(async () => {
+  upstream = await startHeldUpstream();
+  gateway = await startGateway(config(1), database.url());
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await upstream?.close();
+});
+
+interface Caller {
+  readonly talk: Talk;
+  readonly socket: Socket;
+  /** Bytes of the answer, head and chunk sizes too. */
+  readonly received: () => string;
+  /** The body so far: what chunks of the transfer hold. */
+  readonly body: () => string;
+  readonly receives: (text: string, withinMs?: number) => Promise<true>;
+}
+
+function call(talk: Talk, at: TestGateway = gateway): Caller {
+  const socket = beginExchange(at.url, {
+    path: talk.path,
+    headers: [
+      ['authorization', `Bearer ${key}`],
+      ['content-type', 'application/json'],
+      ['accept-encoding', 'gzip, deflate, br, zstd'],
+    ],
+    body: JSON.stringify(talk.body(true)),
+  });
+  let bytes = Buffer.alloc(0);
+  socket.on('data', (piece: Buffer) => void (bytes = Buffer.concat([bytes, piece])));
+  const received = () => bytes.toString('latin1');
+  return {
+    talk,
+    socket,
+    received,
+    body: () => unchunked(received()),
+    receives: (text, withinMs) => eventually(() => (received().includes(text) ? true : undefined), withinMs),
+  };
+}
+
+/** The chunks of a transfer one after the other; the last one may be on its way. */
+function unchunked(text: string): string {
+  let body = '';
+  let at = text.indexOf('\r\n\r\n') + 4;
+  for (;;) {
+    const end = text.indexOf('\r\n', at);
+    const size = Number.parseInt(text.slice(at, end), 16);
+    if (end < 0 || !(size > 0)) return body;
+    body += text.slice(end + 2, end + 2 + size);
+    at = end + 2 + size + 2;
+  }
+}
+
+/** One caller of each family, and the call that each of them has become. */
+async function onePerFamily(): Promise<readonly { readonly caller: Caller; readonly held: HeldCall }[]> {
+  const pairs = [];
+  for (const talk of talks) pairs.push({ caller: call(talk), held: await upstream.next() });
+  return pairs;
+}
+
+/** The events of a stream, each as it was spelled; what is no whole event stays as an odd one out. */
+const eventsOf = (body: string): readonly string[] => body.split('\n\n').filter((event) => event !== '');
+
+const isAlive = (event: string): boolean => [comment, ping].includes(`${event}\n\n`);
+
+/** What an event says to a client; ids of the gateway's own differ from one answer to the next. */
+const said = (event: string): string => event.replaceAll(/msg_[0-9a-f]{32}/g, 'msg_own');
+
+/** The stream without its keep-alives is, event for event, what it is without any silence. */
+function expectWholeStream({ talk, body }: Caller, quiet: readonly string[]): void {
+  const told = eventsOf(body()).filter((event) => !isAlive(event));
+  expect(told.map(said)).toEqual(quiet.map(said));
+  if (talk !== messages) return;
+  const payloads = told.map((event) => JSON.parse(event.slice(event.indexOf('data: ') + 6)) as unknown);
+  expect(grammarFault(payloads)).toBeUndefined();
+}
+
+/** A stream of each family whose upstream does not pause. */
+async function quietStreams(): Promise<readonly (readonly string[])[]> {
+  const pairs = await onePerFamily();
+  for (const { caller, held } of pairs) {
+    held.head('stream');
+    held.write(wholeStream(caller.talk));
+    held.end();
+  }
+  for (const { caller } of pairs) await caller.receives('\r\n0\r\n\r\n');
+  return pairs.map(({ caller }) => eventsOf(caller.body()));
+}
+
+describe('an upstream that is silent', () => {
+  it('before its first event: the caller hears of it at event boundaries, after head and headers', async () => {
+    const quiet = await quietStreams();
+    const pairs = await onePerFamily();
+    for (const { held } of pairs) held.head('stream');
+    for (const { caller } of pairs) await caller.receives('\r\n\r\n');
+    for (const { caller } of pairs) expect(caller.body()).toBe('');
+    await sleep(noticedMs);
+    for (const { caller, held } of pairs) {
+      expect(caller.body()).toBe(aliveIn(caller.talk));
+      held.write(wholeStream(caller.talk));
+      held.end();
+    }
+    for (const [index, { caller }] of pairs.entries()) {
+      await caller.receives('\r\n0\r\n\r\n');
+      expectWholeStream(caller, quiet[index] ?? []);
+    }
+  });
+
+  it('in mid-stream, also in the middle of an event of its own: every event comes whole', async () => {
+    const quiet = await quietStreams();
+    const pairs = await onePerFamily();
+    for (const { caller, held } of pairs) {
+      const stream = wholeStream(caller.talk);
+      const middle = stream.indexOf('piece') + 2;
+      held.head('stream');
+      held.write(stream.slice(0, middle));
+    }
+    await sleep(1000 + noticedMs);
+    for (const { caller, held } of pairs) {
+      const stream = wholeStream(caller.talk);
+      held.write(stream.slice(stream.indexOf('piece') + 2));
+      held.end();
+    }
+    for (const [index, { caller }] of pairs.entries()) {
+      await caller.receives('\r\n0\r\n\r\n');
+      const alive = eventsOf(caller.body()).filter(isAlive);
+      expect(alive.map((event) => `${event}\n\n`)).toContain(aliveIn(caller.talk));
+      expect(new Set(alive).size).toBe(1);
+      // Once a second, not more.
+      expect(alive.length).toBeGreaterThanOrEqual(2);
+      expect(alive.length).toBeLessThanOrEqual(3);
+      expectWholeStream(caller, quiet[index] ?? []);
+    }
+  });
+
+  it('while the settlement takes its time: before the end, never after it', async () => {
+    const quiet = await quietStreams();
+    const pairs = await onePerFamily();
+    const blocker = new Client(database.url());
+    await blocker.connect();
+    await blocker.query('begin; lock table usage_cost_events in access exclusive mode');
+    for (const { caller, held } of pairs) {
+      held.head('stream');
+      held.write(wholeStream(caller.talk));
+      held.end();
+    }
+    await sleep(noticedMs);
+    await blocker.query('rollback');
+    await blocker.end();
+    for (const [index, { caller }] of pairs.entries()) {
+      await caller.receives('\r\n0\r\n\r\n');
+      const events = eventsOf(caller.body());
+      expect(events.some(isAlive)).toBe(true);
+      expect(events.slice(events.findLastIndex(isAlive) + 1).map(said)).toEqual(
+        quiet[index]
+          ?.slice(caller.talk === messages ? -1 : caller.talk.end.stream === '[DONE]' ? -1 : -2)
+          .map(said),
+      );
+      expectWholeStream(caller, quiet[index] ?? []);
+    }
+  });
+
+  it('is not told of when it is not silent: none while events flow', async () => {
+    const pairs = await onePerFamily();
+    for (const { held, caller } of pairs) {
+      held.head('stream');
+      held.write(caller.talk.upstream.begin);
+    }
+    for (let passed = 0; passed < noticedMs; passed += 200) {
+      for (const { held, caller } of pairs) held.write(caller.talk.upstream.piece);
+      await sleep(200);
+    }
+    for (const { held, caller } of pairs) {
+      const { finish, usage, done } = caller.talk.upstream;
+      held.write(finish + usage + done);
+      held.end();
+      await caller.receives('\r\n0\r\n\r\n');
+      expect(eventsOf(caller.body()).filter(isAlive)).toEqual([]);
+    }
+  });
+
+  it('stays silent with stream_keepalive_secs: 0', async () => {
+    await gateway.take(config(0));
+    const pairs = await onePerFamily();
+    for (const { held } of pairs) held.head('stream');
+    await sleep(noticedMs);
+    for (const { caller } of pairs) expect(caller.body()).toBe('');
+    for (const { caller } of pairs) caller.socket.destroy();
+    await gateway.take(config(1));
+  });
+});
+
+describe('the timer', () => {
+  it('is one for all streams, and gone when no stream is open', () => {
+    jest.useFakeTimers();
+    try {
+      const heard: string[] = [];
+      const alive = streamKeepAlive(() => 15);
+      expect(jest.getTimerCount()).toBe(0);
+      const first = alive.watch(() => void heard.push('first'));
+      const second = alive.watch(() => void heard.push('second'));
+      expect(jest.getTimerCount()).toBe(1);
+      jest.advanceTimersByTime(14_000);
+      second.touch();
+      jest.advanceTimersByTime(1_500);
+      expect(heard).toEqual(['first']);
+      first.over();
+      jest.advanceTimersByTime(20_000);
+      expect(heard).toEqual(['first', 'second']);
+      expect(jest.getTimerCount()).toBe(1);
+      second.over();
+      second.over();
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('follows a new period from the next silence on, also while streams are open all the time', () => {
+    jest.useFakeTimers();
+    try {
+      let seconds = 60;
+      let heard = 0;
+      const alive = streamKeepAlive(() => seconds);
+      const stream = alive.watch(() => void (heard += 1));
+      jest.advanceTimersByTime(1_000);
+      seconds = 1;
+      jest.advanceTimersByTime(1_250);
+      expect(heard).toBeGreaterThan(0);
+      const before = heard;
+      seconds = 0;
+      jest.advanceTimersByTime(10_000);
+      expect(heard).toBe(before);
+      stream.over();
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+});
+
+describe('the head of a stream', () => {
+  it('leaves before the first event, is never compressed, and asks no proxy to wait', async () => {
+    for (const { caller, held } of await onePerFamily()) {
+      held.head('stream');
+      // Well before a keep-alive would take the head with it.
+      await caller.receives('\r\n\r\n', 700);
+      const [head = ''] = caller.received().split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+      expect(head).toMatch(/\r\ncontent-type: text\/event-stream; charset=utf-8\r\n/);
+      expect(head).toMatch(/\r\ncache-control: no-cache, no-transform\r\n/);
+      expect(head).not.toMatch(/content-encoding|content-length/i);
+      caller.socket.destroy();
+    }
+  });
+});
+
+/** An upstream that sends as fast as it can, and knows how much was taken from it. */
+interface Flood {
+  readonly url: string;
+  readonly sent: () => number;
+  readonly close: () => Promise<void>;
+}
+
+const floodPieces = 240;
+const floodText = 'Z'.repeat(64 * 1024);
+
+async function startFlood(): Promise<Flood> {
+  let sent = 0;
+  const server: Server = createServer((request, response) => {
+    request.resume();
+    response.on('error', () => undefined);
+    const talk = talks.find(({ path }) => request.url?.endsWith(path)) ?? messages;
+    const { begin, piece, finish, usage, done } = talk.upstream;
+    const big = piece.replace('piece', floodText);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    void (async () => {
+      response.write(begin);
+      for (let left = floodPieces; left > 0 && !response.destroyed; left -= 1) {
+        sent += big.length;
+        if (!response.write(big)) await new Promise((resolve) => response.once('drain', resolve));
+      }
+      response.end(finish + usage + done);
+    })();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    sent: () => sent,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+describe('a caller that reads slowly', () => {
+  let flood: Flood;
+  let flooded: TestGateway;
+  beforeAll(async () => {
+    flood = await startFlood();
+    flooded = await startGateway(config(1, flood.url), database.url());
+  });
+  afterAll(async () => {
+    await flooded?.stop();
+    await flood?.close();
+  });
+
+  it('holds the upstream, is sent no keep-alive, and gets everything, in every family', async () => {
+    const callers = talks.map((talk) => slowCaller(talk));
+    await sleep(noticedMs / 2);
+    const taken = flood.sent();
+    await sleep(noticedMs);
+    // It has come to a stop: sockets on both sides of the gateway have taken what they hold, some megabytes each.
+    expect(flood.sent()).toBe(taken);
+    expect(taken).toBeLessThan(0.9 * talks.length * floodPieces * floodText.length);
+    for (const { talk, socket, text, texts } of callers) {
+      socket.resume();
+      await eventually(() => (text().endsWith('\r\n0\r\n\r\n') ? true : undefined), 20_000);
+      expect(texts()).toBe(floodPieces * floodText.length);
+      expect(text()).toContain(talk.end.stream);
+      expect(text()).not.toContain(comment);
+      expect(text()).not.toContain(ping);
+      socket.destroy();
+    }
+  });
+
+  /** Does not read until it is told to; keeps what it got without the flood itself. */
+  const slowCaller = (talk: Talk) => {
+    const { socket } = call(talk, flooded);
+    socket.removeAllListeners('data').pause();
+    let text = '';
+    let texts = 0;
+    socket.on('data', (piece: Buffer) => {
+      const [rest = '', ...runs] = piece.toString('latin1').split(/Z+/);
+      text += rest + runs.join('');
+      texts += piece.filter((byte) => byte === 0x5a).length;
+    });
+    socket.pause();
+    return { talk, socket, text: () => text, texts: () => texts };
+  };
+});
+
+describe('a caller that takes nothing', () => {
+  /** A server whose answers are larger than what sockets hold; it tells how each one ended. */
+  const ends = async (patienceMs: number, what: 'drain' | 'finish'): Promise<Server & { url: string }> => {
+    const server = createServer((req, res) => {
+      req.resume();
+      if (what === 'finish') res.end(Buffer.alloc(64 * 1024 * 1024));
+      else res.write(Buffer.alloc(64 * 1024 * 1024));
+      void untilTaken(res, what, patienceMs).then(() => {
+        ended.push(res.destroyed && !res.writableFinished ? 'hung up' : 'taken');
+        res.end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return Object.assign(server, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  };
+  let ended: string[] = [];
+
+  it.each(['drain', 'finish'] as const)('is hung up on, waiting for %s', async (what) => {
+    ended = [];
+    const server = await ends(200, what);
+    const socket = beginExchange(server.url, { method: 'GET', path: '/' });
+    socket.pause();
+    await eventually(() => (ended.length > 0 ? true : undefined));
+    expect(ended).toEqual(['hung up']);
+    socket.destroy();
+    server.close();
+  });
+
+  it('is hung up on also when its answer had to wait for its turn on the connection', async () => {
+    ended = [];
+    const server = await ends(200, 'drain');
+    const socket = rawSocket(server.url);
+    socket.on('error', () => undefined);
+    // The first answer is read to its end; the second one, which waits behind it, is not.
+    socket.on('data', (piece: Buffer) => {
+      if (piece.includes('\r\n0\r\n\r\n')) socket.pause();
+    });
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2));
+    await eventually(() => (ended.length > 1 ? true : undefined));
+    expect(ended).toEqual(['taken', 'hung up']);
+    socket.destroy();
+    server.close();
+  });
+
+  it.each(['drain', 'finish'] as const)(
+    'too slowly, but something all the time, is waited for (%s)',
+    async (what) => {
+      ended = [];
+      const server = await ends(400, what);
+      const socket = beginExchange(server.url, { method: 'GET', path: '/' });
+      const from = Date.now();
+      // A few hundred milliseconds of the whole, three times as long as nobody reading is waited for.
+      const pace = setInterval(() => {
+        socket.resume();
+        setTimeout(() => socket.pause(), 2);
+        if (Date.now() - from > 1200) {
+          clearInterval(pace);
+          setTimeout(() => socket.resume(), 5);
+        }
+      }, 50);
+      socket.pause();
+      await eventually(() => (ended.length > 0 ? true : undefined), 20_000);
+      expect(ended).toEqual(['taken']);
+      socket.destroy();
+      server.close();
+    },
+  );
+});

@@ -1,0 +1,285 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  expectCompleteStream,
+  expectFailedStream,
+  expectRefused,
+  payloadsOf,
+  priced,
+  scene,
+  streamed,
+  textOf,
+  usageMissing,
+  whole,
+} from '../e2e/scene.ts';
+import { chat, messages, responses, type Talk, talks, wholeStream } from '../e2e/talk.ts';
+import { basicConfig } from '../support/gateway.ts';
+
+const { ask, open, upstream } = scene((url, key) =>
+  basicConfig(url, key, { more: { server: { bind: '127.0.0.1:0', stream_keepalive_secs: 1 } } }),
+);
+
+/** Rows for `it.each`. */
+const every = (family: readonly Talk[] = talks) => family.map((talk) => [talk.operation, talk] as const);
+const spokenAsChat = [chat, messages];
+
+const begun = ({ upstream: { begin, piece } }: Talk): string => begin + piece;
+
+/** A stream whose text is the one given. */
+const saying = (talk: Talk, text: string): string =>
+  wholeStream(talk).replace('"piece"', JSON.stringify(text));
+
+describe('a fault that another gateway shipped, and this one does not have', () => {
+  describe('hazard 36: upstream dies, client gets an empty chunk and a clean `[DONE]`', () => {
+    it.each(every())('%s', async (_, talk) => {
+      for (const kind of ['break', 'reset'] as const) {
+        const answer = await ask(talk, streamed(begun(talk), { ending: { kind } }));
+        expect(textOf(talk, answer)).toBe('piece');
+        expectFailedStream(talk, answer);
+      }
+    });
+  });
+
+  describe('hazard 37: after the fix, an upstream that closes without a marker is rejected', () => {
+    it.each(every())('%s', async (_, talk) => {
+      const { finish, usage } = talk.upstream;
+      const marked = await ask(talk, streamed(begun(talk) + finish + usage));
+      expectCompleteStream(talk, marked, priced);
+      // A connection that breaks after the end of the answer is no worse than one that closes.
+      const reset = await ask(talk, streamed(begun(talk) + finish + usage, { ending: { kind: 'reset' } }));
+      expectCompleteStream(talk, reset, priced);
+    });
+
+    it.each(every(spokenAsChat))('without usage either, or with `[DONE]` alone: %s', async (_, talk) => {
+      const { finish, done } = talk.upstream;
+      expectCompleteStream(talk, await ask(talk, streamed(begun(talk) + finish)), usageMissing);
+      expectCompleteStream(talk, await ask(talk, streamed(begun(talk) + done)), usageMissing);
+    });
+  });
+
+  describe('hazard 38: failure after 200 becomes a well-formed empty message; agents return "" silently; no spend row', () => {
+    it.each([
+      ['nothing comes', ''],
+      ['an error comes first', chat.upstream.error],
+      ['an error comes after the role', chat.upstream.begin + chat.upstream.error],
+      ['garbage comes first', 'data: {"id":\n\n'],
+      ['the role comes, and then the end', chat.upstream.begin],
+    ])('streamed: %s', async (_, body) => {
+      expectFailedStream(messages, await ask(messages, streamed(body)));
+    });
+
+    it.each([
+      ['an error', { error: { message: 'No.' } }],
+      ['nothing', {}],
+      ['no choices', { id: 'c1', object: 'chat.completion', error: { message: 'No.' }, choices: [] }],
+    ])('whole: %s under 200', async (_, body) => {
+      const answer = await ask(messages, whole(body), { stream: false });
+      expectRefused(messages, answer, 502, 'provider_error');
+    });
+
+    it('usage that was seen before the failure, and its cost, stay on the log row', async () => {
+      const { usage, error } = chat.upstream;
+      const answer = await ask(messages, streamed(begun(chat) + usage + error));
+      expectFailedStream(messages, answer);
+      expect(answer.after.logs[0]).toMatchObject({
+        prompt_tokens: '10',
+        completion_tokens: '20',
+        metadata_json: { accounting: { unbilled_cost_usd: '0.0000135' } },
+      });
+    });
+  });
+
+  describe('hazard 39: the upstream rejects the request at once, the stream path swallows it, client waits for ever', () => {
+    it.each(every())('%s', async (_, talk) => {
+      const from = Date.now();
+      const refusal = whole({ error: { message: 'No such thing.' } }, { status: 400 });
+      const answer = await ask(talk, refusal);
+      expectRefused(talk, answer, 400, 'stream_start_error');
+      expect(answer.text).toContain('No such thing.');
+      expect(Date.now() - from).toBeLessThan(2_000);
+    });
+  });
+
+  describe('hazard 40: max_tokens truncation loses the end of the stream, or is reported as completed', () => {
+    const cutOff = chat.upstream.finish.replace('"stop"', '"length"');
+
+    it('chat_completions: the finish reason passes', async () => {
+      const { usage, done } = chat.upstream;
+      const answer = await ask(chat, streamed(begun(chat) + cutOff + usage + done));
+      expect(answer.text).toContain('"finish_reason":"length"');
+      expectCompleteStream(chat, answer, priced);
+    });
+
+    it('messages: message_delta says max_tokens, and message_stop follows', async () => {
+      const { usage, done } = chat.upstream;
+      const answer = await ask(messages, streamed(begun(chat) + cutOff + usage + done));
+      expectCompleteStream(messages, answer, priced);
+      expect(payloadsOf(answer).at(-2)).toMatchObject({
+        type: 'message_delta',
+        delta: { stop_reason: 'max_tokens' },
+        usage: { output_tokens: 20 },
+      });
+    });
+
+    it('responses: incomplete is a successful terminal of its own, with its usage', async () => {
+      const incomplete = responses.upstream.usage
+        .replaceAll('response.completed', 'response.incomplete')
+        .replace('"status":"completed"', '"status":"incomplete"');
+      const answer = await ask(responses, streamed(begun(responses) + incomplete));
+      expect(answer.text).toBe(`${begun(responses)}${incomplete}data: [DONE]\n\n`);
+      expect(answer.after.ledger).toEqual([expect.objectContaining(priced)]);
+    });
+  });
+
+  describe('hazard 41: terminal error frame after response.failed dropped', () => {
+    const failed = responses.upstream.usage
+      .replaceAll('response.completed', 'response.failed')
+      .replace('"status":"completed"', '"status":"failed"')
+      .replace('"error":null', '"error":{"code":"server_error","message":"fell over"}');
+    const { error } = responses.upstream;
+
+    it.each([
+      ['response.failed, then error', failed + error],
+      ['error, then response.failed', error + failed],
+    ])('%s: both pass as they came, as one failure', async (_, failure) => {
+      const answer = await ask(responses, streamed(begun(responses) + failure));
+      expect(answer.text).toBe(begun(responses) + failure);
+      expect(answer.after.logs).toEqual([expect.objectContaining({ error_code: 'upstream_error' })]);
+      expect(answer.after.outcomes).toEqual([expect.objectContaining({ outcome: 'upstream_error' })]);
+      expect(answer.after.ledger).toEqual([]);
+    });
+  });
+
+  describe('hazard 42: mid-stream failure ends in bare `[DONE]` or silent close', () => {
+    it.each(every())('%s', async (_, talk) => {
+      const { error } = talk.upstream;
+      for (const after of ['', 'data: [DONE]\n\n']) {
+        const answer = await ask(talk, streamed(begun(talk) + error + after));
+        expectFailedStream(talk, answer, { told: talk === responses });
+        expect(answer.text).toContain('fell over');
+      }
+      const silent = await ask(talk, streamed(begun(talk)));
+      expectFailedStream(talk, silent);
+    });
+  });
+
+  describe('hazard 43: a comment, a chunk with empty choices, `[DONE]` or an `event: error` line breaks the parser', () => {
+    const odd = (talk: Talk): string => {
+      const chunks = [
+        '"choices":[]',
+        '"choices":[],"id":"","model":"","prompt_filter_results":[]',
+        '"id":"x"',
+      ];
+      const frames = talk === responses ? '' : chunks.map((each) => `data: {${each}}\n\n`).join('');
+      return `: ping\n\n:\n\n: OPENROUTER PROCESSING\n\nretry: 5\n\nid: 7\n\n\n\n${frames}`;
+    };
+
+    it.each(every())('comments, empty choices and `[DONE]` are passed over: %s', async (_, talk) => {
+      const { begin, piece, finish, usage, done } = talk.upstream;
+      const body = [begin, piece, finish, usage, done].map((each) => odd(talk) + each).join('');
+      const answer = await ask(talk, streamed(`${body}${odd(talk)}data: [DONE]\n\n`));
+      expect(textOf(talk, answer)).toBe('piece');
+      expectCompleteStream(talk, answer, priced);
+    });
+
+    it.each(every())('an event of the name `error` is a failure: %s', async (_, talk) => {
+      const error = 'event: error\ndata: {"error":{"message":"fell over"}}\n\n';
+      const answer = await ask(talk, streamed(begun(talk) + error));
+      expectFailedStream(talk, answer, { told: talk === responses });
+      expect(answer.text).toContain('fell over');
+    });
+  });
+
+  describe('hazard 45: one undecodable frame stalls the stream for ever; truncated last frame accepted as a normal end', () => {
+    it.each(every())(
+      'undecodable: the stream ends with an error at once, whatever comes: %s',
+      async (_, talk) => {
+        const from = Date.now();
+        const aborted = upstream().aborted();
+        const body = `${begun(talk)}data: {"undecodable\n\n`;
+        expectFailedStream(talk, await ask(talk, streamed(body, { ending: { kind: 'hang' } })));
+        expect(Date.now() - from).toBeLessThan(2_000);
+        expect(upstream().aborted()).toBe(aborted + 1);
+      },
+    );
+
+    it.each(every())('truncated: an error, and never the end that was under way: %s', async (_, talk) => {
+      const last = talk === responses ? talk.upstream.usage : talk.upstream.finish;
+      for (const cut of [1, 20, last.length - 1]) {
+        const answer = await ask(talk, streamed(begun(talk) + last.slice(0, cut)));
+        expectFailedStream(talk, answer);
+      }
+    });
+  });
+
+  describe('hazard 46: UTF-8 character split between chunks becomes U+FFFD or aborts the stream', () => {
+    const text = 'Grüße, 日本語, 👩‍👩‍👧 and \u0000-free';
+
+    it.each(every())('%s', async (_, talk) => {
+      const answer = await ask(talk, streamed(saying(talk, text), { cuts: { kind: 'bytes' } }));
+      expect(textOf(talk, answer)).toBe(text);
+      expect(answer.text).not.toContain('\uFFFD');
+      expectCompleteStream(talk, answer, priced);
+    });
+  });
+
+  describe('hazard 47: streaming silently buffered; response_payload_too_large on streams', () => {
+    it.each(every())('what has come is passed on while the rest is still to come: %s', async (_, talk) => {
+      const { response } = await open(talk, streamed(begun(talk), { ending: { kind: 'hang' } }));
+      let text = '';
+      for await (const bytes of response.body!) {
+        text += Buffer.from(bytes).toString();
+        if (text.includes('piece')) break;
+      }
+      expect(text).toContain('piece');
+    });
+
+    it.each(every())('a stream may be larger than any whole answer: %s', async (_, talk) => {
+      const { begin, piece, finish, usage, done } = talk.upstream;
+      const mebibyte = piece.replace('piece', 'x'.repeat(1024 * 1024));
+      const body = Buffer.concat([
+        Buffer.from(begin),
+        ...Array.from({ length: 66 }, () => Buffer.from(mebibyte)),
+        Buffer.from(finish + usage + done),
+      ]);
+      const { response } = await open(talk, { headers: { 'content-type': 'text/event-stream' }, body });
+      let size = 0;
+      let tail = '';
+      for await (const bytes of response.body!) {
+        size += bytes.length;
+        tail = (tail + Buffer.from(bytes).toString('latin1')).slice(-1000);
+      }
+      expect(size).toBeGreaterThan(66 * 1024 * 1024);
+      expect(tail).toContain(talk.end.stream);
+    });
+  });
+
+  describe('hazard 48: OpenAI `[DONE]` emitted inside a messages stream', () => {
+    it.each([
+      ['that is complete', wholeStream(chat)],
+      ['that is complete, and ends twice', `${wholeStream(chat)}data: [DONE]\n\n`],
+      ['that is not', begun(chat)],
+      ['that fails, and ends', `${begun(chat)}${chat.upstream.error}data: [DONE]\n\n`],
+    ])('a stream %s has none', async (_, body) => {
+      const answer = await ask(messages, streamed(body));
+      expect(answer.status).toBe(200);
+      expect(answer.text).not.toContain('DONE');
+      expect(['message_stop', 'error']).toContain(answer.events.at(-1)?.event);
+    });
+  });
+
+  describe('hazard 49: idle proxies cut silent reasoning streams', () => {
+    it('a stream is never silent for longer than server.stream_keepalive_secs', async () => {
+      await Promise.all(
+        talks.map(async (talk) => {
+          const silence = { cuts: { kind: 'at', offsets: [begun(talk).length] }, pauseMs: 1_400 } as const;
+          const { response } = await open(talk, streamed(wholeStream(talk), silence));
+          const sign = talk === messages ? 'event: ping\ndata: {"type":"ping"}\n\n' : ': keep-alive\n\n';
+          const text = await response.text();
+          const [before = '', after = '', ...more] = text.split(sign);
+          expect(before).toContain('piece');
+          expect(after + more.join('')).toContain(talk.end.stream);
+        }),
+      );
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import { queryObjects } from 'node:v8';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Exchange } from '../../infrastructure/providers/exchange.ts';
+import {
+  type SimulatedUpstream,
+  startSimulatedUpstream,
+} from '../../interfaces/simulated-upstream/server.ts';
+import { eventually } from '../e2e/traces.ts';
+import { withDatabase } from '../support/database.ts';
+import { aKey, queries, startGateway, type TestGateway } from '../support/gateway.ts';
+import { ledgerVerify, randomFrom, tortureSeed } from '../support/load.ts';
+import { aLeaving, departuresConfig, faultyRequests, leave, leaveAll } from './leaving-callers.ts';
+
+/** `npm run torture:departures` makes thousands of them, and looks at the heap too. */
+const departures = 400;
+const callersAtOnce = 32;
+
+const seed = tortureSeed();
+const random = randomFrom(seed);
+const keys = { free: aKey(), soft: aKey(), hard: aKey() };
+const database = withDatabase();
+const query = queries(database.url);
+let upstream: SimulatedUpstream;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  upstream = await startSimulatedUpstream({ port: 0 });
+  gateway = await startGateway(departuresConfig(upstream.url, keys, 40), database.url());
+});
+afterAll(async () => {
+  await upstream?.close();
+});
+
+describe(`${departures} callers that leave, in every family, at every moment (seed ${seed})`, () => {
+  it('leave one log row and one outcome each, the ledger rows that are due, and nothing else behind', async () => {
+    await leaveAll(departures, callersAtOnce, (index) => {
+      const leaving = aLeaving(random, `left-${index}`);
+      return leave(gateway.url, keys[leaving.owner], leaving, random);
+    });
+    const outcomes = (): readonly unknown[] =>
+      gateway.log.lines
+        .filter(({ message }) => message === 'request')
+        .map(({ fields }) => fields['request_id']);
+    await eventually(async () => {
+      const before = outcomes().length;
+      await sleep(200);
+      return upstream.inFlight() === 0 && outcomes().length === before ? true : undefined;
+    }, 10_000);
+    const ids = outcomes();
+    expect(new Set(ids).size).toBe(ids.length);
+    // The ones that are missing had left before a byte of theirs was read.
+    expect(ids.length).toBeGreaterThan(departures * 0.8);
+    expect(await query('select count(*)::int as n from request_logs')).toEqual([{ n: ids.length }]);
+    expect(await query(faultyRequests)).toEqual([]);
+    expect(gateway.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+    expect((await ledgerVerify(database.url())).code).toBe(0);
+  });
+
+  it('hold nothing any more: no upstream call is remembered, and the gateway is as idle as before', async () => {
+    expect(queryObjects(Exchange, { format: 'count' })).toBe(0);
+    await gateway.stop();
+    expect(gateway.log.lines).toContainEqual({
+      level: 'info',
+      fields: { in_flight: 0 },
+      message: 'draining',
+    });
+  });
+});
