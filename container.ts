@@ -27,6 +27,7 @@ import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from './infrastructure/postgres/database-fault.ts';
 import { isDatabaseTrouble } from './infrastructure/postgres/database-trouble.ts';
 import { ledgerStore, replayJournaled } from './infrastructure/postgres/ledger-store.ts';
+import { reportStore } from './infrastructure/postgres/report-store.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { loginAttemptsStore, sessionStore } from './infrastructure/postgres/session-store.ts';
 import { StateFollower } from './infrastructure/postgres/state-follower.ts';
@@ -186,6 +187,7 @@ function bindAdminApi(container: Container): void {
       adminRoutes({
         budgets: budgetsStore(pool, () => config.loaded().config.mail !== undefined),
         budgetAlerts: alertsStore(pool),
+        reports: reportStore(pool),
         isTimeZone,
       }),
     [tokens.foundations],

@@ -58,7 +58,7 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const follower = container.get(tokens.follower);
   const gate = container.get(tokens.gate);
   const server = httpServer(container);
-  const background = inTheBackground(container, config, log);
+  const background = inTheBackground(container, config, log, () => draining);
   const release = async (): Promise<void> => {
     await background.stop();
     await follower.stop();
@@ -99,13 +99,19 @@ export async function startService({ config, database, log, seeds }: ServeOption
 }
 
 /** What every replica does beside serving: mails that wait, records that wait. */
-function inTheBackground(container: ReturnType<typeof buildContainer>, config: LiveConfig, log: Log) {
+function inTheBackground(
+  container: ReturnType<typeof buildContainer>,
+  config: LiveConfig,
+  log: Log,
+  draining: () => boolean,
+) {
   const dispatch = container.get(tokens.alertDispatch);
   const alerts = repeating(
     () => config.loaded().config.budgetAlerts.pollIntervalSecs,
     async (goOn) => {
       const { mail, budgetAlerts } = config.loaded().config;
-      if (mail !== undefined) await dispatch(budgetAlerts.batchSize, goOn);
+      // Without mail the others' mails are left to them, but one whose dispatcher died is noticed all the same.
+      await dispatch(mail === undefined ? 0 : budgetAlerts.batchSize, () => goOn() && !draining());
     },
     (error) => log.error({ error: nameOf(error) }, 'budget alerts could not be dispatched'),
   );
@@ -116,10 +122,23 @@ function inTheBackground(container: ReturnType<typeof buildContainer>, config: L
   );
   return {
     stop: async (): Promise<void> => {
-      await alerts.stop();
-      await recovery.stop();
+      await Promise.all([alerts.stop(), recovery.stop()]);
+      await lastRecovery(container, log);
     },
   };
+}
+
+/** What came into the journal at the very end need not wait for the next start, if the database is there. */
+async function lastRecovery(container: ReturnType<typeof buildContainer>, log: Log): Promise<void> {
+  const journal = container.get(tokens.journal);
+  const deadline = Date.now() + settleGraceMs;
+  try {
+    if (journal.size() > 0) await container.get(tokens.recovery)(() => Date.now() < deadline);
+    await journal.close();
+  } catch (error) {
+    log.error({ error: nameOf(error) }, 'the journal could not be settled');
+  }
+  if (journal.size() > 0) log.warn({ bytes: journal.size() }, 'the journal is settled at the next start');
 }
 
 function httpServer(container: ReturnType<typeof buildContainer>): Server {

@@ -1,6 +1,12 @@
 import { toUsd } from '../domain/money/money.ts';
 import { priceUsage } from '../domain/money/price-usage.ts';
-import type { DayDifference, LedgerAudit, LedgerRow } from './ports/ledger-audit.ts';
+import type {
+  DayDifference,
+  LedgerAudit,
+  LedgerRow,
+  RollupAmount,
+  RollupDifference,
+} from './ports/ledger-audit.ts';
 
 export interface LedgerVerification {
   readonly rows: number;
@@ -11,7 +17,10 @@ export interface LedgerVerification {
 /** Differences that are told one by one; a ledger with more of them needs no longer list. */
 const maxDifferences = 1000;
 
-/** Recomputes every ledger row from its tokens and its stored prices, and every day total from its rows. */
+/**
+ * Recomputes every ledger row from its tokens and its stored prices, and every day total and usage rollup from its
+ * rows.
+ */
 export const verifyLedger = (audit: LedgerAudit) => async (): Promise<LedgerVerification> => {
   const differences: string[] = [];
   let rows = 0;
@@ -24,6 +33,7 @@ export const verifyLedger = (audit: LedgerAudit) => async (): Promise<LedgerVeri
     }
   }
   differences.push(...(await audit.dayDifferences()).slice(0, maxDifferences).map(dayDifference));
+  differences.push(...(await audit.rollupDifferences(maxDifferences)).map(rollupDifference));
   return { rows, differences };
 };
 
@@ -33,3 +43,10 @@ const rowDifference = (row: LedgerRow, expected: bigint): string =>
 
 const dayDifference = ({ scope, day, total, sumOfRows }: DayDifference): string =>
   `day ${day} (${scope}): total ${toUsd(total)} USD is stored, its rows sum up to ${toUsd(sumOfRows)} USD`;
+
+const rollupDifference = (found: RollupDifference): string =>
+  `rollup ${found.bucketStart.toISOString()} (${found.scope}, ${found.modelKey}, ${found.pricingStatus}): ` +
+  `${amount(found.rollup)} is stored, its rows sum up to ${amount(found.sumOfRows)}`;
+
+const amount = ({ requestCount, spend }: RollupAmount): string =>
+  `${requestCount} requests, ${toUsd(spend)} USD`;

@@ -14,8 +14,9 @@ export interface Dispatch {
 }
 
 /**
- * One round of the dispatcher: at most `batchSize` mails. Each delivery is claimed just before its one attempt, so
- * that what a dying process leaves in `sending` is what it was really sending.
+ * One round of the dispatcher: at most `batchSize` mails, none of them under way any more when it is over. Each
+ * delivery is claimed just before its one attempt, so that what a dying process leaves in `sending` is what it was
+ * really sending.
  */
 export const dispatchAlerts =
   ({ queue, mailer, whereToLook }: Dispatch) =>
@@ -32,5 +33,6 @@ export const dispatchAlerts =
         else await queue.failed(claimed.deliveryId, sent.left);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(atOnce, batchSize) }, worker));
+    const ends = await Promise.allSettled(Array.from({ length: Math.min(atOnce, batchSize) }, worker));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   };

@@ -21,8 +21,24 @@ export interface DayDifference {
   readonly sumOfRows: Picodollars;
 }
 
+/** A usage rollup that is not what its rows add up to; one side is zero where the other is alone. */
+export interface RollupDifference {
+  readonly bucketStart: Date;
+  readonly scope: string;
+  readonly modelKey: string;
+  readonly pricingStatus: string;
+  readonly rollup: RollupAmount;
+  readonly sumOfRows: RollupAmount;
+}
+
+export interface RollupAmount {
+  readonly requestCount: bigint;
+  readonly spend: Picodollars;
+}
+
 export interface LedgerAudit {
   /** Every priced row, in pages, as of one moment. */
   readonly pricedRows: () => AsyncIterable<readonly LedgerRow[]>;
   readonly dayDifferences: () => Promise<readonly DayDifference[]>;
+  readonly rollupDifferences: (atMost: number) => Promise<readonly RollupDifference[]>;
 }

@@ -1,9 +1,7 @@
-import type { Either } from 'fp-ts/lib/Either.js';
 import type { Window } from '../../domain/budget/budget.ts';
 import type { HarnessBucketCount } from '../../domain/reports/harness-usage.ts';
 import type { BucketSpend, UserModelUsage, UserToolCounts } from '../../domain/reports/leaderboard.ts';
 import type { LedgerUsage, OwnerKind } from '../../domain/reports/spend-report.ts';
-import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 
 /** What was committed at one moment: everything that is read from it fits together. */
 export interface ReportSnapshot {
@@ -21,8 +19,5 @@ export interface ReportSnapshot {
 }
 
 export interface Reports {
-  /** A left is always `store_unavailable`. */
-  readonly onSnapshot: <A>(
-    read: (snapshot: ReportSnapshot) => Promise<A>,
-  ) => Promise<Either<GatewayError, A>>;
+  readonly onSnapshot: <A>(read: (snapshot: ReportSnapshot) => Promise<A>) => Promise<A>;
 }

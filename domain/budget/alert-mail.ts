@@ -24,7 +24,7 @@ export const remaining = ({ amount, spent }: Pick<BudgetAlert, 'amount' | 'spent
 
 /** The mail of an alert: owner, window, amount, spent, remaining and where to look. */
 export function alertMail(alert: BudgetAlert, whereToLook: string): Mail {
-  const owner = `${alert.ownerKind} ${alert.ownerName}`;
+  const owner = oneLine(`${alert.ownerKind} ${alert.ownerName}`);
   const rows = [
     ['Owner', owner],
     [
@@ -38,10 +38,8 @@ export function alertMail(alert: BudgetAlert, whereToLook: string): Mail {
   ] as const;
   const lead = `The ${alert.cadence} budget of ${owner} has 20 % or less remaining.`;
   return {
-    subject: oneLine(
-      `Budget alert: ${owner} has ${toUsd(remaining(alert))} of ${toUsd(alert.amount)} USD left`,
-    ),
-    text: `${lead}\n\n${rows.map(([name, value]) => `${name}: ${oneLine(value)}`).join('\n')}\n`,
+    subject: `Budget alert: ${owner} has ${toUsd(remaining(alert))} of ${toUsd(alert.amount)} USD left`,
+    text: `${lead}\n\n${rows.map(([name, value]) => `${name}: ${value}`).join('\n')}\n`,
     html: `<!doctype html><html><body><p>${escaped(lead)}</p><table>${rows
       .map(([name, value]) => `<tr><th align="left">${name}</th><td>${escaped(value)}</td></tr>`)
       .join('')}</table></body></html>`,
@@ -49,7 +47,7 @@ export function alertMail(alert: BudgetAlert, whereToLook: string): Mail {
 }
 
 /** A name cannot begin a line, or a header, of its own. */
-const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+const oneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -60,4 +58,4 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 const escaped = (text: string): string =>
-  oneLine(text).replaceAll(/[&<>"']/g, (each) => entities[each] ?? each);
+  text.replaceAll(/[&<>"']/g, (each) => entities[each] ?? each);

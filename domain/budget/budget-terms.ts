@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { maxAmount10000 } from '../money/money.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isObject, isString, type Json } from '../shared/json.ts';
+import { maxNamedKeyChars } from '../shared/limits.ts';
 import type { Cadence } from './budget.ts';
 
 /** A budget as an admin sets it. */
@@ -23,9 +24,11 @@ export function readBudgetTerms(
   isTimezone: (name: string) => boolean,
 ): Either<GatewayError, BudgetTerms> {
   if (!isObject(body)) return E.left(invalidRequest('The body must be a JSON object.', 'body'));
-  const unknown = Object.keys(body).find((key) => !fields.has(key));
+  const unknown = Object.keys(body)
+    .find((key) => !fields.has(key))
+    ?.slice(0, maxNamedKeyChars);
   if (unknown !== undefined)
-    return E.left(invalidRequest(`\`${unknown.slice(0, 64)}\` is no field of a budget.`, unknown));
+    return E.left(invalidRequest(`\`${unknown}\` is no field of a budget.`, unknown));
   const { amount_10000: amount, hard_limit: hardLimit, timezone = 'UTC' } = body;
   const cadence = cadences.find((each) => each === body['cadence']);
   if (cadence === undefined)

@@ -69,3 +69,18 @@ export const heldTerminalMs = 1000;
 
 /** Bytes after such a chunk that wait with it: providers send none, and a few more answers fit. */
 export const maxHeldBytes = 1024 * 1024;
+
+/**
+ * Levels of nesting in a stored payload: a body of the deepest kind in its wrap, or a chunk among the events of a
+ * stream. What an upstream nests deeper is cut off there, so that walks over a payload need no more stack.
+ */
+export const maxPayloadDepth = maxJsonDepth + 4;
+
+/** Characters of an image, audio or file payload that a stored payload keeps: an icon, or an id. */
+export const maxInlineChars = 256;
+
+/**
+ * Bytes of a stream's events that wait to be stored, as a multiple of `response_max_bytes`: redaction and the cap
+ * make less of them, never more, and a stream holds them until it ends.
+ */
+export const heldEventBytesPerStored = 2;

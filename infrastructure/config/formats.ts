@@ -110,15 +110,20 @@ export const bearerToken: Codec<string> = text({
   secret: wholeSecret,
 });
 
+/** The names of zones begin with a letter, offsets such as `+01:00` do not. */
+const zoneShape = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
+
 /** A known IANA time zone; the platform's own data decide. */
 export const timeZone: Codec<string> = text({
   what: 'an IANA time zone, such as UTC or Europe/Paris',
   maxLength: 64,
-  pattern: /^[A-Za-z][A-Za-z0-9_+/-]*$/,
+  pattern: zoneShape,
   refuse: (value) => (isTimeZone(value) ? undefined : 'must be a known IANA time zone'),
 });
 
-function isTimeZone(name: string): boolean {
+/** Whether this is the name of a time zone, as {@link timeZone} has it. */
+export function isTimeZone(name: string): boolean {
+  if (!zoneShape.test(name)) return false;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
   } catch {

@@ -5,12 +5,22 @@ export const journalLine = (record: string): string => `${checksum(record)} ${re
 
 const checksum = (record: string): string => crc32(record).toString(16).padStart(8, '0');
 
-/** The records of a file, in order. A line that a crash cut short, or that was damaged, is none. */
-export function recordsIn(text: string): { readonly records: readonly string[]; readonly damaged: number } {
-  const lines = text.split('\n');
-  const cut = lines.pop() === '' ? 0 : 1;
-  const records = lines
-    .filter((line) => line.slice(0, 8) === checksum(line.slice(9)))
-    .map((line) => line.slice(9));
-  return { records, damaged: lines.length - records.length + cut };
+/** What a file holds. */
+export interface JournalContent {
+  /** In order. */
+  readonly records: readonly string[];
+  /** Whole lines that are not what was written. */
+  readonly damaged: number;
+  /** The last line has no end: a crash cut it short, before anybody was told that it is kept. */
+  readonly cut: boolean;
 }
+
+/** The records of a file: a line that was cut short, or damaged, is none. */
+export function contentOf(text: string): JournalContent {
+  const lines = text.split('\n');
+  const cut = lines.pop() !== '';
+  const records = lines.filter(isWhole).map((line) => line.slice(9));
+  return { records, damaged: lines.length - records.length, cut };
+}
+
+const isWhole = (line: string): boolean => line === journalLine(line.slice(9)).slice(0, -1);

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import * as E from 'fp-ts/lib/Either.js';
+import { codeOf, localDisk } from './disk.ts';
 import { FileJournal } from './file-journal.ts';
-import { journalRecovery, type Replayed } from './recovery.ts';
+import { journalRecovery, type RecoveredFile, type Replayed } from './recovery.ts';
 
 /** About 30,000 records of one process; an outage that fills it ends in 503 for everybody. */
 const maxBytes = 64 * 1024 * 1024;
@@ -9,8 +12,7 @@ export interface JournalOptions {
   /** On a durable disk. */
   readonly directory: string;
   readonly onFault: (error: unknown) => void;
-  readonly onRecovered: (records: number, damaged: number) => void;
-  readonly onRefused: (file: string) => void;
+  readonly onRecovered: (recovered: RecoveredFile) => void;
 }
 
 export interface Journal {
@@ -20,28 +22,33 @@ export interface Journal {
   readonly size: () => number;
   /** Settles what waits, this process's and what dead ones left. */
   readonly recover: (replay: (record: string) => Promise<Replayed>, goOn: () => boolean) => Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
+/** Where the journal of a data folder is. */
+export const journalFolder = (dataDir: string): string => path.resolve(dataDir, 'journal');
+
 /** The local journal of settlements that the database could not take (CONTRACT §5). */
-export function localJournal({ directory, onFault, onRecovered, onRefused }: JournalOptions): Journal {
-  const name = `${process.pid}-${Date.now().toString(36)}`;
-  const journal = new FileJournal({ directory, maxBytes, onFault }, name);
+export function localJournal({ directory, onFault, onRecovered }: JournalOptions): Journal {
+  const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
+  const journal = new FileJournal({ directory, name, maxBytes, disk: localDisk, onFault });
+  const recover = journalRecovery({ directory, journal, isAlive, onRecovered });
   return {
     keep: async (record) => E.isRight(await journal.append(record)),
     size: () => journal.size(),
-    recover: (replay, goOn) =>
-      journalRecovery({ directory, journal, name, isAlive, replay, onRecovered, onRefused })(goOn),
+    recover,
+    close: () => journal.close(),
   };
 }
 
 /** Whether the process that a file is named for is still there; one of our own number was before us. */
-function isAlive(name: string): boolean {
+export function isAlive(name: string): boolean {
   const pid = Number(name.split('-')[0]);
   if (pid === process.pid) return false;
-  return E.isRight(
-    E.tryCatch(
-      () => process.kill(pid, 0),
-      () => undefined,
-    ),
-  );
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // It is there, and another user's.
+    return codeOf(error) === 'EPERM';
+  }
 }

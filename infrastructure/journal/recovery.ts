@@ -1,96 +1,93 @@
-import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
-import type { FileJournal } from './file-journal.ts';
-import { recordsIn } from './journal-line.ts';
+import { unlessGone } from './disk.ts';
+import { type FileJournal, suffix } from './file-journal.ts';
+import { contentOf } from './journal-line.ts';
 
 /** What became of a record: settled (or a duplicate), not yet (the database is away), or never (a row it refuses). */
 export type Replayed = 'settled' | 'later' | 'refused';
 
+/** A file that was read to its end. */
+export interface RecoveredFile {
+  readonly settled: number;
+  readonly refused: number;
+  readonly damaged: number;
+  /** Where the file is kept, if the database refused records of it, or lines of it are damaged. */
+  readonly kept: string | undefined;
+}
+
 export interface RecoveryOptions {
   readonly directory: string;
   readonly journal: FileJournal;
-  /** The name of this process's files. */
-  readonly name: string;
-  /** Whether the process of a file's name is still there. */
+  /** Whether the process that a file is named for is still there. */
   readonly isAlive: (name: string) => boolean;
-  readonly replay: (record: string) => Promise<Replayed>;
-  readonly onRecovered: (records: number, damaged: number) => void;
-  readonly onRefused: (file: string) => void;
+  readonly onRecovered: (recovered: RecoveredFile) => void;
 }
+
+type Replay = (record: string) => Promise<Replayed>;
+
+/** A living process settles its files every few seconds; one this old has no owner, whoever has its number now. */
+const abandonedMs = 600_000;
 
 /**
  * Settles what is in the journal, once the database is back: idempotently, each record in the window of the last
  * database time that it carries. Files of processes that are gone are taken over; one that was read whole is removed.
+ * Two processes may come to read the same file, and then settle the same records: money is safe against that.
  */
-export function journalRecovery(options: RecoveryOptions): (goOn: () => boolean) => Promise<void> {
-  const { directory, journal, name } = options;
-  return async (goOn) => {
+export function journalRecovery(options: RecoveryOptions) {
+  const { directory, journal } = options;
+  return async (replay: Replay, goOn: () => boolean): Promise<void> => {
+    const before = journal.names();
     const files = await listed(directory);
-    if (files.some((file) => isMine(file, name))) await journal.rotate();
+    for (const gone of before.filter((name) => !files.includes(name))) journal.forget(gone);
     for (const file of files) {
       if (!goOn()) return;
-      const taken = isMine(file, name) ? file : await takeOver(options, file);
-      if (taken !== undefined && !(await recovered(options, taken, goOn))) return;
+      const mine = journal.isMine(file) ? file : await takeOver(options, file);
+      if (mine === undefined) continue;
+      await journal.release(mine);
+      if (!(await recovered(options, mine, replay, goOn))) return;
     }
   };
 }
 
-/** A living process begins a new file every few seconds: a file this old has no owner, whoever has its number now. */
-const abandonedMs = 600_000;
-
-const suffix = '.journal';
-
-/** A file is named for its process: `NAME.N.journal`. */
-const ownerOf = (file: string): string => file.split('.')[0] ?? '';
-const isMine = (file: string, name: string): boolean => ownerOf(file) === name;
-
 const listed = async (directory: string): Promise<readonly string[]> =>
   ((await unlessGone(readdir(directory))) ?? []).filter((file) => file.endsWith(suffix)).sort();
 
-/** Another process may take or remove a file at any moment. */
-async function unlessGone<A>(asked: Promise<A>): Promise<A | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
+/** A file is named for its process: `NAME.N.journal`. */
+const ownerOf = (file: string): string => file.split('.')[0] ?? '';
 
 /** A rename succeeds for one process alone. Undefined: the file is another's. */
-async function takeOver(options: RecoveryOptions, file: string): Promise<string | undefined> {
-  const { directory, journal, name } = options;
+async function takeOver({ directory, journal, isAlive }: RecoveryOptions, file: string) {
   const from = path.join(directory, file);
   const found = await unlessGone(stat(from));
   if (found === undefined) return undefined;
-  if (options.isAlive(ownerOf(file)) && Date.now() - found.mtimeMs < abandonedMs) return undefined;
-  const mine = `${name}.${file.slice(0, -suffix.length).replaceAll('.', '-')}${suffix}`;
+  if (isAlive(ownerOf(file)) && Date.now() - found.mtimeMs < abandonedMs) return undefined;
+  // So that nobody takes it for abandoned once it has its new name.
+  await unlessGone(utimes(from, new Date(), new Date()));
+  const mine = journal.adopt(found.size);
   const renamed = await unlessGone(rename(from, path.join(directory, mine)).then(() => true));
-  if (renamed !== true) return undefined;
-  journal.adopted(found.size);
-  return mine;
+  if (renamed === true) return mine;
+  journal.forget(mine);
+  return undefined;
 }
 
 /** False: the database is away; the file stays for the next time. */
-async function recovered(options: RecoveryOptions, file: string, goOn: () => boolean): Promise<boolean> {
-  const { directory, journal, replay } = options;
+async function recovered(options: RecoveryOptions, file: string, replay: Replay, goOn: () => boolean) {
+  const { directory, journal, onRecovered } = options;
   const at = path.join(directory, file);
   const bytes = await unlessGone(readFile(at));
-  if (bytes === undefined) return true;
-  const { records, damaged } = recordsIn(bytes.toString('utf8'));
+  const { records, damaged } = contentOf(bytes?.toString('utf8') ?? '');
   let refused = 0;
   for (const record of records) {
     const replayed = goOn() ? await replay(record) : 'later';
     if (replayed === 'later') return false;
     if (replayed === 'refused') refused += 1;
   }
-  if (refused > 0) {
-    // For a person to look at: it says what was delivered and could not be recorded.
-    const kept = `${at.slice(0, -suffix.length)}.refused`;
-    await rename(at, kept);
-    options.onRefused(kept);
-  } else await rm(at);
-  journal.freed(bytes.length);
-  if (records.length > 0 || damaged > 0) options.onRecovered(records.length - refused, damaged);
+  // For a person to look at: it says what was delivered and could not be recorded.
+  const kept = refused + damaged > 0 ? `${at.slice(0, -suffix.length)}.refused` : undefined;
+  await unlessGone(kept === undefined ? rm(at) : rename(at, kept));
+  journal.forget(file);
+  if (records.length + damaged > 0)
+    onRecovered({ settled: records.length - refused, refused, damaged, kept });
   return true;
 }

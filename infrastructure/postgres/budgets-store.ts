@@ -44,10 +44,9 @@ const idsOf = (owner: BudgetOwner) => ({
   teamId: owner.kind === 'team' ? owner.teamId : null,
 });
 
-/** Compared as text: an id that is no UUID is an unknown owner, not a fault. */
 const isOwner = (owner: BudgetOwner) =>
   owner.kind === 'user'
-    ? sql.fragment`o.user_id::text = ${owner.userId.toLowerCase()}`
+    ? sql.fragment`o.user_id = ${owner.userId}`
     : sql.fragment`o.team_id = ${owner.teamId}`;
 
 const everyone = sql.fragment`
@@ -67,7 +66,7 @@ async function setBudget(
 ): Promise<boolean> {
   const { userId, teamId } = idsOf(owner);
   return connection.oneFirst(sql.type(row(t.type({ changed: t.boolean })))`
-    select gateway_set_budget(${userId}::uuid, ${teamId}, ${terms?.cadence ?? null},
+    select gateway_set_budget(${userId}, ${teamId}, ${terms?.cadence ?? null},
                               ${terms?.amount10000.toString() ?? null}::bigint, ${terms?.hardLimit ?? null},
                               ${terms?.timezone ?? null}, false, ${mailReady}) as changed
   `);

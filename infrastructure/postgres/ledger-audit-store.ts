@@ -1,7 +1,7 @@
 import * as t from 'io-ts';
-import { type DatabasePool, sql } from 'slonik';
+import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import type { LedgerAudit, LedgerRow } from '../../application/ports/ledger-audit.ts';
-import { integer } from './codecs.ts';
+import { instant, integer } from './codecs.ts';
 import { row } from './pool.ts';
 
 /** Rows of one page: a few MB in memory. */
@@ -19,6 +19,16 @@ const pricedRow = t.type({
   cost_picousd: integer,
 });
 const dayRow = t.type({ scope: t.string, day: t.string, total: integer, sum_of_rows: integer });
+const rollupRow = t.type({
+  bucket_start: instant,
+  scope: t.string,
+  model_key: t.string,
+  pricing_status: t.string,
+  rollup_count: integer,
+  rollup_spend: integer,
+  row_count: integer,
+  row_spend: integer,
+});
 
 /** `legacy_estimated` rows carry no token prices to recompute from; their costs still count in the day totals. */
 export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
@@ -38,22 +48,58 @@ export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
     }
   },
   dayDifferences: async () => {
-    const rows = await pool.any(sql.type(row(dayRow))`
-      with sums as (
-        select ownership_scope_key, (occurred_at at time zone 'UTC')::date as day, sum(cost_picousd) as amount
-        from usage_cost_events where pricing_status in ('priced', 'legacy_estimated')
-        group by 1, 2
-      )
-      select coalesce(s.ownership_scope_key, d.ownership_scope_key) as scope, coalesce(s.day, d.day)::text as day,
-             coalesce(d.counted_picousd, 0) as total, coalesce(s.amount, 0) as sum_of_rows
-      from sums s full join usage_daily_totals d
-        on d.ownership_scope_key = s.ownership_scope_key and d.day = s.day
-      where coalesce(d.counted_picousd, 0) <> coalesce(s.amount, 0)
-      order by 1, 2
-    `);
+    const rows = await unhurried(pool, (connection) => connection.any(dayDifferences()));
     return rows.map(({ scope, day, total, sum_of_rows }) => ({ scope, day, total, sumOfRows: sum_of_rows }));
   },
+  rollupDifferences: async (atMost) =>
+    (await unhurried(pool, (connection) => connection.any(rollupDifferences(atMost)))).map((found) => ({
+      bucketStart: found.bucket_start,
+      scope: found.scope,
+      modelKey: found.model_key,
+      pricingStatus: found.pricing_status,
+      rollup: { requestCount: found.rollup_count, spend: found.rollup_spend },
+      sumOfRows: { requestCount: found.row_count, spend: found.row_spend },
+    })),
 });
+
+const dayDifferences = () => sql.type(row(dayRow))`
+  with sums as (
+    select ownership_scope_key, (occurred_at at time zone 'UTC')::date as day, sum(cost_picousd) as amount
+    from usage_cost_events where pricing_status in ('priced', 'legacy_estimated')
+    group by 1, 2
+  )
+  select coalesce(s.ownership_scope_key, d.ownership_scope_key) as scope, coalesce(s.day, d.day)::text as day,
+         coalesce(d.counted_picousd, 0) as total, coalesce(s.amount, 0) as sum_of_rows
+  from sums s full join usage_daily_totals d
+    on d.ownership_scope_key = s.ownership_scope_key and d.day = s.day
+  where coalesce(d.counted_picousd, 0) <> coalesce(s.amount, 0)
+  order by 1, 2
+`;
+
+/** Both sides are laid over each other, so that a rollup without rows, and rows without a rollup, are seen. */
+const rollupDifferences = (atMost: number) => sql.type(row(rollupRow))`
+  select bucket_start, scope, model_key, pricing_status, sum(rollup_count) as rollup_count,
+         sum(rollup_spend) as rollup_spend, sum(row_count) as row_count, sum(row_spend) as row_spend
+  from (
+    select bucket_start, ownership_scope_key as scope, model_key, pricing_status, user_id, team_id,
+           request_count as rollup_count, counted_picousd as rollup_spend, 0 as row_count, 0 as row_spend
+    from usage_rollups
+    union all
+    select rollup_bucket(occurred_at), ownership_scope_key, model_key, pricing_status, user_id, team_id, 0, 0,
+           count(*), coalesce(sum(cost_picousd) filter (where pricing_status in ('priced', 'legacy_estimated')), 0)
+    from usage_cost_events group by 1, 2, 3, 4, 5, 6
+  ) both_sides
+  group by bucket_start, scope, model_key, pricing_status, user_id, team_id
+  having sum(rollup_count) <> sum(row_count) or sum(rollup_spend) <> sum(row_spend)
+  order by 1, 2, 3, 4 limit ${atMost}
+`;
+
+/** A question to the whole ledger takes as long as the ledger is large: an hour is more than it ever needs. */
+const unhurried = <A>(pool: DatabasePool, ask: (connection: CommonQueryMethods) => Promise<A>): Promise<A> =>
+  pool.transaction(async (connection) => {
+    await connection.query(sql.unsafe`set local statement_timeout = '1h'`);
+    return ask(connection);
+  });
 
 const ledgerRow = (found: t.TypeOf<typeof pricedRow>): LedgerRow => ({
   requestLogId: found.request_log_id,

@@ -79,7 +79,11 @@ const journaled = t.type({ at: t.string, record: t.UnknownRecord });
 export const replayJournaled =
   (pool: DatabasePool, options: Pick<LedgerOptions, 'closeOnBlock' | 'mailReady' | 'onFault'>) =>
   async (text: string): Promise<'settled' | 'later' | 'refused'> => {
-    const entry = journaled.decode(JSON.parse(text));
+    const parsed = E.tryCatch(
+      (): unknown => JSON.parse(text),
+      () => 'no JSON',
+    );
+    const entry = journaled.decode(E.isRight(parsed) ? parsed.right : undefined);
     if (E.isLeft(entry)) return 'refused';
     const { at, record } = entry.right;
     try {

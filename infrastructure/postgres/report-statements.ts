@@ -1,7 +1,6 @@
 import * as t from 'io-ts';
 import { sql } from 'slonik';
 import type { Window } from '../../domain/budget/budget.ts';
-import { bucketStarts } from '../../domain/reports/report-window.ts';
 import type { OwnerKind } from '../../domain/reports/spend-report.ts';
 import { instant, integer, orNull } from './codecs.ts';
 import { row } from './pool.ts';
@@ -73,11 +72,10 @@ export const userSpendRow = t.type({ bucket_start: instant, user_id: t.string, s
 export const userSpend = (window: Window, userIds: readonly string[]) => sql.type(row(userSpendRow))`
   select bucket_start, user_id, sum(counted_picousd) as spend
   from usage_rollups
-  where bucket_start = any (${sql.array(instants(bucketStarts(window)), 'timestamptz')})
-    and ownership_scope_key = any (${sql.array(
-      userIds.map((id) => `user:${id}`),
-      'text',
-    )})
+  where ${inWindow(window)} and ownership_scope_key = any (${sql.array(
+    userIds.map((id) => `user:${id}`),
+    'text',
+  )})
   group by bucket_start, user_id
 `;
 
@@ -125,5 +123,3 @@ export const harnessCounts = (window: Window) => sql.type(row(harnessCountsRow))
 const inWindow = ({ from, until }: Window) => sql.fragment`
   bucket_start >= ${from.toISOString()}::timestamptz and bucket_start < ${until.toISOString()}::timestamptz
 `;
-
-const instants = (dates: readonly Date[]): string[] => dates.map((date) => date.toISOString());

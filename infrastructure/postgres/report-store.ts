@@ -1,35 +1,21 @@
-import * as E from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import type { ReportSnapshot, Reports } from '../../application/ports/reports.ts';
 import type { HarnessBucketCount } from '../../domain/reports/harness-usage.ts';
 import type { UserModelUsage, UserToolCounts } from '../../domain/reports/leaderboard.ts';
 import type { LedgerUsage, NamedOwner } from '../../domain/reports/spend-report.ts';
-import { storeUnavailable } from '../../domain/shared/gateway-error.ts';
-import { databaseFault } from './database-fault.ts';
-import { RowShapeError } from './pool.ts';
 import * as ask from './report-statements.ts';
 
 /** Reports over the rollups, never over whole tables. Each is read in one transaction, of one snapshot. */
-export const reportStore = (pool: DatabasePool, onFault: (error: unknown) => void): Reports => ({
-  onSnapshot: async (read) => {
-    try {
-      return E.right(
-        await pool.transaction(async (connection) => {
-          await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
-          return read(await snapshot(connection));
-        }),
-      );
-    } catch (error) {
-      if (isDefect(error)) throw error;
-      onFault(error);
-      return E.left(storeUnavailable());
-    }
-  },
+export const reportStore = (pool: DatabasePool): Reports => ({
+  onSnapshot: (read) =>
+    pool.transaction(async (connection) => {
+      await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
+      // Groups are few, but the planner takes owners for many, and would sort half a million rows in 4 MB of memory.
+      await connection.query(sql.unsafe`set local work_mem = '32MB'`);
+      return read(await snapshot(connection));
+    }),
 });
-
-const isDefect = (error: unknown): boolean =>
-  error instanceof RowShapeError || error instanceof TypeError || databaseFault(error) === 'refused';
 
 async function snapshot(connection: CommonQueryMethods): Promise<ReportSnapshot> {
   const { now, logs_since } = await connection.one(ask.moment());

@@ -83,6 +83,75 @@ describe('the windows of the database', () => {
   });
 });
 
+describe('the windows of the database, on every day of four centuries', () => {
+  const days = `select d, d at time zone 'UTC' as at from generate_series(
+    timestamp '1900-01-01', timestamp '2299-12-31', interval '1 day') d`;
+  const wrong = (condition: string) =>
+    query(`select d::text, c, from_, until from (${days}) days
+      cross join unnest(array['daily', 'weekly', 'monthly']) c
+      cross join lateral (select budget_window_start(c, at) as from_, budget_window_end(c, at) as until,
+                                 extract(isodow from d)::integer as weekday) w
+      where not coalesce(${condition}, false) limit 3`);
+
+  it('begin at 00:00:00, on the day itself, on Monday, or on the first of the month', async () => {
+    expect(
+      await wrong(`from_ = case c when 'daily' then d when 'weekly' then d - make_interval(days => weekday - 1)
+                              else make_date(extract(year from d)::integer, extract(month from d)::integer, 1)::timestamp
+                         end at time zone 'UTC'`),
+    ).toEqual([]);
+  });
+
+  it('last a day, seven days, or the days of that month, of leap years too', async () => {
+    expect(
+      await wrong(`until - from_ = make_interval(days => case c when 'daily' then 1 when 'weekly' then 7
+        else case extract(month from d)::integer when 4 then 30 when 6 then 30 when 9 then 30 when 11 then 30
+          when 2 then case when extract(year from d)::integer % 4 = 0 and extract(year from d)::integer % 100 <> 0
+                             or extract(year from d)::integer % 400 = 0 then 29 else 28 end
+          else 31 end end)`),
+    ).toEqual([]);
+  });
+
+  it('tile time: each instant is in one, half-open, to the microsecond', async () => {
+    const last = `interval '1 day' - interval '1 microsecond'`;
+    expect(
+      await wrong(`from_ <= at and at < until
+        and budget_window_start(c, until) = until and budget_window_start(c, from_) = from_
+        and budget_window_end(c, from_) = until
+        and budget_window_start(c, until - interval '1 microsecond') = from_
+        and budget_window_start(c, at + ${last}) = from_ and budget_window_end(c, at + ${last}) = until`),
+    ).toEqual([]);
+  });
+
+  it('are whole days, so that their spend is the sum of the totals of their days', async () => {
+    const scope = 'user:windows';
+    await query(
+      `insert into usage_daily_totals
+       select $1, d::date, (1000 + row_number() over ())^3 from generate_series(
+         timestamp '2027-11-01', timestamp '2029-02-28', interval '1 day') d`,
+      [scope],
+    );
+    const differing = await query(
+      `select d::text, c from generate_series(timestamp '2028-01-01', timestamp '2028-12-31', interval '7 hours') d
+       cross join unnest(array['daily', 'weekly', 'monthly']) c
+       where counted_spend($1, budget_window_start(c, d at time zone 'UTC'), budget_window_end(c, d at time zone 'UTC'))
+         is distinct from (select sum(counted_picousd) from usage_daily_totals t where ownership_scope_key = $1
+           and budget_window_start(c, t.day::timestamp at time zone 'UTC') = budget_window_start(c, d at time zone 'UTC'))`,
+      [scope],
+    );
+    expect(differing).toEqual([]);
+    await query('delete from usage_daily_totals where ownership_scope_key = $1', [scope]);
+  });
+
+  it('and the buckets of reports are halves of UTC days', async () => {
+    expect(
+      await query(`select d::text, h from (${days}) days
+        cross join unnest(array['0', '11:59:59.999999', '12:00:00', '23:59:59.999999']::interval[]) h
+        where rollup_bucket(at + h) <> at + case when h < interval '12 hours' then '0' else '12 hours' end::interval
+        limit 3`),
+    ).toEqual([]);
+  });
+});
+
 /** What the domain says of a sequence of costs: `charge()` folded over each window. */
 class Model {
   private readonly spent = new Map<number, bigint>();

@@ -1,0 +1,123 @@
+import { Client } from 'pg';
+
+const people = 300;
+const teams = 20;
+
+/** Database sessions that count for themselves: a few replicas with their connections. */
+const writers = 24;
+
+/** Twelve models, the most popular first, with their prices in picodollars per token; the last has none. */
+const models = [
+  ['fast', 150_000, 600_000],
+  ['large', 2_500_000, 10_000_000],
+  ['coder', 1_250_000, 10_000_000],
+  ['haiku-like', 1_000_000, 5_000_000],
+  ['sonnet-like', 3_000_000, 15_000_000],
+  ['flash-like', 300_000, 2_500_000],
+  ['opus-like', 15_000_000, 75_000_000],
+  ['open-weights', 200_000, 800_000],
+  ['reasoner', 1_100_000, 4_400_000],
+  ['small', 50_000, 200_000],
+  ['embed', 20_000, 0],
+  ['experimental', 'null', 'null'],
+] as const;
+
+async function run(url: string, statements: readonly string[]): Promise<void> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Those who call, and the models: everybody has three favourites, as agents have. */
+export const fill = (url: string): Promise<void> =>
+  run(url, [
+    `insert into users (email, name, request_logging_enabled)
+     select 'person' || n || '@example.com', 'Person ' || n, n % 20 <> 0 from generate_series(1, ${people}) n`,
+    `insert into teams (team_id, name) select 'team-' || n, 'Team ' || n from generate_series(1, ${teams}) n`,
+    `create table bench_owners as
+       select row_number() over (order by team_id nulls first, user_id) - 1 as n, user_id, team_id,
+              coalesce('user:' || user_id, 'team:' || team_id || ':actor:none') as scope, logging,
+              array(select floor(${models.length} * random() ^ 2)::int from generate_series(1, 3 + length(name) * 0))
+                as favourites
+       from (select user_id, null as team_id, request_logging_enabled as logging, name from users
+             union all select null, team_id, true, name from teams) owners`,
+    `create unique index on bench_owners (n)`,
+    `create table bench_models (n integer primary key, model_key text, input numeric, output numeric)`,
+    ...models.map(
+      ([key, input, output], n) => `insert into bench_models values (${n}, '${key}', ${input}, ${output})`,
+    ),
+    'analyze',
+  ]);
+
+/**
+ * So many ledger rows over the last 31 days, their log rows, and the rollups that settlement would have left. A few
+ * people have most of the traffic; one request in seven is a team's; in a hundred, one has no usage and two are for
+ * any model. The oldest rows are partly estimates.
+ */
+export const grow = (url: string, rows: number): Promise<void> =>
+  run(url, [
+    'truncate usage_cost_events, request_logs, usage_rollups, harness_rollups, tool_cardinality_rollups cascade',
+    `insert into usage_cost_events (
+       request_log_id, request_id, ownership_scope_key, api_key_id, user_id, team_id, model_key, provider_key,
+       upstream_model, prompt_tokens, completion_tokens, total_tokens, pricing_status, unpriced_reason,
+       input_picousd_per_token, output_picousd_per_token, pricing_source, cost_picousd, occurred_at)
+     select uuidv7(), gen_random_uuid()::text, o.scope, gen_random_uuid(), o.user_id, o.team_id, m.model_key, 'up',
+            m.model_key || '-upstream', d.prompt, d.completion, d.prompt + d.completion, s.status,
+            case when s.status = 'unpriced' then 'no_catalogue_price' end,
+            case when s.status = 'priced' then m.input end, case when s.status = 'priced' then m.output end,
+            case when s.status = 'priced' then 'bundled' end,
+            case when s.status in ('priced', 'legacy_estimated')
+                 then d.prompt * m.input + d.completion * m.output end,
+            d.at
+     from (
+       select n, now() - interval '31 days' + n * interval '31 days' / ${rows}.0 as at,
+              case when random() < 6 / 7.0 then floor(${people} * random() ^ 2.5)
+                   else ${people} + floor(${teams} * random() ^ 1.5) end as owner,
+              random() as taste, floor(${models.length} * random())::int as any_model, random() as luck,
+              200 + floor(20000 * random() ^ 3)::bigint as prompt, floor(2000 * random() ^ 2)::bigint as completion
+       from generate_series(1, ${rows}) n
+       offset 0
+     ) d
+     join bench_owners o on o.n = d.owner
+     join bench_models m on m.n = case when d.taste < 0.7 then o.favourites[1] when d.taste < 0.9 then o.favourites[2]
+                                       when d.taste < 0.98 then o.favourites[3] else d.any_model end
+     cross join lateral (
+       select case when d.luck < 0.01 then 'usage_missing' when m.input is null then 'unpriced'
+                   when d.n < ${rows} / 20 and d.luck < 0.5 then 'legacy_estimated' else 'priced' end as status
+     ) s
+     order by d.at`,
+    `insert into request_logs (
+       request_log_id, request_id, api_key_id, user_id, team_id, model_key, resolved_model_key, provider_key,
+       status_code, latency_ms, prompt_tokens, completion_tokens, total_tokens, caller_service, exposed_tool_count,
+       invoked_tool_count, user_agent_raw, agent_harness_key, agent_harness_label, metadata_json, occurred_at)
+     select request_log_id, request_id, api_key_id, e.user_id, e.team_id, model_key, model_key, provider_key, 200,
+            200 + floor(9000 * random() ^ 3)::int, prompt_tokens, completion_tokens, total_tokens, 'service-' || e.team_id,
+            case when harness < 8 then floor(30 * random())::int else 0 end,
+            case when random() < 0.95 then floor(3 * random())::int end, 'agent/1.' || harness, 'harness-' || harness,
+            'Harness ' || harness,
+            '{"operation": "chat_completions", "stream": true, "payload_policy": {"capture_mode": "summary_only",
+              "request_max_bytes": 65536, "response_max_bytes": 65536, "stream_max_events": 128,
+              "version": "builtin:v2"}}', occurred_at
+     from (select e.*, floor(14 * random() ^ 2)::int as harness from usage_cost_events e offset 0) e
+     join bench_owners o on o.scope = e.ownership_scope_key and o.logging
+     order by occurred_at`,
+    `insert into usage_rollups
+     select rollup_bucket(occurred_at), ownership_scope_key, model_key, pricing_status, user_id, max(team_id), count(*),
+            coalesce(sum(cost_picousd) filter (where pricing_status in ('priced', 'legacy_estimated')), 0)
+     from usage_cost_events group by 1, 2, 3, 4, 5 order by 1`,
+    `insert into harness_rollups
+     select rollup_bucket(occurred_at), agent_harness_key, ${writerOf}, max(agent_harness_label), count(*)
+     from request_logs group by 1, 2, 3 order by 1`,
+    `insert into tool_cardinality_rollups
+     select user_id, rollup_bucket(occurred_at), ${writerOf}, 0, 0, coalesce(sum(exposed_tool_count), 0),
+            count(exposed_tool_count), coalesce(sum(invoked_tool_count), 0), count(invoked_tool_count), 0, 0
+     from request_logs where user_id is not null group by 1, 2, 3 order by 2`,
+    'vacuum analyze',
+  ]);
+
+/** Which of the sessions of its day wrote a row: connections come and go. */
+const writerOf = `1000 * extract(day from occurred_at)::int + abs(hashtext(request_log_id::text)) % ${writers}`;

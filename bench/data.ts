@@ -1,0 +1,147 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { performance } from 'node:perf_hooks';
+import * as E from 'fp-ts/lib/Either.js';
+import { type DatabasePool, sql } from 'slonik';
+import type { Reports } from '../application/ports/reports.ts';
+import { reportLeaderboard } from '../application/reports/report-leaderboard.ts';
+import { daysWindow, rangeWindow } from '../domain/reports/report-window.ts';
+import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { ledgerAuditStore } from '../infrastructure/postgres/ledger-audit-store.ts';
+import { migrate } from '../infrastructure/postgres/migrate.ts';
+import { openPool } from '../infrastructure/postgres/pool.ts';
+import * as ask from '../infrastructure/postgres/report-statements.ts';
+import { reportStore } from '../infrastructure/postgres/report-store.ts';
+import { reportRoutes } from '../interfaces/http/admin/report-routes.ts';
+import { fill, grow } from './data-rows.ts';
+
+/**
+ * How long each report takes beside so many ledger and log rows of 31 days: `node bench/data.ts [ROWS …]`. A report is
+ * measured from its query parameters to its JSON text; the plans of its statements are printed after it.
+ */
+const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [500_000, 5_000_000];
+const runs = 60;
+/** At the 95th percentile. */
+const limitMs = 300;
+
+const migrations = path.join(import.meta.dirname, '..', 'migrations');
+
+const cases: readonly (readonly [path: string, query: string])[] = [
+  ['/api/v1/admin/spend/report', 'days=7'],
+  ['/api/v1/admin/spend/report', 'days=30'],
+  ['/api/v1/admin/spend/report', 'days=30&owner_kind=user'],
+  ['/api/v1/admin/observability/leaderboard', 'range=7d'],
+  ['/api/v1/admin/observability/leaderboard', 'range=31d'],
+  ['/api/v1/admin/observability/harness-usage', 'range=7d'],
+  ['/api/v1/admin/observability/harness-usage', 'range=31d'],
+];
+
+const out = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const percentile = (sorted: readonly number[], part: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+
+async function answer(reports: Reports, wanted: string, query: string): Promise<string> {
+  const route = reportRoutes({ reports }).find(({ path }) => path === wanted);
+  if (route === undefined) throw new Error(`there is no ${wanted}`);
+  const admin = { userId: '', email: '' };
+  const body = await route.handle({
+    admin,
+    params: {},
+    query: new URLSearchParams(query),
+    body: undefined,
+  });
+  if (E.isLeft(body)) throw new Error(body.left.message);
+  return JSON.stringify(body.right);
+}
+
+async function measure(reports: Reports): Promise<boolean> {
+  let quickEnough = true;
+  for (const [wanted, query] of cases) {
+    const times: number[] = [];
+    let bytes = 0;
+    for (let run = 0; run < runs; run += 1) {
+      const began = performance.now();
+      bytes = (await answer(reports, wanted, query)).length;
+      times.push(performance.now() - began);
+    }
+    times.sort((one, other) => one - other);
+    const [p50, p95] = [percentile(times, 0.5), percentile(times, 0.95)];
+    quickEnough &&= p95 < limitMs;
+    const verdict = p95 < limitMs ? '' : `  MORE THAN ${limitMs} ms`;
+    out(`  ${wanted}?${query}: p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, ${bytes} bytes${verdict}`);
+  }
+  return quickEnough;
+}
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Index Name'?: string;
+  readonly 'Relation Name'?: string;
+  readonly Plans?: readonly Plan[];
+}
+
+const nodesOf = (plan: Plan): readonly string[] => [
+  [plan['Node Type'], plan['Index Name'] ?? plan['Relation Name']]
+    .filter((each) => each !== undefined)
+    .join(' '),
+  ...(plan.Plans ?? []).flatMap(nodesOf),
+];
+
+async function showPlans(pool: DatabasePool, reports: Reports): Promise<void> {
+  const { now } = await pool.one(ask.moment());
+  const month = rangeWindow('31d', now);
+  const board = await reportLeaderboard(reports)('31d');
+  const users = board.leaders.map(({ userId }) => userId);
+  const statements = {
+    'oldest log': ask.moment(),
+    'spend, 30 days': ask.ledgerUsage(daysWindow(30, now), 'all'),
+    'leaderboard, 7 days': ask.userModelUsage(rangeWindow('7d', now)),
+    'leaderboard, 31 days': ask.userModelUsage(month),
+    'its chart': ask.userSpend(month, users.slice(0, 5)),
+    'its averages': ask.toolCounts(month, users),
+    'harness usage, 31 days': ask.harnessCounts(month),
+  };
+  for (const [name, statement] of Object.entries(statements)) {
+    const began = performance.now();
+    await pool.any(sql.unsafe`${statement}`);
+    const took = performance.now() - began;
+    const plan = (await pool.oneFirst(sql.unsafe`explain (format json) ${statement}`)) as readonly {
+      readonly Plan: Plan;
+    }[];
+    const nodes = plan.flatMap((each) => nodesOf(each.Plan));
+    out(`  ${name} (${took.toFixed(0)} ms): ${nodes.join(' ◂ ')}`);
+  }
+}
+
+const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-data-'));
+const database = await startEmbeddedPostgres({
+  dataDir: path.join(folder, 'database'),
+  testing: true,
+  settings: { max_wal_size: '4GB', synchronous_commit: 'off' },
+});
+try {
+  await migrate(database.url, migrations);
+  await fill(database.url);
+  const pool = await openPool(database.url, 2);
+  const reports = reportStore(pool);
+  for (const rows of sizes) {
+    await grow(database.url, rows);
+    const counts = await pool.one(sql.unsafe`
+      select (select count(*) from usage_rollups)::int as usage, (select count(*) from harness_rollups)::int as harness,
+             (select count(*) from tool_cardinality_rollups)::int as tools,
+             (select count(*) from request_logs)::int as logs`);
+    out(`${rows} ledger rows; rows of other tables: ${JSON.stringify(counts)}`);
+    if (!(await measure(reports))) process.exitCode = 1;
+    await showPlans(pool, reports);
+    const began = performance.now();
+    const wrong = await ledgerAuditStore(pool).rollupDifferences(10);
+    out(`  rollups verified in ${((performance.now() - began) / 1000).toFixed(1)} s, ${wrong.length} differ`);
+    if (wrong.length > 0) process.exitCode = 1;
+  }
+  await pool.end();
+} finally {
+  await database.stop();
+  await rm(folder, { recursive: true, force: true });
+}

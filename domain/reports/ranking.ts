@@ -1,0 +1,37 @@
+/** A chart shows the top 5, so that its lines can be told apart. */
+export const chartRows = 5;
+
+/** A table shows the top 30. */
+export const tableRows = 30;
+
+/** Negative when the first comes first. */
+export type Order<A> = (one: A, other: A) => number;
+
+export const descending =
+  <A>(of: (item: A) => number | bigint): Order<A> =>
+  (one, other) =>
+    of(one) === of(other) ? 0 : of(one) > of(other) ? -1 : 1;
+
+/** Text by its code units: the same everywhere, whatever the collation of a database is. */
+export const ascending =
+  <A>(of: (item: A) => string): Order<A> =>
+  (one, other) =>
+    of(one) === of(other) ? 0 : of(one) < of(other) ? -1 : 1;
+
+/** The first order that tells two items apart decides. */
+export const inOrder =
+  <A>(...orders: readonly Order<A>[]): Order<A> =>
+  (one, other) => {
+    for (const order of orders) {
+      const decided = order(one, other);
+      if (decided !== 0) return decided;
+    }
+    return 0;
+  };
+
+/** The top of the table, each with its rank from 1. */
+export const ranked = <A>(items: readonly A[], order: Order<A>): readonly (A & { readonly rank: number })[] =>
+  items
+    .toSorted(order)
+    .slice(0, tableRows)
+    .map((item, index) => ({ ...item, rank: index + 1 }));

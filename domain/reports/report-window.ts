@@ -1,0 +1,45 @@
+import type { Window } from '../budget/budget.ts';
+
+/** Time buckets of leaderboard and harness usage are 12-hour UTC buckets. */
+export const bucketHours = 12;
+
+/** How many of them a range has: 7 or 31 days' worth. */
+export const bucketsOf = { '7d': 14, '31d': 62 } as const;
+export type ReportRange = keyof typeof bucketsOf;
+
+/** Spend report `days`: 7 or 30. */
+export type ReportDays = 7 | 30;
+
+const hourMs = 3_600_000;
+const bucketMs = bucketHours * hourMs;
+const dayMs = 24 * hourMs;
+
+/** The buckets of a range: the last holds now, and the end is exclusive. */
+export const rangeWindow = (range: ReportRange, now: Date): Window =>
+  endingWith(now, bucketMs, bucketsOf[range]);
+
+/** `days=N` is N UTC days ending with today. */
+export const daysWindow = (days: ReportDays, now: Date): Window => endingWith(now, dayMs, days);
+
+/** The start of every bucket of a window, the earliest first. */
+export const bucketStarts = (window: Window): readonly Date[] => startsIn(window, bucketMs);
+
+/** The start of every day of a window, the earliest first. */
+export const dayStarts = (window: Window): readonly Date[] => startsIn(window, dayMs);
+
+/** The start of the UTC day that holds `at`. */
+export const dayStart = (at: Date): Date => new Date(floorTo(at, dayMs));
+
+/** UTC has no leap in the milliseconds since the epoch, so days and their halves are multiples of their length. */
+const floorTo = (at: Date, partMs: number): number => Math.floor(at.getTime() / partMs) * partMs;
+
+function endingWith(now: Date, partMs: number, parts: number): Window {
+  const until = floorTo(now, partMs) + partMs;
+  return { from: new Date(until - parts * partMs), until: new Date(until) };
+}
+
+const startsIn = ({ from, until }: Window, partMs: number): readonly Date[] =>
+  Array.from(
+    { length: (until.getTime() - from.getTime()) / partMs },
+    (_, index) => new Date(from.getTime() + index * partMs),
+  );

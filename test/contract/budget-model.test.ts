@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { withDatabase } from '../support/database.ts';
+import { tortureSeed } from '../support/load.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+import { budgetChaos } from './budget-chaos.ts';
+import { type OpenActor, openActor } from './budget-actor.ts';
+import { audit, auditSums, type Figures, keepHistory, openSql } from './budget-audit.ts';
+import { aJump, anAction, aWorld, checkReseed, jumpAhead, maybeTerms, perform } from './budget-model.ts';
+
+/** A round: everything in it happens at the same time, the jump of the clock too. */
+const aRound = fc.record({
+  jump: fc.oneof({ weight: 2, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: aJump }),
+  actions: fc.array(anAction, { minLength: 1, maxLength: 10 }),
+});
+
+describe('budgets over four processes, whatever is done with them at the same time', () => {
+  const database = withDatabase();
+  const actors: OpenActor[] = [];
+  let sql: ReturnType<typeof openSql>;
+  beforeAll(async () => {
+    sql = openSql(database.url());
+    await keepHistory(sql.query);
+    for (let index = 0; index < 4; index += 1) actors.push(await openActor(database.url(), 6));
+  });
+  afterAll(async () => {
+    for (const actor of actors) await actor.close();
+    await sql.end();
+  });
+
+  it('no row takes the spend of its window over the hard budget in force, and totals, rollups and alerts are exact', async () => {
+    const seen: Figures = { rows: 0, blocked: 0, budgets: 0, alerts: 0, full: 0 };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(aRound, { minLength: 1, maxLength: 8 }),
+        fc.array(maybeTerms, { minLength: 3, maxLength: 3 }),
+        async (rounds, file) => {
+          const { query } = sql;
+          const world = await aWorld(query, actors);
+          const scopes = world.owners.map(({ scope }) => scope);
+          for (const { jump, actions } of rounds) {
+            await Promise.all([
+              ...(jump === undefined ? [] : [jumpAhead(query, jump)]),
+              ...actions.map((action) => perform(world, action)),
+            ]);
+            await audit(query, scopes, world.told);
+          }
+          await checkReseed(world, file);
+          const figures = await audit(query, scopes, world.told);
+          await auditSums(query);
+          for (const key of Object.keys(seen) as (keyof Figures)[]) seen[key] += figures[key];
+        },
+      ),
+      { numRuns: 20, endOnFailure: true },
+    );
+    // What was looked for came about.
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
+  }, 120_000);
+});
+
+describe('budgets over four processes that are killed, while PostgreSQL is restarted and the clock runs over window ends', () => {
+  it('no acknowledged row is lost, and no row takes the spend of its window over the hard budget in force', async () => {
+    const seed = tortureSeed();
+    const folder = await makeTestFolder('budgets');
+    try {
+      const { rows, blocked, alerts, answers, events } = await budgetChaos({
+        folder,
+        seed,
+        workers: 4,
+        cycles: 1,
+        cycleSeconds: 10,
+      });
+      for (const count of [rows, blocked, alerts, answers['recorded'] ?? 0])
+        expect(count).toBeGreaterThan(20);
+      expect(Object.values(events).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(5);
+    } catch (error) {
+      throw new Error(`seed ${seed}: ${String(error)}`, { cause: error });
+    }
+  }, 120_000);
+});

@@ -1,0 +1,31 @@
+// node budget-worker.ts FOLDER, with DATABASE_URL
+// A gateway process as far as budgets are concerned: does what it is told, one JSON line for each thing to do on
+// standard input, one for each answer on standard output. It ends with its standard input.
+import { createInterface } from 'node:readline';
+import type { BudgetOwner } from '../../application/ports/budgets.ts';
+import { openActor, type SeededBudgets, type Submission, type Terms } from './budget-actor.ts';
+
+/** What a worker is told. */
+export type Order = { readonly id: number } & (
+  | { readonly do: 'settle'; readonly submissions: readonly Submission[] }
+  | { readonly do: 'settleLate'; readonly submission: Submission; readonly at: string }
+  | { readonly do: 'set'; readonly owner: BudgetOwner; readonly terms: Terms | null }
+  | { readonly do: 'reseed'; readonly budgets: SeededBudgets }
+);
+
+if (import.meta.main) {
+  const actor = await openActor(process.env['DATABASE_URL'] ?? '', 6, process.argv[2]);
+  const obey = (order: Order): Promise<unknown> => {
+    if (order.do === 'settle') return actor.settle(order.submissions);
+    if (order.do === 'settleLate') return actor.settleLate(order.submission, order.at);
+    if (order.do === 'set') return actor.set(order.owner, order.terms);
+    return actor.reseed(order.budgets);
+  };
+  const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+  say({ ready: true });
+  for await (const line of createInterface(process.stdin)) {
+    const order = JSON.parse(line) as Order;
+    void obey(order).then((answer) => say({ id: order.id, answer }));
+  }
+  await actor.close();
+}

@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { countsTowardSpend } from '../../../domain/ledger/usage-cost-event.ts';
+import { bucketStarts, daysWindow } from '../../../domain/reports/report-window.ts';
+import { type LedgerUsage, type Tally, spendReport } from '../../../domain/reports/spend-report.ts';
+import { aStatus, someSpend, statuses } from './arbitrary-usage.ts';
+
+const window = daysWindow(7, new Date('2028-03-01T09:00:00Z'));
+const buckets = bucketStarts(window);
+
+/** Ledger rows, and the three cuts through them that a store gives. */
+const aLedger = fc
+  .array(
+    fc.record({
+      bucketStart: fc.constantFrom(...buckets),
+      ownerKind: fc.constantFrom('user' as const, 'team' as const),
+      ownerId: fc.constantFrom('o-1', 'o-2', 'o-3'),
+      modelKey: fc.constantFrom('fast', 'large', 'small'),
+      pricingStatus: aStatus,
+      requestCount: fc.constant(1),
+      cost: someSpend,
+    }),
+    { maxLength: 60 },
+  )
+  .map((rows) => ({ rows, usage: cutsOf(rows) }));
+
+type Row = LedgerUsage['buckets'][number] &
+  Omit<LedgerUsage['owners'][number], 'ownerName'> &
+  LedgerUsage['models'][number];
+
+const cutsOf = (rows: readonly Row[]): LedgerUsage => ({
+  buckets: rows,
+  owners: rows.map((row) => ({ ...row, ownerName: `name of ${row.ownerKind}` })),
+  models: rows,
+});
+
+const sums = (tallies: readonly Tally[]) => ({
+  requestCount: tallies.reduce((sum, { requestCount }) => sum + requestCount, 0),
+  spend: tallies.reduce((sum, { spend }) => sum + spend, 0n),
+  counts: Object.fromEntries(
+    statuses.map((status) => [status, tallies.reduce((sum, { counts }) => sum + counts[status], 0)]),
+  ),
+});
+
+describe('the spend report', () => {
+  it('adds up to the ledger in all of its parts, and to nothing that does not count', () => {
+    fc.assert(
+      fc.property(aLedger, ({ rows, usage }) => {
+        const report = spendReport(window, usage);
+        const spend = rows.reduce(
+          (sum, { pricingStatus, cost }) => (countsTowardSpend[pricingStatus] ? sum + cost : sum),
+          0n,
+        );
+        expect(report.totals).toEqual({
+          requestCount: rows.length,
+          spend,
+          counts: Object.fromEntries(
+            statuses.map((status) => [
+              status,
+              rows.filter(({ pricingStatus }) => pricingStatus === status).length,
+            ]),
+          ),
+        });
+        for (const part of [report.daily, report.owners, report.models])
+          expect(sums(part)).toEqual(report.totals);
+      }),
+    );
+  });
+
+  it('has each day, each owner and each model once, with what is theirs', () => {
+    fc.assert(
+      fc.property(aLedger, ({ rows, usage }) => {
+        const { daily, owners, models } = spendReport(window, usage);
+        expect(daily.map(({ day }) => day.toISOString().slice(0, 10))).toEqual([
+          '2028-02-24',
+          '2028-02-25',
+          '2028-02-26',
+          '2028-02-27',
+          '2028-02-28',
+          '2028-02-29',
+          '2028-03-01',
+        ]);
+        const textOf = (date: Date): string => date.toISOString().slice(0, 10);
+        for (const { day, requestCount } of daily)
+          expect(requestCount).toBe(
+            rows.filter(({ bucketStart }) => textOf(bucketStart) === textOf(day)).length,
+          );
+        const ownersOf = (all: readonly Pick<Row, 'ownerKind' | 'ownerId'>[]): readonly string[] =>
+          all.map(({ ownerKind, ownerId }) => `${ownerKind} ${ownerId}`);
+        expect(ownersOf(owners).toSorted()).toEqual([...new Set(ownersOf(rows))].toSorted());
+        for (const owner of owners)
+          expect(owner.requestCount).toBe(
+            rows.filter(
+              ({ ownerKind, ownerId }) => ownerKind === owner.ownerKind && ownerId === owner.ownerId,
+            ).length,
+          );
+        expect(models.map(({ modelKey }) => modelKey).toSorted()).toEqual(
+          [...new Set(rows.map(({ modelKey }) => modelKey))].toSorted(),
+        );
+      }),
+    );
+  });
+
+  it('sorts owners by spend, then requests, then name, and models by spend, then requests, then key', () => {
+    const row = (
+      ownerId: string,
+      ownerName: string,
+      modelKey: string,
+      requestCount: number,
+      cost: bigint,
+    ) => ({
+      bucketStart: buckets[0]!,
+      ownerKind: 'user' as const,
+      ownerId,
+      ownerName,
+      modelKey,
+      pricingStatus: 'priced' as const,
+      requestCount,
+      cost,
+    });
+    const rows = [
+      row('u-1', 'Zoe', 'd', 1, 1n),
+      row('u-2', 'Ann', 'c', 1, 1n),
+      row('u-4', 'Zoe', 'b', 2, 1n),
+      row('u-3', 'Zoe', 'a', 1, 9n),
+    ];
+    const { owners, models } = spendReport(window, { buckets: rows, owners: rows, models: rows });
+    expect(owners.map(({ ownerId }) => ownerId)).toEqual(['u-3', 'u-4', 'u-2', 'u-1']);
+    expect(models.map(({ modelKey }) => modelKey)).toEqual(['a', 'b', 'c', 'd']);
+  });
+});

@@ -1,0 +1,573 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import {
+  startSimulatedUpstream,
+  type SimulatedUpstream,
+} from '../../interfaces/simulated-upstream/server.ts';
+import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
+import { withDatabase } from '../support/database.ts';
+import {
+  aKey,
+  basicConfig,
+  type ConfigFile,
+  queries,
+  startGateway,
+  type TestGateway,
+} from '../support/gateway.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const keys = { user: aKey(), team: aKey(), account: aKey() };
+const replicas: TestGateway[] = [];
+let upstream: SimulatedUpstream;
+/** The admin at the first replica; callers are served by the second one. */
+let admin: AdminClient;
+
+/** At 0.10 USD per million tokens, 1000 prompt tokens cost one unit of `amount_10000`. */
+const config = (): ConfigFile =>
+  basicConfig(upstream.url, keys.user, {
+    route: { extra_headers: { 'x-simulate': 'usage=last&prompt-tokens=1000&completion-tokens=0' } },
+    more: {
+      pricing: {
+        overrides: [
+          {
+            provider: 'up',
+            model: 'simulated-fast',
+            input_usd_per_million: '0.10',
+            output_usd_per_million: '0',
+          },
+        ],
+      },
+      teams: [
+        { id: 'platform', name: 'Platform' },
+        { id: 'a/b:c@d', name: 'Odd' },
+      ],
+      service_accounts: [{ id: 'ci', team: 'platform' }],
+      users: [
+        { email: 'a@example.com', name: 'A' },
+        { email: 'owner@example.com', name: 'O', team: 'platform', team_role: 'owner' },
+      ],
+      api_keys: [
+        { name: 'user', owner: 'user:a@example.com', value: keys.user },
+        { name: 'team', owner: 'team:platform', value: keys.team },
+        { name: 'account', owner: 'service_account:ci', value: keys.account },
+      ],
+    },
+  });
+
+beforeAll(async () => {
+  upstream = await startSimulatedUpstream({ port: 0 });
+  for (let count = 0; count < 2; count += 1) replicas.push(await startGateway(config(), database.url()));
+  await makeAdmin(database.url());
+  admin = await adminClient(replicas[0]!.url);
+});
+afterAll(async () => {
+  for (const replica of replicas) await replica.stop();
+  await upstream?.close();
+});
+
+const root = '/api/v1/admin/spend';
+const terms = (amount_10000: number, over: object = {}) => ({
+  cadence: 'daily',
+  amount_10000,
+  hard_limit: true,
+  ...over,
+});
+
+/** A user of a test's own, with a key if it wants one. */
+async function aUser(): Promise<{ readonly userId: string; readonly email: string; readonly path: string }> {
+  const email = `${randomUUID()}@example.com`;
+  const [row] = await query<{ user_id: string }>(
+    `insert into users (email, name) values ($1, 'U') returning user_id`,
+    [email],
+  );
+  const userId = row?.user_id ?? '';
+  return { userId, email, path: `${root}/budgets/users/${userId}` };
+}
+const userIdOf = async (email: string): Promise<string> =>
+  (await query<{ user_id: string }>('select user_id from users where email = $1', [email]))[0]?.user_id ?? '';
+
+interface History {
+  readonly budget_id: string;
+  readonly cadence: string;
+  readonly amount_10000: string;
+  readonly active: boolean;
+  readonly deactivated_at: Date | null;
+}
+const historyOf = (userId: string): Promise<History[]> =>
+  query<History>('select * from user_budgets where user_id = $1 order by created_at, active', [userId]);
+
+async function ask(key: string): Promise<{ status: number; headers: Headers; text: string }> {
+  const answer = await fetch(`${replicas[1]!.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Hi' }] }),
+  });
+  return { status: answer.status, headers: answer.headers, text: await answer.text() };
+}
+
+const today = () => new Date(new Date().setUTCHours(0, 0, 0, 0)).toISOString();
+const tomorrow = () => new Date(new Date().setUTCHours(24, 0, 0, 0)).toISOString();
+const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const budgetIdIn = (data: unknown): unknown => (data as { budget: { budget_id: unknown } }).budget.budget_id;
+
+describe('PUT sets the one active budget of an owner', () => {
+  it('answers with owner, budget and the window that holds now', async () => {
+    const { userId, path } = await aUser();
+    const answer = await admin('PUT', path, terms(12_345, { timezone: 'Europe/Paris' }));
+    expect(answer).toMatchObject({ status: 200, meta: { generated_at: instant } });
+    expect(answer.data).toEqual({
+      owner_kind: 'user',
+      owner_id: userId,
+      budget: {
+        budget_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        cadence: 'daily',
+        amount_10000: 12_345,
+        amount_usd: '1.2345',
+        hard_limit: true,
+        timezone: 'Europe/Paris',
+        created_at: instant,
+      },
+      current_window: { start: today(), end: tomorrow(), spend_usd: '0', spend_usd_10000: 0 },
+    });
+  });
+
+  it('of a team, whatever its id', async () => {
+    for (const teamId of ['platform', 'a/b:c@d']) {
+      const path = `${root}/budgets/teams/${encodeURIComponent(teamId)}`;
+      expect(await admin('PUT', path, terms(5))).toMatchObject({
+        status: 200,
+        data: { owner_kind: 'team', owner_id: teamId, budget: { amount_10000: 5, timezone: 'UTC' } },
+      });
+      expect(await admin('DELETE', path)).toMatchObject({
+        status: 200,
+        data: { owner_kind: 'team', owner_id: teamId, deactivated: true },
+      });
+    }
+  });
+
+  it('any changed field closes the old row into history and opens a new one', async () => {
+    const { userId, path } = await aUser();
+    const steps = [
+      terms(5),
+      terms(6),
+      terms(6, { cadence: 'weekly' }),
+      terms(6, { cadence: 'weekly', hard_limit: false }),
+      terms(6, { cadence: 'weekly', hard_limit: false, timezone: 'Asia/Tokyo' }),
+    ];
+    const ids = new Set<unknown>();
+    for (const step of steps) ids.add(budgetIdIn((await admin('PUT', path, step)).data));
+    expect(ids.size).toBe(steps.length);
+    const history = await historyOf(userId);
+    expect(history.map(({ budget_id }) => budget_id)).toEqual([...ids]);
+    expect(history.map(({ active }) => active)).toEqual([false, false, false, false, true]);
+    expect(history.map(({ deactivated_at }) => deactivated_at !== null)).toEqual([true, true, true, true, false]);
+  });
+
+  it('an identical PUT changes nothing', async () => {
+    const { userId, path } = await aUser();
+    const first = await admin('PUT', path, terms(5, { timezone: 'UTC' }));
+    const before = await historyOf(userId);
+    const again = await admin('PUT', path, terms(5));
+    expect(again.data).toEqual(first.data);
+    expect(await historyOf(userId)).toEqual(before);
+  });
+
+  it('the largest and the smallest amount come back exactly', async () => {
+    const { path } = await aUser();
+    expect((await admin('PUT', path, terms(9_007_199_254_740_991))).data).toMatchObject({
+      budget: { amount_10000: 9_007_199_254_740_991, amount_usd: '900719925474.0991' },
+    });
+    expect((await admin('PUT', path, terms(0))).data).toMatchObject({
+      budget: { amount_10000: 0, amount_usd: '0' },
+    });
+  });
+
+  it('an id in capitals is the same user', async () => {
+    const { userId } = await aUser();
+    const path = `${root}/budgets/users/${userId.toUpperCase()}`;
+    expect((await admin('PUT', path, terms(5))).data).toMatchObject({ owner_id: userId });
+    expect((await admin('DELETE', path)).data).toEqual({
+      owner_kind: 'user',
+      owner_id: userId,
+      deactivated: true,
+    });
+  });
+});
+
+describe('DELETE removes the active budget', () => {
+  it('history rows stay; without a budget it is 200 with deactivated: false', async () => {
+    const { userId, path } = await aUser();
+    await admin('PUT', path, terms(5));
+    const removed = { owner_kind: 'user', owner_id: userId, deactivated: true };
+    expect(await admin('DELETE', path)).toMatchObject({ status: 200, data: removed });
+    expect(await admin('DELETE', path)).toMatchObject({
+      status: 200,
+      data: { ...removed, deactivated: false },
+    });
+    expect(await historyOf(userId)).toMatchObject([{ active: false, deactivated_at: expect.any(Date) }]);
+    const next = await admin('PUT', path, terms(5));
+    expect(await historyOf(userId)).toMatchObject([{ active: false }, { budget_id: budgetIdIn(next.data) }]);
+  });
+});
+
+describe('an unknown owner is 404', () => {
+  it.each([
+    [`${root}/budgets/users/00000000-0000-4000-8000-000000000000`, 'user_id'],
+    [`${root}/budgets/users/nobody`, 'user_id'],
+    [`${root}/budgets/users/%7B00000000-0000-4000-8000-000000000000%7D`, 'user_id'],
+    [`${root}/budgets/users/%27%3B%20drop%20table%20users`, 'user_id'],
+    [`${root}/budgets/teams/nobody`, 'team_id'],
+    [`${root}/budgets/teams/PLATFORM`, 'team_id'],
+    [`${root}/budgets/teams/${'x'.repeat(4000)}`, 'team_id'],
+  ])('%s', async (path, param) => {
+    for (const [method, body] of [['PUT', terms(5)], ['DELETE']] as const)
+      expect(await admin(method, path, body)).toMatchObject({ status: 404, error: { code: 'not_found', param } });
+  });
+
+  it('also with U+0000 or bytes that are no text', async () => {
+    for (const path of [`${root}/budgets/teams/%00`, `${root}/budgets/teams/%FF`, `${root}/budgets/users/%00`])
+      for (const [method, body] of [['PUT', terms(5)], ['DELETE']] as const)
+        expect(await admin(method, path, body)).toMatchObject({ status: 404, error: { code: 'not_found' } });
+  });
+
+  it('also one who was deactivated', async () => {
+    const { userId, path } = await aUser();
+    await admin('PUT', path, terms(5));
+    await query('update users set active = false where user_id = $1', [userId]);
+    expect(await admin('PUT', path, terms(6))).toMatchObject({ status: 404 });
+    expect(await admin('DELETE', path)).toMatchObject({ status: 404 });
+    expect(await historyOf(userId)).toMatchObject([{ active: true, amount_10000: '5' }]);
+  });
+});
+
+describe('what is no budget is 400, naming the field', () => {
+  const good = { cadence: 'daily', amount_10000: 5, hard_limit: true, timezone: 'UTC' };
+  it.each<[string, unknown, string]>([
+    ['a negative amount', { ...good, amount_10000: -1 }, 'amount_10000'],
+    ['a fraction', { ...good, amount_10000: 1.5 }, 'amount_10000'],
+    ['too large an amount', { ...good, amount_10000: 9_007_199_254_740_992 }, 'amount_10000'],
+    ['far too large an amount', '{"cadence":"daily","amount_10000":1e400,"hard_limit":true}', 'amount_10000'],
+    ['an amount as text', { ...good, amount_10000: '5' }, 'amount_10000'],
+    ['a null amount', { ...good, amount_10000: null }, 'amount_10000'],
+    ['no amount', { cadence: 'daily', hard_limit: true }, 'amount_10000'],
+    ['an unknown cadence', { ...good, cadence: 'hourly' }, 'cadence'],
+    ['no cadence', { amount_10000: 5, hard_limit: true }, 'cadence'],
+    ['no hard limit', { cadence: 'daily', amount_10000: 5 }, 'hard_limit'],
+    ['a hard limit as text', { ...good, hard_limit: 'yes' }, 'hard_limit'],
+    ['an unknown time zone', { ...good, timezone: 'Mars/Olympus' }, 'timezone'],
+    ['an offset instead of a time zone', { ...good, timezone: '+01:00' }, 'timezone'],
+    ['an empty time zone', { ...good, timezone: '' }, 'timezone'],
+    ['a time zone with U+0000', { ...good, timezone: 'UTC\0' }, 'timezone'],
+    ['an unknown field', { ...good, currency: 'USD' }, 'currency'],
+    ['a field in another case', { ...good, Cadence: 'daily' }, 'Cadence'],
+    ['no JSON', 'cadence=daily', 'body'],
+    ['JSON that is cut short', '{"cadence":', 'body'],
+    ['an array', '[]', 'body'],
+    ['null', 'null', 'body'],
+    ['nothing', undefined, 'body'],
+    ['a repeated field', '{"cadence":"daily","cadence":"weekly","amount_10000":5,"hard_limit":true}', 'cadence'],
+  ])('%s', async (_, body, param) => {
+    const { userId, path } = await aUser();
+    const answer = await admin('PUT', path, body);
+    expect(answer).toMatchObject({ status: 400, error: { code: 'invalid_request', param } });
+    expect(answer.error?.message).toEqual(expect.any(String));
+    expect(await historyOf(userId)).toEqual([]);
+  });
+
+  it('another content type, and parameters that there are not', async () => {
+    const { path } = await aUser();
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect(await admin('PUT', path, 'cadence=daily', form)).toMatchObject({
+      status: 400,
+      error: { param: 'content-type' },
+    });
+    for (const [method, body] of [['PUT', good], ['DELETE']] as const)
+      expect(await admin(method, `${path}?dry_run=1`, body)).toMatchObject({
+        status: 400,
+        error: { code: 'invalid_request', param: 'dry_run' },
+      });
+    expect(await admin('GET', `${root}/budgets?user=1`)).toMatchObject({ status: 400, error: { param: 'user' } });
+  });
+
+  it('whatever JSON is sent, it is 200 with an exact budget or 400', async () => {
+    const { path } = await aUser();
+    const odd = fc.oneof(
+      fc.jsonValue({ maxDepth: 1 }),
+      fc.double(),
+      fc.constantFrom('daily', 'weekly', true, false, 0, -0, 1, 'UTC', 1e300, 9_007_199_254_740_991),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record(
+          { cadence: odd, amount_10000: odd, hard_limit: odd, timezone: odd, more: odd },
+          { requiredKeys: [] },
+        ),
+        async (body) => {
+          const { status, data } = await admin('PUT', path, { ...terms(3), ...body });
+          expect([200, 400]).toContain(status);
+          if (status === 200)
+            expect(data).toMatchObject({
+              budget: JSON.parse(JSON.stringify({ ...terms(3), ...body, amount_10000: (body.amount_10000 as number ?? 3) + 0 })),
+            });
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('many PUTs of one owner at once', () => {
+  it.each([2, 20])('%d of them: no 500, one active row, and every change is in the history', async (count) => {
+    const { userId, path } = await aUser();
+    const others = await adminClient(replicas[1]!.url);
+    const answers = await Promise.all(
+      Array.from({ length: count }, async (_, index) =>
+        (index % 2 === 0 ? admin : others)('PUT', path, terms(index + 1)),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    for (const [index, { data }] of answers.entries())
+      expect(data).toMatchObject({ owner_id: userId, budget: { amount_10000: index + 1 } });
+    const history = await historyOf(userId);
+    expect(history.map(({ amount_10000 }) => Number(amount_10000)).toSorted((a, b) => a - b)).toEqual(
+      answers.map((_, index) => index + 1),
+    );
+    expect(history.filter(({ active }) => active)).toHaveLength(1);
+  });
+
+  it('with DELETEs among them, and identical ones: each row is opened and closed once', async () => {
+    const { userId, path } = await aUser();
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, async (_, index) =>
+        index % 3 === 0 ? admin('DELETE', path) : admin('PUT', path, terms(index % 2)),
+      ),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    const removed = answers.filter(({ data }) => (data as { deactivated?: boolean }).deactivated === true);
+    const history = await historyOf(userId);
+    expect(history.filter(({ active }) => active).length).toBeLessThanOrEqual(1);
+    const given = new Set(
+      answers.flatMap(({ data }) => ((data as { budget?: unknown }).budget === undefined ? [] : [budgetIdIn(data)])),
+    );
+    expect(new Set(history.map(({ budget_id }) => budget_id))).toEqual(given);
+    expect(removed.length).toBeLessThanOrEqual(history.length);
+  });
+});
+
+describe('a change takes effect on the very next request of the owner, on another replica', () => {
+  it.each([
+    ['a user', 'user'],
+    ['a team', 'team'],
+    ['a service account, whose team pays', 'account'],
+  ] as const)('of %s', async (_, caller) => {
+    const key = keys[caller];
+    const path =
+      caller === 'user'
+        ? `${root}/budgets/users/${await userIdOf('a@example.com')}`
+        : `${root}/budgets/teams/platform`;
+    for (let count = 0; count < 3; count += 1) expect((await ask(key)).status).toBe(200);
+    const { data } = await admin('PUT', path, terms(1_000_000, { hard_limit: false }));
+    const spent = (data as { current_window: { spend_usd_10000: number } }).current_window.spend_usd_10000;
+    expect(spent).toBeGreaterThanOrEqual(3);
+
+    expect((await admin('PUT', path, terms(2))).status).toBe(200);
+    const refused = await ask(key);
+    expect(refused.status).toBe(429);
+    expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'budget_exceeded' } });
+    expect(refused.headers.get('x-should-retry')).toBe('false');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(86_400);
+
+    await admin('PUT', path, terms(spent + 1));
+    expect((await ask(key)).status).toBe(200);
+    expect((await ask(key)).status).toBe(429);
+    await admin('PUT', path, terms(2, { hard_limit: false }));
+    expect((await ask(key)).status).toBe(200);
+    await admin('PUT', path, terms(0));
+    expect((await ask(key)).status).toBe(429);
+    await admin('DELETE', path);
+    expect((await ask(key)).status).toBe(200);
+  });
+});
+
+describe('GET lists every active user and team', () => {
+  it('with budget or without, with the spend of the window and who would be told', async () => {
+    const { userId, email, path } = await aUser();
+    const gone = await aUser();
+    await query('update users set active = false where user_id = $1', [gone.userId]);
+    await query(
+      `insert into usage_daily_totals values ('user:' || $1, (now() at time zone 'UTC')::date, 1234567890123)`,
+      [userId],
+    );
+    const listed = async () => {
+      const { status, data } = await admin('GET', `${root}/budgets`);
+      expect(status).toBe(200);
+      return data as { users: Record<string, unknown>[]; teams: Record<string, unknown>[] };
+    };
+    const { users, teams } = await listed();
+    const month = new Date();
+    expect(users.find((each) => each['user_id'] === userId)).toEqual({
+      user_id: userId,
+      name: 'U',
+      email,
+      budget: null,
+      current_window: {
+        start: new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth(), 1)).toISOString(),
+        end: new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 1)).toISOString(),
+        spend_usd: '1.234567890123',
+        spend_usd_10000: 12_346,
+      },
+      alert_recipients: [email],
+    });
+    expect(users.map((each) => each['user_id'])).not.toContain(gone.userId);
+    expect(teams.find((each) => each['team_id'] === 'platform')).toMatchObject({
+      name: 'Platform',
+      budget: null,
+      alert_recipients: ['owner@example.com'],
+    });
+    expect(teams.find((each) => each['team_id'] === 'a/b:c@d')).toMatchObject({ alert_recipients: [] });
+
+    const set = await admin('PUT', path, terms(7));
+    expect((await listed()).users.find((each) => each['user_id'] === userId)).toMatchObject({
+      budget: (set.data as { budget: object }).budget,
+      current_window: { start: today(), end: tomorrow(), spend_usd: '1.234567890123' },
+    });
+  });
+});
+
+describe('budget alerts', () => {
+  it('come in pages, the latest first, with their deliveries', async () => {
+    await query('truncate budget_alerts, budget_alert_deliveries');
+    const made: string[] = [];
+    for (let count = 0; count < 7; count += 1) {
+      const { userId, path } = await aUser();
+      await query(
+        `insert into usage_daily_totals values ('user:' || $1, (now() at time zone 'UTC')::date, 250000001)`,
+        [userId],
+      );
+      await admin('PUT', path, terms(2, { hard_limit: false }));
+      made.unshift(userId);
+    }
+    const { status, data } = await admin('GET', `${root}/budget-alerts`);
+    expect(status).toBe(200);
+    const all = data as { items: Record<string, unknown>[] };
+    expect(data).toMatchObject({ page: 1, page_size: 50, total: 7, total_is_lower_bound: false });
+    expect(all.items.map((item) => item['owner_id'])).toEqual(made);
+    const [email] = await query<{ email: string }>('select email from users where user_id = $1', [made[0]]);
+    expect(all.items[0]).toEqual({
+      budget_alert_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      owner_kind: 'user',
+      owner_id: made[0],
+      owner_name: 'U',
+      cadence: 'daily',
+      threshold_bps: 2000,
+      window_start: today(),
+      window_end: tomorrow(),
+      spend_before_usd: '0.000250000001',
+      spend_before_usd_10000: 3,
+      spend_after_usd: '0.000250000001',
+      spend_after_usd_10000: 3,
+      remaining_usd: '-0.000050000001',
+      remaining_usd_10000: -1,
+      created_at: instant,
+      deliveries: [
+        {
+          channel: 'email',
+          recipient: email?.email,
+          delivery_status: 'failed',
+          attempted_at: null,
+          sent_at: null,
+          failure_reason: 'mail_not_configured',
+        },
+      ],
+    });
+
+    const pages = [];
+    for (let page = 1; page <= 4; page += 1) {
+      const answer = await admin('GET', `${root}/budget-alerts?page=${page}&page_size=3`);
+      expect(answer.data).toMatchObject({ page, page_size: 3, total: 7, total_is_lower_bound: false });
+      pages.push((answer.data as { items: Record<string, unknown>[] }).items.map((item) => item['owner_id']));
+    }
+    expect(pages).toEqual([made.slice(0, 3), made.slice(3, 6), made.slice(6), []]);
+  });
+
+  it('tell when each delivery was tried and sent', async () => {
+    await query(
+      `update budget_alert_deliveries set delivery_status = 'sent', failure_reason = null,
+         attempted_at = '2030-01-02T03:04:05.678Z', sent_at = '2030-01-02T03:04:06Z'`,
+    );
+    const { data } = await admin('GET', `${root}/budget-alerts?page_size=1`);
+    expect(data).toMatchObject({
+      items: [
+        {
+          deliveries: [
+            {
+              delivery_status: 'sent',
+              attempted_at: '2030-01-02T03:04:05.678Z',
+              sent_at: '2030-01-02T03:04:06.000Z',
+              failure_reason: null,
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('the total is exact up to 10,000, beyond it 10,000 with the flag set', async () => {
+    const fill = (count: number) =>
+      query(
+        `insert into budget_alerts (budget_id, team_id, cadence, amount_10000, threshold_bps, window_start, window_end,
+           spend_before_picousd, spend_after_picousd, created_at)
+         select gen_random_uuid(), 'platform', 'daily', 1, 2000, now(), now(), 0, 1, now() - interval '1 day'
+         from generate_series(1, $1)`,
+        [count],
+      );
+    await fill(9_993);
+    const totals = async () => (await admin('GET', `${root}/budget-alerts?page=500&page_size=200`)).data;
+    expect(await totals()).toMatchObject({ items: [], total: 10_000, total_is_lower_bound: false });
+    await fill(1);
+    expect(await totals()).toMatchObject({ items: [], total: 10_000, total_is_lower_bound: true });
+  });
+
+  it.each([
+    ['page=0', 'page'],
+    ['page=-1', 'page'],
+    ['page=1.5', 'page'],
+    ['page=one', 'page'],
+    ['page=', 'page'],
+    ['page=1&page=2', 'page'],
+    ['page_size=0', 'page_size'],
+    ['page_size=201', 'page_size'],
+    ['page=501&page_size=200', 'page'],
+    ['pagesize=5', 'pagesize'],
+    ['Page=1', 'Page'],
+  ])('?%s is 400, naming the parameter', async (search, param) => {
+    expect(await admin('GET', `${root}/budget-alerts?${search}`)).toMatchObject({
+      status: 400,
+      error: { code: 'invalid_request', param },
+    });
+  });
+
+  it('the largest page there is', async () => {
+    expect(await admin('GET', `${root}/budget-alerts?page_size=200&page=500`)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('other callers are not admitted', () => {
+  it.each([
+    ['GET', `${root}/budgets`],
+    ['GET', `${root}/budget-alerts`],
+    ['PUT', `${root}/budgets/users/nobody`],
+    ['DELETE', `${root}/budgets/users/nobody`],
+    ['PUT', `${root}/budgets/teams/platform`],
+    ['DELETE', `${root}/budgets/teams/platform`],
+  ])('%s %s', async (method, path) => {
+    for (const headers of [{}, { authorization: `Bearer ${keys.user}` }]) {
+      const answer = await fetch(`${replicas[0]!.url}${path}`, { method, headers });
+      expect(answer.status).toBe(401);
+      expect(await answer.json()).toMatchObject({ error: { code: 'session_required' } });
+    }
+  });
+});

@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { createAdmin } from '../../application/admin/create-admin.ts';
+import { argon2Passwords } from '../../infrastructure/passwords.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { adminsStore } from '../../infrastructure/postgres/session-store.ts';
+import {
+  startSimulatedUpstream,
+  type SimulatedUpstream,
+} from '../../interfaces/simulated-upstream/server.ts';
+import { withClock } from '../contract/ledger-bench.ts';
+import { withDatabase } from '../support/database.ts';
+import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const clock = withClock(query);
+const keys = { ann: aKey(), bea: aKey(), silent: aKey(), worker: aKey() };
+const email = 'root@example.com';
+const password = 'a long enough password';
+let upstream: SimulatedUpstream;
+let gateway: TestGateway;
+let cookie = '';
+const idOf: Record<string, string> = {};
+
+/** A thousand prompt tokens at 0.15 USD per million cost 0.00015 USD. */
+const model = (id: string, simulate: string, upstream_model = 'simulated-fast') => ({
+  id,
+  routes: [{ provider: 'up', upstream_model, extra_headers: { 'x-simulate': simulate } }],
+});
+
+beforeAll(async () => {
+  upstream = await startSimulatedUpstream({ port: 0 });
+  gateway = await startGateway(
+    basicConfig(upstream.url, aKey(), {
+      more: {
+        models: [
+          model('fast', 'usage=last&prompt-tokens=1000&completion-tokens=0'),
+          model('silent', 'usage=none'),
+          model('new', 'usage=last&prompt-tokens=1000&completion-tokens=0', 'simulated-unpriced'),
+        ],
+        users: [
+          { email: 'ann@example.com', name: 'Ann' },
+          { email: 'bea@example.com', name: 'Bea' },
+          { email: 'silent@example.com', name: 'Silent', request_logging_enabled: false },
+        ],
+        service_accounts: [{ id: 'worker', name: 'Worker', team: 'platform' }],
+        api_keys: [
+          { name: 'ann', owner: 'user:ann@example.com', value: keys.ann },
+          { name: 'bea', owner: 'user:bea@example.com', value: keys.bea },
+          { name: 'silent', owner: 'user:silent@example.com', value: keys.silent },
+          { name: 'worker', owner: 'service_account:worker', value: keys.worker },
+        ],
+      },
+    }),
+    database.url(),
+  );
+  const pool = await openPool(database.url(), 1);
+  const create = createAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() });
+  expect(await create({ email, password })).toEqual(E.right(undefined));
+  await pool.end();
+  for (const { user_id, name } of await query<{ user_id: string; name: string }>('select * from users'))
+    idOf[name] = user_id;
+});
+afterAll(async () => {
+  await gateway.stop();
+  await upstream.close();
+});
+
+const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
+
+async function chat(key: string, wanted: string, userAgent: string, more: object = {}): Promise<void> {
+  const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json', 'user-agent': userAgent },
+    body: JSON.stringify({ model: wanted, messages: [{ role: 'user', content: 'Hi' }], ...more }),
+  });
+  expect(answer.status).toBe(200);
+  await answer.arrayBuffer();
+}
+
+async function logIn(): Promise<void> {
+  const answer = await fetch(`${gateway.url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+  expect(answer.status).toBe(200);
+  [cookie = ''] = (answer.headers.get('set-cookie') ?? '').split(';');
+}
+
+async function get(at: string, headers: Record<string, string> = { cookie }) {
+  const answer = await fetch(`${gateway.url}/api/v1/admin${at}`, { headers });
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+async function dataOf(at: string): Promise<Record<string, readonly Record<string, unknown>[]>> {
+  const { status, body } = await get(at);
+  expect(status).toBe(200);
+  expect(body['meta']).toEqual({ generated_at: expect.stringMatching(/^\d{4}-.*Z$/) });
+  return body['data'] as Record<string, readonly Record<string, unknown>[]>;
+}
+
+const exact = ['0', '0.00015', '0.0003', '0.00045', '0.0006'];
+const spend = (requests: number) => ({
+  spend_usd: exact[requests],
+  // units of 0.0001 USD, rounded half up
+  spend_usd_10000: [0, 2, 3, 5, 6][requests],
+});
+const counts = (priced: number, unpriced = 0, missing = 0) => ({
+  request_count: priced + unpriced + missing,
+  ...spend(priced),
+  priced_count: priced,
+  legacy_estimated_count: 0,
+  unpriced_count: unpriced,
+  usage_missing_count: missing,
+});
+
+describe('reports over requests that were served', () => {
+  beforeAll(async () => {
+    await clock.standAt('2028-02-29T11:59:59.999Z');
+    await chat(keys.bea, 'fast', 'opencode/1.0', { tools });
+    await clock.standAt('2028-03-01T12:00:00Z');
+    await chat(keys.ann, 'fast', 'claude-cli/2.0.1 (external, cli)', { tools });
+    await chat(keys.ann, 'fast', 'claude-cli/2.0.2 (external, cli)');
+    await chat(keys.ann, 'new', 'claude-cli/2.0.2 (external, cli)');
+    await chat(keys.silent, 'silent', 'codex_cli_rs/0.1');
+    await chat(keys.worker, 'fast', 'my-worker/1');
+    await clock.standAt('2028-03-01T12:30:00Z');
+    await logIn();
+  });
+
+  it('the spend report has totals, days, owners and models, with counts of all four statuses', async () => {
+    const report = await dataOf('/spend/report?days=7&owner_kind=all');
+    const day = (text: string, requests = 0, priced = 0) => ({
+      day: text,
+      request_count: requests,
+      ...spend(priced),
+    });
+    const user = (name: string, tally: object) => ({
+      owner_kind: 'user',
+      owner_id: idOf[name],
+      owner_name: name,
+      ...tally,
+    });
+    const team = { owner_kind: 'team', owner_id: 'platform', owner_name: 'Platform', ...counts(1) };
+    expect(report).toEqual({
+      window_days: 7,
+      owner_kind: 'all',
+      window_start: '2028-02-24T00:00:00.000Z',
+      window_end: '2028-03-02T00:00:00.000Z',
+      totals: counts(4, 1, 1),
+      daily: [
+        day('2028-02-24'),
+        day('2028-02-25'),
+        day('2028-02-26'),
+        day('2028-02-27'),
+        day('2028-02-28'),
+        day('2028-02-29', 1, 1),
+        day('2028-03-01', 5, 3),
+      ],
+      owners: [user('Ann', counts(2, 1)), user('Bea', counts(1)), team, user('Silent', counts(0, 0, 1))],
+      models: [
+        { model_key: 'fast', ...counts(4) },
+        { model_key: 'new', ...counts(0, 1) },
+        { model_key: 'silent', ...counts(0, 0, 1) },
+      ],
+    });
+    expect(await dataOf('/spend/report')).toEqual(report);
+    expect(await dataOf('/spend/report?owner_kind=team')).toMatchObject({
+      totals: counts(1),
+      owners: [team],
+      models: [{ model_key: 'fast', ...counts(1) }],
+    });
+    expect((await dataOf('/spend/report?days=30&owner_kind=user'))['daily']).toHaveLength(30);
+  });
+
+  it('the leaderboard ranks users by spend, and averages what their logs have recorded', async () => {
+    const board = await dataOf('/observability/leaderboard');
+    const averages = (exposed: number | null, invoked: number | null) => ({
+      referenced_mcp_server_count: null,
+      exposed_tool_count: exposed,
+      invoked_tool_count: invoked,
+      filtered_tool_count: null,
+    });
+    const users = [
+      { rank: 1, user_id: idOf['Ann'], user_name: 'Ann', ...spend(2) },
+      { rank: 2, user_id: idOf['Bea'], user_name: 'Bea', ...spend(1) },
+      { rank: 3, user_id: idOf['Silent'], user_name: 'Silent', ...spend(0) },
+    ];
+    expect(board).toEqual({
+      range: '7d',
+      bucket_hours: 12,
+      window_start: '2028-02-24T00:00:00.000Z',
+      window_end: '2028-03-02T00:00:00.000Z',
+      logs_since: '2028-02-29T11:59:59.999Z',
+      chart_users: users,
+      series: expect.any(Array),
+      leaders: [
+        {
+          ...users[0],
+          total_requests: 3,
+          dominant_model: 'fast',
+          tool_cardinality_averages: averages(1 / 3, 0),
+        },
+        { ...users[1], total_requests: 1, dominant_model: 'fast', tool_cardinality_averages: averages(1, 0) },
+        {
+          ...users[2],
+          total_requests: 1,
+          dominant_model: 'silent',
+          tool_cardinality_averages: averages(null, null),
+        },
+      ],
+    });
+    const values = (...requests: readonly number[]) =>
+      users.map(({ user_id }, place) => ({ user_id, ...spend(requests[place] ?? 0) }));
+    const filled: Record<string, unknown> = {
+      '2028-02-29T00:00:00.000Z': values(0, 1),
+      '2028-03-01T12:00:00.000Z': values(2),
+    };
+    expect(board['series']).toEqual(
+      Array.from({ length: 14 }, (_, index) => {
+        const bucket = new Date(Date.UTC(2028, 1, 24, 12 * index)).toISOString();
+        return { bucket_start: bucket, values: filled[bucket] ?? values() };
+      }),
+    );
+    expect((await dataOf('/observability/leaderboard?range=31d'))['series']).toHaveLength(62);
+  });
+
+  it('harness usage is grouped by harness, not by User-Agent', async () => {
+    const usage = await dataOf('/observability/harness-usage?range=31d');
+    const harness = (rank: number, key: string, label: string, requests: number) => ({
+      rank,
+      agent_harness_key: key,
+      agent_harness_label: label,
+      request_count: requests,
+    });
+    const leaders = [
+      harness(1, 'claude-code', 'Claude Code', 3),
+      harness(2, 'opencode', 'opencode', 1),
+      harness(3, 'other', 'Other', 1),
+    ];
+    expect(usage).toEqual({
+      range: '31d',
+      bucket_hours: 12,
+      window_start: '2028-01-31T00:00:00.000Z',
+      window_end: '2028-03-02T00:00:00.000Z',
+      logs_since: '2028-02-29T11:59:59.999Z',
+      chart_harnesses: leaders,
+      series: expect.any(Array),
+      leaders,
+    });
+    expect(usage['series']).toHaveLength(62);
+    expect(usage['series']?.at(-1)).toEqual({
+      bucket_start: '2028-03-01T12:00:00.000Z',
+      values: [
+        { agent_harness_key: 'claude-code', request_count: 3 },
+        { agent_harness_key: 'opencode', request_count: 0 },
+        { agent_harness_key: 'other', request_count: 1 },
+      ],
+    });
+  });
+
+  it.each([
+    ['/spend/report?days=31', 'days'],
+    ['/spend/report?days=07', 'days'],
+    ['/spend/report?days=', 'days'],
+    ['/spend/report?owner_kind=service_account', 'owner_kind'],
+    ['/spend/report?days=7&days=30', 'days'],
+    ['/spend/report?owner=user', 'owner'],
+    ['/observability/leaderboard?range=30d', 'range'],
+    ['/observability/leaderboard?days=7', 'days'],
+    ['/observability/harness-usage?range=31D', 'range'],
+    ['/observability/harness-usage?range=7d&page=1', 'page'],
+  ])('%s is an invalid request that names the parameter', async (at, param) => {
+    const { status, body } = await get(at);
+    expect(status).toBe(400);
+    expect(body).toEqual({
+      error: { type: 'invalid_request_error', code: 'invalid_request', param, message: expect.any(String) },
+    });
+  });
+
+  it('nobody reads them without a session', async () => {
+    for (const at of ['/spend/report', '/observability/leaderboard', '/observability/harness-usage'])
+      expect(await get(at, {})).toMatchObject({ status: 401, body: { error: { code: 'session_required' } } });
+  });
+});

@@ -1,0 +1,371 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import type { SMTPServerOptions } from 'smtp-server';
+import { alertMail } from '../../domain/budget/alert-mail.ts';
+import type { MailConfig } from '../../infrastructure/config/server-config.ts';
+import { smtpMailer } from '../../infrastructure/mail/smtp-mailer.ts';
+import { type MailServer, type OnMail, startMailServer } from '../support/mail-server.ts';
+import { selfSigned } from '../support/self-signed.ts';
+
+const mail = { subject: 'Subject', text: 'Text', html: '<p>HTML</p>' };
+const credentials = { username: 'gateway', password: 'pässword-0123456789' };
+
+const opened: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close();
+});
+
+async function mailServer(options: SMTPServerOptions = {}, onMail?: OnMail): Promise<MailServer> {
+  const server = await startMailServer(options, onMail);
+  opened.push(server.close);
+  return server;
+}
+
+const configOf = (port: number, smtp: Partial<MailConfig['smtp']> = {}): MailConfig => ({
+  from: 'alerts@example.com',
+  smtp: { host: '127.0.0.1', port, starttls: false, credentials: undefined, ...smtp },
+});
+
+/** Bounds that a test can wait for. */
+const bounds = { connectMs: 250, silenceMs: 250, attemptMs: 5000 };
+
+const sendBy = (config: MailConfig | undefined, to = 'ada@example.com', over: Partial<typeof bounds> = {}) =>
+  smtpMailer(() => config, { ...bounds, ...over }).send(to, mail);
+
+async function reasonOf(...sending: Parameters<typeof sendBy>): Promise<string> {
+  const sent = await sendBy(...sending);
+  return E.isLeft(sent) ? sent.left : 'it was sent';
+}
+
+describe('a mail', () => {
+  it('reaches its recipient, with text and HTML', async () => {
+    const server = await mailServer();
+    expect(await sendBy(configOf(server.port))).toEqual(E.right(undefined));
+    const [received, ...more] = server.mails;
+    expect(more).toEqual([]);
+    expect(received).toMatchObject({
+      from: 'alerts@example.com',
+      to: ['ada@example.com'],
+      subject: 'Subject',
+      text: 'Text',
+      html: '<p>HTML</p>',
+    });
+    expect(received?.headers.map(([name]) => name).toSorted()).toEqual([
+      'auto-submitted',
+      'content-type',
+      'date',
+      'from',
+      'message-id',
+      'mime-version',
+      'subject',
+      'to',
+    ]);
+  });
+
+  it('never gets a header, a part or a recipient from the name of an owner', async () => {
+    const server = await mailServer();
+    const send = smtpMailer(() => configOf(server.port));
+    const namesOf = (headers: readonly (readonly [string, string])[]) => headers.map(([name]) => name);
+    const name = fc
+      .array(
+        fc.oneof(
+          fc.string({ unit: 'binary', maxLength: 30 }),
+          fc.constantFrom('\r\nBcc: x@example.com', '\n\n--', '\r\n.\r\nMAIL FROM:<x@example.com>\r\n', '\0'),
+          fc.constantFrom('<script>alert(1)</script>', '</table>', '=?utf-8?b?eA==?=', '李雷 🦊 é'),
+        ),
+        { maxLength: 8 },
+      )
+      // What a table can hold.
+      .map((pieces) => pieces.join('').replaceAll('\0', '\uFFFD').toWellFormed());
+    await send.send('ada@example.com', mail);
+    const usual = namesOf(server.mails[0]?.headers ?? []);
+    const alertOf = (ownerName: string) =>
+      alertMail(
+        {
+          ownerKind: 'team',
+          ownerName,
+          cadence: 'daily',
+          window: { from: new Date(0), until: new Date(86_400_000) },
+          amount: 10n,
+          spent: 9n,
+        },
+        'https://gateway.example.com',
+      );
+    await fc.assert(
+      fc.asyncProperty(fc.array(name, { minLength: 10, maxLength: 10 }), async (names) => {
+        server.mails.length = 0;
+        const sent = await Promise.all(
+          names.map((each, index) => send.send(`n${index}@example.com`, alertOf(each))),
+        );
+        expect(sent.every(E.isRight)).toBe(true);
+        expect(server.mails).toHaveLength(names.length);
+        for (const [index, each] of names.entries()) {
+          const alert = alertOf(each);
+          const received = server.mails.find(({ to }) => to.includes(`n${index}@example.com`));
+          expect(received?.to).toHaveLength(1);
+          expect(namesOf(received?.headers ?? [])).toEqual(usual);
+          expect(received?.subject).toBe(alert.subject.replaceAll('=?', '= ?'));
+          expect(received?.text).toBe(alert.text);
+          expect(received?.html).toBe(alert.html);
+        }
+      }),
+      { numRuns: 15, endOnFailure: true },
+    );
+  });
+
+  it.each([
+    'ada@example.com, eve@example.com',
+    'ada@example.com> eve@example.com',
+    'ada@example.com\r\nRCPT TO:<eve@example.com>',
+    'Eve <eve@example.com>, ada@example.com',
+    'team:ada@example.com,eve@example.com;',
+  ])('goes to one address or to none: %j', async (to) => {
+    const server = await mailServer();
+    await sendBy(configOf(server.port), to);
+    expect(server.mails.flatMap((each) => each.to).filter((each) => each === 'eve@example.com')).toEqual([]);
+    expect(server.mails.every((each) => each.to.length === 1)).toBe(true);
+  });
+
+  it('reaches an address with letters beyond ASCII', async () => {
+    const server = await mailServer();
+    expect(await sendBy(configOf(server.port), 'zoë@example.com')).toEqual(E.right(undefined));
+    expect(server.mails).toMatchObject([{ to: ['zoë@example.com'] }]);
+  });
+
+  it('is not sent when no mail is set up', async () => {
+    expect(await reasonOf(undefined)).toBe('mail_not_configured');
+  });
+});
+
+describe('mail is sent as it is configured', () => {
+  const trusted = getCACertificates('default');
+  const own = selfSigned();
+  afterAll(() => setDefaultCACertificates(trusted));
+  const login: SMTPServerOptions = {
+    authOptional: false,
+    onAuth: ({ username, password }, _session, done) => {
+      if (username === credentials.username && password === credentials.password)
+        done(null, { user: username });
+      else done(new Error('Authentication failed'));
+    },
+  };
+
+  it('over STARTTLS with a login', async () => {
+    setDefaultCACertificates([...trusted, own.cert]);
+    let secure = false;
+    const server = await mailServer({
+      ...own,
+      ...login,
+      disabledCommands: [],
+      onMailFrom: (_address, session, done) => {
+        ({ secure } = session);
+        done();
+      },
+    });
+    for (const host of ['127.0.0.1', 'localhost'])
+      expect(await sendBy(configOf(server.port, { host, starttls: true, credentials }))).toEqual(
+        E.right(undefined),
+      );
+    expect(secure).toBe(true);
+    expect(server.mails).toHaveLength(2);
+  });
+
+  it('without TLS, and still with a login', async () => {
+    const server = await mailServer({ ...login, allowInsecureAuth: true });
+    expect(await sendBy(configOf(server.port, { credentials }))).toEqual(E.right(undefined));
+    expect(server.mails).toHaveLength(1);
+  });
+
+  it('never in the clear where STARTTLS is asked for', async () => {
+    const server = await mailServer({ ...login, allowInsecureAuth: true });
+    expect(await reasonOf(configOf(server.port, { starttls: true, credentials }))).toMatch(/STARTTLS/);
+    expect(server.mails).toEqual([]);
+  });
+
+  it('never to a server whose certificate nobody trusts', async () => {
+    const server = await mailServer({ ...selfSigned(), ...login, disabledCommands: [] });
+    expect(await reasonOf(configOf(server.port, { starttls: true, credentials }))).toMatch(/certificate/i);
+    expect(server.mails).toEqual([]);
+  });
+
+  it.each(['PLAIN', 'LOGIN'])('with the wrong password it fails, and no secret is told (%s)', async (method) => {
+    const wrong = { username: 'gateway', password: 'wrong-secret-0123456789' };
+    const encoded = [wrong.password, `\0${wrong.username}\0${wrong.password}`].map((text) =>
+      Buffer.from(text).toString('base64'),
+    );
+    const server = await mailServer({
+      ...login,
+      allowInsecureAuth: true,
+      authMethods: [method],
+      onAuth: ({ password }, _session, done) =>
+        done(new Error(`no such login: ${password}, sent as ${encoded.join(' or ')}`)),
+    });
+    const reason = await reasonOf(configOf(server.port, { credentials: wrong }));
+    expect(reason).toMatch(/^Invalid login: 535 .*no such login: \[REDACTED\], sent as/);
+    for (const secret of [wrong.password, ...encoded]) expect(reason).not.toContain(secret);
+    expect(server.mails).toEqual([]);
+  });
+});
+
+describe('a mail that could not be sent tells why', () => {
+  it('a refused recipient', async () => {
+    const server = await mailServer({
+      onRcptTo: (_address, _session, done) => done(new Error('nobody here is called so')),
+    });
+    expect(await reasonOf(configOf(server.port))).toMatch(/550 nobody here is called so/);
+  });
+
+  it('a refused sender', async () => {
+    const server = await mailServer({
+      onMailFrom: (_address, _session, done) => done(new Error('we take nothing from you')),
+    });
+    expect(await reasonOf(configOf(server.port))).toMatch(/550 we take nothing from you/);
+  });
+
+  it('a refused content', async () => {
+    const server = await mailServer({
+      onData: (stream, _session, done) => {
+        stream.on('end', () => done(new Error('this looks like spam')));
+        stream.resume();
+      },
+    });
+    expect(await reasonOf(configOf(server.port))).toMatch(/450 this looks like spam/);
+  });
+
+  it('a server that wants a login', async () => {
+    const server = await mailServer({ authOptional: false, allowInsecureAuth: true });
+    expect(await reasonOf(configOf(server.port))).toMatch(/530/);
+  });
+
+  it.each(['127.0.0.1', 'localhost'])('a port where nobody listens, on %s', async (host) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
+    expect(await reasonOf(configOf(port, { host }))).toMatch(/ECONNREFUSED/);
+  });
+
+  it('a host that does not exist', async () => {
+    expect(await reasonOf(configOf(25, { host: 'mail.invalid' }))).toMatch(/mail\.invalid|timeout/i);
+  });
+});
+
+/** The answers of a server, by the first word of the command; the end of a mail is `.`. */
+const answers: Readonly<Record<string, string>> = {
+  greeting: '220 here',
+  EHLO: '250-here\r\n250 AUTH PLAIN',
+  AUTH: '235 welcome',
+  MAIL: '250 ok',
+  RCPT: '250 ok',
+  DATA: '354 go on',
+  '.': '250 taken',
+};
+
+/** A server that answers up to a command, and what it does from then on. */
+async function scriptedServer(stopAt: string, then: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    let inData = false;
+    const answer = (command: string): void => {
+      if (command === stopAt) return then(socket);
+      inData = command === 'DATA';
+      const words = answers[command];
+      if (words !== undefined) socket.write(`${words}\r\n`);
+    };
+    answer('greeting');
+    let text = '';
+    socket.on('data', (piece: Buffer) => {
+      text += piece.toString('latin1');
+      for (let end = text.indexOf('\r\n'); end >= 0; end = text.indexOf('\r\n')) {
+        const line = text.slice(0, end);
+        text = text.slice(end + 2);
+        if (!inData || line === '.') answer(line.split(' ')[0] ?? '');
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  opened.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A port that takes no connection any more: its process is stopped and its backlog is full. */
+async function fullPort(): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
+  const script = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 },
+    function () { console.log(this.address().port) })`;
+  const child: ChildProcess = spawn(process.execPath, ['-e', script], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [printed] = (await once(child.stdout!, 'data')) as [Buffer];
+  const port = Number(printed.toString());
+  child.kill('SIGSTOP');
+  const fillers: Socket[] = [];
+  for (let full = false; !full && fillers.length < 50; ) {
+    const filler = connect(port, '127.0.0.1').on('error', () => undefined);
+    fillers.push(filler);
+    full = await Promise.race([once(filler, 'connect').then(() => false), sleep(150, true)]);
+  }
+  return {
+    port,
+    close: async () => {
+      for (const filler of fillers) filler.destroy();
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+describe('one attempt ends in time', () => {
+  it.each(Object.keys(answers))('when the server falls silent at %s', async (stopAt) => {
+    const port = await scriptedServer(stopAt, () => undefined);
+    const startedAt = performance.now();
+    expect(await reasonOf(configOf(port, { credentials }))).toMatch(/time|greeting/i);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
+  it('when no connection is to be had', async () => {
+    const { port, close } = await fullPort();
+    opened.push(close);
+    const startedAt = performance.now();
+    expect(await reasonOf(configOf(port))).toMatch(/timeout/i);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
+  it.each(['greeting', 'EHLO', 'RCPT', '.'])('when the server is never silent and never done, at %s', async (at) => {
+    let closed = false;
+    const port = await scriptedServer(at, (socket) => {
+      const more = setInterval(() => socket.write('250-and more\r\n'), 50);
+      socket.on('close', () => {
+        clearInterval(more);
+        closed = true;
+      });
+      socket.on('end', () => socket.end());
+    });
+    const startedAt = performance.now();
+    const wide = { connectMs: 60_000, silenceMs: 60_000, attemptMs: 400 };
+    expect(await reasonOf(configOf(port, { credentials }), undefined, wide)).toBe(
+      'The mail server did not finish in time.',
+    );
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+    // Nothing of the attempt goes on behind the back of whoever marks it failed.
+    await sleep(100);
+    expect(closed).toBe(true);
+  });
+
+  it.each(Object.keys(answers))('when the server hangs up at %s', async (stopAt) => {
+    const port = await scriptedServer(stopAt, (socket) => socket.destroy());
+    const reason = await reasonOf(configOf(port, { credentials }));
+    expect(reason).toMatch(/clos|ECONNRESET|hang up/i);
+  });
+});

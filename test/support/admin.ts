@@ -1,0 +1,58 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { createAdmin } from '../../application/admin/create-admin.ts';
+import { argon2Passwords } from '../../infrastructure/passwords.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { adminsStore } from '../../infrastructure/postgres/session-store.ts';
+
+export interface AdminAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** `data` of an answer that worked. */
+  readonly data: unknown;
+  /** `error` of one that did not. */
+  readonly error: { readonly code?: unknown; readonly param?: unknown; readonly message?: unknown } | undefined;
+  readonly meta: unknown;
+}
+
+/** A platform admin who is logged in: calls the admin API of a gateway as a browser on its own pages does. */
+export type AdminClient = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<AdminAnswer>;
+
+const account = { email: 'root@example.com', password: 'correct horse battery canary' };
+
+/** Makes the platform admin of a database, once for all its gateways. */
+export async function makeAdmin(databaseUrl: string): Promise<void> {
+  const pool = await openPool(databaseUrl, 1);
+  const made = await createAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() })(account);
+  await pool.end();
+  if (E.isLeft(made)) throw new Error(made.left);
+}
+
+/** Logs that admin in. A body that is text is sent as it is. */
+export async function adminClient(url: string): Promise<AdminClient> {
+  const login = await fetch(`${url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(account),
+  });
+  if (login.status !== 200) throw new Error(await login.text());
+  const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  return async (method, path, body, headers = {}) => {
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        cookie,
+        'sec-fetch-site': 'same-origin',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const json = (await answer.json()) as Omit<AdminAnswer, 'status' | 'headers'>;
+    return { status: answer.status, headers: answer.headers, data: json.data, error: json.error, meta: json.meta };
+  };
+}

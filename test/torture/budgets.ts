@@ -1,0 +1,39 @@
+// node test/torture/budgets.ts [MINUTES]
+// Budgets under fire for as long as one likes: processes that settle and change budgets are killed, paused and cut off,
+// PostgreSQL is restarted beneath them, and the clock of money runs over the ends of windows. TORTURE_SEED repeats the
+// schedule of an earlier run; what meets what in it is left to the machine.
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { budgetChaos, type ChaosFigures } from '../contract/budget-chaos.ts';
+
+/** A cycle has its own owners; their whole history is audited at its end. */
+const cycleSeconds = 15;
+
+const minutes = Number(process.argv[2] ?? 3);
+const seed = Number(process.env['TORTURE_SEED'] ?? Date.now() % 2 ** 31);
+const folder = await mkdtemp(path.join(os.tmpdir(), 'gateway-budgets-'));
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const told = ({ cycles, events, answers, ...figures }: ChaosFigures): string =>
+  `cycle ${cycles}: ${JSON.stringify({ ...figures, answers, events })}`;
+
+say(`seed ${seed}, ${minutes} min, in ${folder}`);
+const from = performance.now();
+try {
+  const total = await budgetChaos({
+    folder,
+    seed,
+    workers: 4,
+    cycles: Math.max(1, Math.round((minutes * 60) / (cycleSeconds + 3))),
+    cycleSeconds,
+    onCycle: (figures) => say(told(figures)),
+  });
+  const seconds = Math.round((performance.now() - from) / 1000);
+  say(`nothing is wrong after ${seconds} s: seed ${seed}, ${told(total)}`);
+} catch (error) {
+  say(`seed ${seed}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  process.exitCode = 1;
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
