@@ -258,10 +258,12 @@ drop function gateway_settle(json, uuid[], boolean);
 -- then judges, then writes.
 -- The records are judged one after the other in arrival order (`ord`, from 1 without gaps), each against the total
 -- with those accepted before it; one that does not fit is blocked alone. `releases` are claims that end.
--- `at` is the time of records that come late, out of a journal. Returned are the verdicts other than 'recorded'.
+-- `at` is the time of records that come late, out of a journal; `again` says that they may have been judged before.
+-- Returned are the verdicts other than 'recorded'.
 -- The planner may not choose here: its plans are kept, and one made while the tables were small would read them whole.
 create function gateway_settle(
-  records json, releases uuid[], close_on_block boolean, mail_ready boolean, at timestamptz default null
+  records json, releases uuid[], close_on_block boolean, mail_ready boolean, at timestamptz default null,
+  again boolean default false
 )
 returns table (
   ord integer, verdict text, budget_id uuid, cadence text, amount_10000 bigint, window_start timestamptz,
@@ -362,6 +364,16 @@ begin
                 counted_picousd = r.counted_picousd + excluded.counted_picousd;
   if cardinality(releases) > 0 then
     delete from request_claims c where c.request_log_id = any (releases);
+  end if;
+  -- Who was blocked by a try whose answer was lost, and is not now, has a row that says what its sender was never told.
+  if again then
+    update request_logs l
+    set status_code = i.status_code, error_code = i.error_code,
+        metadata_json = case verdicts[i.ord] when 'duplicate' then i.metadata_json || '{"accounting": {"duplicate": true}}'
+                                             else i.metadata_json end
+    from unnest(items) i
+    where i.logged and i.charged and l.request_log_id = i.request_log_id
+      and verdicts[i.ord] is distinct from 'blocked' and l.metadata_json -> 'accounting' ? 'blocked_cost_usd';
   end if;
   perform gateway_log(items, verdicts, t);
 end $$;

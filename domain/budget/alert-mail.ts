@@ -57,5 +57,4 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-const escaped = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (each) => entities[each] ?? each);
+const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (each) => entities[each] ?? each);

@@ -33,12 +33,7 @@ export function readBudgetTerms(
   const cadence = cadences.find((each) => each === body['cadence']);
   if (cadence === undefined)
     return E.left(invalidRequest('`cadence` must be `daily`, `weekly` or `monthly`.', 'cadence'));
-  if (
-    typeof amount !== 'number' ||
-    !Number.isInteger(amount) ||
-    amount < 0 ||
-    amount > Number(maxAmount10000)
-  )
+  if (!isAmount(amount))
     return E.left(
       invalidRequest(`\`amount_10000\` must be a whole number from 0 to ${maxAmount10000}.`, 'amount_10000'),
     );
@@ -48,3 +43,6 @@ export function readBudgetTerms(
     return E.left(invalidRequest('`timezone` must be the name of an IANA time zone.', 'timezone'));
   return E.right({ cadence, amount10000: BigInt(amount), hardLimit, timezone });
 }
+
+const isAmount = (amount: Json | undefined): amount is number =>
+  typeof amount === 'number' && Number.isInteger(amount) && amount >= 0 && amount <= Number(maxAmount10000);

@@ -84,3 +84,9 @@ export const maxInlineChars = 256;
  * make less of them, never more, and a stream holds them until it ends.
  */
 export const heldEventBytesPerStored = 2;
+
+/**
+ * Members in one text of a payload that are looked at because of their keys: more than a stored payload has room for,
+ * and as many as are looked at in no time.
+ */
+export const maxKnownMembers = 20_000;

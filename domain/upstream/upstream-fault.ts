@@ -1,3 +1,5 @@
+import { edited, marker } from '../payload/text-edits.ts';
+import { urlEdits, withoutSecretParts } from '../payload/urls.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, isString, type Json } from '../shared/json.ts';
 import { maxErrorMessageChars } from '../shared/limits.ts';
@@ -91,9 +93,6 @@ export function upstreamMessage(body: Json | undefined): string | undefined {
   return candidates.find((each): each is string => isString(each) && each !== '');
 }
 
-/** Stands where something was that must not be kept or shown. */
-export const marker = '[REDACTED]';
-
 /**
  * An upstream's words made fit to keep and to show: URL queries and userinfo are taken out, configured
  * credentials are replaced, and the length is bounded.
@@ -103,62 +102,12 @@ export function sanitiseMessage(message: string, secrets: readonly string[]): st
   // A longer one first: it may begin with a shorter one, and nothing of it may stay.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length))
     text = text.replaceAll(secret, marker);
-  text = sanitiseUrlsIn(text);
+  text = edited(text, urlEdits(text));
   return text.length > maxErrorMessageChars ? `${text.slice(0, maxErrorMessageChars - 1)}…` : text;
-}
-
-/**
- * The text with the URLs in it made fit: each keeps scheme, host, port and path. JSON inside a text may spell their
- * `://` as `:\/\/`. Linear, whatever a caller makes an upstream say.
- */
-export function sanitiseUrlsIn(text: string): string {
-  const parts: string[] = [];
-  let done = 0;
-  urlStart.lastIndex = 0;
-  for (let start = urlStart.exec(text); start !== null; start = urlStart.exec(text)) {
-    const end = urlEnd(text, start.index, urlStart.lastIndex);
-    parts.push(text.slice(done, start.index), withoutSecretParts(text.slice(start.index, end)));
-    done = end;
-    urlStart.lastIndex = end;
-  }
-  return parts.length === 0 ? text : parts.join('') + text.slice(done);
-}
-
-const urlStart = /:\\*\/\\*\//g;
-const urlTail = /[^\s"<>]*/y;
-const quotedScheme = /'[a-z][a-z0-9+.-]{0,31}$/i;
-const innerApostrophe = /'[\w%&=]/y;
-
-/** An apostrophe may be part of a query; one that closes a quoted URL is not. */
-function urlEnd(text: string, start: number, from: number): number {
-  urlTail.lastIndex = from;
-  urlTail.test(text);
-  const end = urlTail.lastIndex;
-  if (!quotedScheme.test(text.slice(Math.max(0, start - 33), start))) return end;
-  for (let at = text.indexOf("'", from); at >= 0 && at < end; at = text.indexOf("'", at + 1)) {
-    innerApostrophe.lastIndex = at;
-    if (!innerApostrophe.test(text)) return at === from ? end : at;
-  }
-  return end;
 }
 
 /** Keeps scheme, host, port and path; the query becomes a marker; userinfo and fragment go. */
 export function sanitiseUrl(url: string): string {
   const at = url.indexOf('://');
   return at < 0 ? url : url.slice(0, at) + withoutSecretParts(url.slice(at));
-}
-
-/** A URL, or one from its `://` on; a path may hold a URL of its own. */
-export function withoutSecretParts(tail: string): string {
-  const end = tail.search(/[?#]/);
-  const shown = (end < 0 ? tail : tail.slice(0, end)).replace(/(:\\*\/\\*\/)[^/]*@/g, '$1');
-  if (end < 0) return shown;
-  return (tail[end] === '?' ? `${shown}?${marker}` : shown) + closingBackslashes(tail);
-}
-
-/** Backslashes at the end escape the quote after it: they are no part of the URL. */
-function closingBackslashes(tail: string): string {
-  let end = tail.length;
-  while (tail[end - 1] === '\\') end -= 1;
-  return tail.slice(end);
 }

@@ -122,7 +122,7 @@ export const budgetAlertsCodec = object({
     30,
     'Time between two looks for alerts to mail, in seconds.',
   ),
-  // One round holds its claims until the mails are out; 1000 still fit into the five minutes of a claim.
+  // Each mail is claimed just before it is sent: a large batch makes a round longer, and nothing else.
   batch_size: withDefault(integer({ min: 1, max: 1000 }), 25, 'Alerts taken in one look.'),
 });
 

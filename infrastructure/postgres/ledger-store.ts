@@ -33,6 +33,9 @@ export interface LedgerOptions {
   readonly onFault: (fault: DatabaseFault, error: unknown) => void;
 }
 
+/** A batch whose connection was lost is asked for again so often. */
+const maxTriesAgain = 2;
+
 /** A statement that does not come back, on a dead network: its batch is given up after this long. */
 const giveUpMs = 12_000;
 
@@ -90,7 +93,7 @@ export const replayJournaled =
       await withinTime(pool, (connection) =>
         connection.query(sql.unsafe`
           select ord from gateway_settle(${storedJson([record])}::json, '{}', ${options.closeOnBlock()},
-                                         ${options.mailReady()}, ${at}::timestamptz)
+                                         ${options.mailReady()}, ${at}::timestamptz, true)
         `),
       );
       return 'settled';
@@ -185,10 +188,10 @@ async function settleBatch(
   pool: DatabasePool,
   records: readonly SettlementRecord[],
   options: LedgerOptions,
-  triesLeft = 2,
+  triesLeft = maxTriesAgain,
 ): Promise<readonly (Settled | typeof putBack)[]> {
   try {
-    return await settleOnce(pool, records, options);
+    return await settleOnce(pool, records, options, triesLeft < maxTriesAgain);
   } catch (error) {
     const fault = databaseFault(error);
     options.onFault(fault, error);
@@ -210,12 +213,14 @@ async function settleOnce(
   pool: DatabasePool,
   records: readonly SettlementRecord[],
   options: LedgerOptions,
+  again: boolean,
 ): Promise<readonly Settled[]> {
   const releases = records.flatMap(({ release }) => (release === undefined ? [] : [release]));
   const statement = sql.type(row(verdictResult))`
     select ord, verdict, budget_id, cadence, amount_10000, window_start, window_end, database_time
     from gateway_settle(${storedJson(records.map((record, index) => recordRow(record, index + 1)))}::json,
-                        ${sql.array(releases, 'uuid')}, ${options.closeOnBlock()}, ${options.mailReady()})
+                        ${sql.array(releases, 'uuid')}, ${options.closeOnBlock()}, ${options.mailReady()},
+                        null, ${again})
   `;
   const rows = await withinTime(pool, (connection) => connection.any(statement));
   const verdicts = new Map(rows.map((result) => [result.ord, verdictOf(result)]));

@@ -309,10 +309,8 @@ describe('an alert check runs when a budget is set', () => {
     await reconcile(terms(10n), true);
     expect(await alertsOf(query, user)).toHaveLength(1);
     await reconcile(terms(5n), false);
-    expect((await deliveriesOf(query, user)).map((row) => row.failure_reason).toSorted()).toEqual([
-      'mail_not_configured',
-      null,
-    ]);
+    const reasons = (await deliveriesOf(query, user)).map((row) => row.failure_reason);
+    expect(new Set(reasons)).toEqual(new Set(['mail_not_configured', null]));
   });
 });
 

@@ -297,7 +297,7 @@ async function auditAnswers(query: Sql, scopes: readonly string[], told: readonl
 type Fate = 'recorded' | 'duplicate' | 'blocked' | 'nowhere' | 'half';
 
 function fateOf(row: LedgerRow | undefined, log: LogRow | undefined): Fate {
-  if (row !== undefined) return log === undefined ? 'half' : 'recorded';
+  if (row !== undefined) return log?.status_code === 200 && log.accounting === null ? 'recorded' : 'half';
   if (log === undefined) return 'nowhere';
   if (log.accounting?.duplicate === true) return 'duplicate';
   return log.accounting?.blocked_cost_usd !== undefined && log.status_code === 429 ? 'blocked' : 'half';

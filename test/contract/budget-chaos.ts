@@ -271,6 +271,8 @@ export async function budgetChaos(options: ChaosOptions): Promise<ChaosFigures> 
       for (const action of endless(anAction, seed + cycle * 104_729 + number * 1_000_003)) {
         if (over) return;
         await perform(world, { ...action, actor: number % count });
+        // What is refused at once would be asked for again at once.
+        await sleep(3);
       }
     };
     const clients = Promise.all(Array.from({ length: count * clientsOfEach }, (_, number) => client(number)));

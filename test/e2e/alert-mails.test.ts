@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   startSimulatedUpstream,
   type SimulatedUpstream,
@@ -22,6 +22,20 @@ const query = queries(database.url);
 const key = aKey();
 let upstream: SimulatedUpstream;
 let server: MailServer;
+/** Stopped after the test, also when it fails. */
+const running = new Set<TestGateway>();
+afterEach(async () => {
+  for (const gateway of running) await stop(gateway);
+});
+async function start(file: ConfigFile): Promise<TestGateway> {
+  const gateway = await startGateway(file, database.url());
+  running.add(gateway);
+  return gateway;
+}
+async function stop(gateway: TestGateway): Promise<void> {
+  running.delete(gateway);
+  await gateway.stop();
+}
 /** What the mail server does with a mail that it has in full, and with a recipient. */
 let onMail: OnMail = () => undefined;
 let onRecipient: () => void | Promise<void> = () => undefined;
@@ -30,7 +44,13 @@ beforeAll(async () => {
   upstream = await startSimulatedUpstream({ port: 0 });
   server = await startMailServer(
     {
-      onRcptTo: (_address, _session, done) => void Promise.resolve(onRecipient()).then(() => done()),
+      onRcptTo: (_address, _session, done) => {
+        const answer = async (): Promise<void> => {
+          await onRecipient();
+          done();
+        };
+        void answer();
+      },
     },
     (mail) => onMail(mail),
   );
@@ -66,7 +86,7 @@ function config(more: ConfigFile = {}): ConfigFile {
     user: { name: 'Ada', budget: { cadence: 'daily', amount_10000: 5, hard_limit: false } },
     more: {
       server: { bind: '127.0.0.1:0', public_base_url: 'https://gateway.example.com/' },
-      models: [costingOneUnit('fast'), costingOneUnit('slow', '&latency-ms=2500')],
+      models: [costingOneUnit('fast'), costingOneUnit('slow', '&latency-ms=700')],
       pricing: {
         overrides: [
           {
@@ -124,15 +144,8 @@ const mailsTo = (emails: readonly string[]) =>
   server.mails.filter(({ to }) => to.some((each) => emails.includes(each)));
 
 describe('with two replicas that look for alerts', () => {
-  const replicas: TestGateway[] = [];
-  beforeAll(async () => {
-    replicas.push(await startGateway(config(), database.url()), await startGateway(config(), database.url()));
-  });
-  afterAll(async () => {
-    for (const replica of replicas) await replica.stop();
-  });
-
   it('the user whose budget comes down to 20 % gets one mail', async () => {
+    const replicas = [await start(config()), await start(config())];
     for (let spent = 1; spent <= 3; spent += 1) expect(await ask(replicas[spent % 2]!.url)).toBe(200);
     expect(await query('select from budget_alerts')).toHaveLength(0);
     expect(await ask(replicas[0]!.url)).toBe(200);
@@ -160,28 +173,39 @@ describe('with two replicas that look for alerts', () => {
 
 describe('a gateway that stops', () => {
   it('waits for what is being sent, and takes no new ones, also while requests are still served', async () => {
-    const gateway = await startGateway(config(), database.url());
-    const asked = ask(gateway.url, 'slow');
-    const underWay = Promise.withResolvers<void>();
-    onMail = async () => {
-      underWay.resolve();
-      await sleep(600);
-    };
+    const gateway = await start(config());
+    const releases: (() => void)[] = [];
+    onMail = () => new Promise<void>((resolve) => releases.push(resolve));
     const emails = await waitingMails('stopping', 8);
-    await underWay.promise;
-    await gateway.stop();
+    await eventually(() => (releases.length === 5 ? true : undefined));
+    const asked = ask(gateway.url, 'slow');
+    await sleep(100);
+    let stopped = false;
+    const stopping = stop(gateway).then(() => (stopped = true));
+    for (const release of releases.slice(0, 2)) release();
     expect(await asked).toBe(200);
-    onMail = () => undefined;
+    await sleep(200);
     const states = await statesOf('stopping');
-    expect([count(states, 'sent'), count(states, 'pending'), states.length]).toEqual([5, 3, 8]);
+    expect([count(states, 'sent'), count(states, 'sending'), count(states, 'pending')]).toEqual([2, 3, 3]);
+    expect(stopped).toBe(false);
+    for (const release of releases) release();
+    await stopping;
+    onMail = () => undefined;
+    const after = await statesOf('stopping');
+    expect([count(after, 'sent'), count(after, 'pending'), after.length]).toEqual([5, 3, 8]);
     expect(mailsTo(emails)).toHaveLength(5);
-    await query(`update budget_alert_deliveries set delivery_status = 'sent' where delivery_status = 'pending'`);
+    await query(
+      `update budget_alert_deliveries set delivery_status = 'sent' where delivery_status = 'pending'`,
+    );
   });
 });
 
 describe('a gateway that is killed while it sends', () => {
   /** One process, killed with the first mail for the team. */
-  async function killedWith(team: string, dying: (killed: () => Promise<void>) => void): Promise<readonly string[]> {
+  async function killedWith(
+    team: string,
+    dying: (killed: () => Promise<void>) => void,
+  ): Promise<readonly string[]> {
     const gateway = await spawnGateway(config(), database.url());
     dying(async () => {
       gateway.child.kill('SIGKILL');
@@ -203,14 +227,13 @@ describe('a gateway that is killed while it sends', () => {
       onRecipient = killed;
     });
     const states = async () => [...(await statesOf('killed-after')), ...(await statesOf('killed-before'))];
-    const other = await startGateway(config(), database.url());
+    await start(config());
     await query(`update test_clock set ahead = '4 minutes'`);
     await sleep(1500);
     expect(count(await states(), 'sending')).toBe(2);
     await query(`update test_clock set ahead = '5 minutes'`);
     await eventually(async () => (count(await states(), 'sending') === 0 ? true : undefined), 10_000);
     await sleep(1200);
-    await other.stop();
     await query(`update test_clock set ahead = '0'`);
     expect(await states()).toMatchObject([
       { delivery_status: 'failed', failure_reason: 'dispatcher_died' },
@@ -224,7 +247,7 @@ describe('a gateway that is killed while it sends', () => {
 describe('a gateway without mail', () => {
   it('leaves what waits to the others, notices those that died, and queues nothing', async () => {
     const { mail: _, ...without } = config();
-    const gateway = await startGateway(without, database.url());
+    const gateway = await start(without);
     await waitingMails('left', 1);
     await waitingMails('died', 1);
     await query(
@@ -245,17 +268,15 @@ describe('a gateway without mail', () => {
          using (budget_alert_id) where a.amount_10000 = 0 and a.user_id is not null`,
       ),
     ).toEqual([{ delivery_status: 'failed', failure_reason: 'mail_not_configured' }]);
-    await gateway.stop();
   });
 
   it('and a mail server that is down fails a delivery with the reason', async () => {
     const dead = { ...mail(), smtp: { ...mail().smtp, port: 1 } };
-    const gateway = await startGateway(config({ mail: dead }), database.url());
+    await start(config({ mail: dead }));
     const states = await eventually(async () => {
       const found = await statesOf('left');
       return count(found, 'failed') === 1 ? found : undefined;
     });
-    await gateway.stop();
     expect(states).toMatchObject([
       { failure_reason: expect.stringContaining('connect ECONNREFUSED 127.0.0.1:1') },
     ]);

@@ -780,6 +780,41 @@ describe('a settlement that the database could not take', () => {
     ]);
   });
 
+  it('and was blocked by a try that is made again is judged again, and its log row says what came of it', async () => {
+    const folder = await makeTestFolder('journal');
+    const { ledger, close } = await cutOff(folder);
+    const user = await aUser(query);
+    const [kept, twin] = ['a', 'b'].map((requestId) => deferrable(aRecord(user, 4n * unit, { requestId })));
+    expect(await settleTogether(ledger, [kept!, twin!])).toEqual(['journaled', 'journaled']);
+    await close();
+    const [file = ''] = await readdir(folder);
+    const copy = await readFile(path.join(folder, file));
+    await setUserBudget(query, userIdOf(user), { amount: 1n });
+    await settleFolder(folder);
+    expect(await Promise.all([kept!, twin!].map((record) => rowsOf(query, record)))).toEqual([
+      [0, 1],
+      [0, 1],
+    ]);
+    await setUserBudget(query, userIdOf(user), { amount: 10n });
+    expect(wordOf(await ledgers[1]!.settle(aRecord(user, 5n * unit, { requestId: 'b' })))).toBe('recorded');
+    await writeFile(path.join(folder, file), copy);
+    await settleFolder(folder);
+    expect(await Promise.all([kept!, twin!].map((record) => rowsOf(query, record)))).toEqual([
+      [1, 1],
+      [0, 1],
+    ]);
+    expect(
+      await query(
+        `select status_code, error_code, metadata_json -> 'accounting' as accounting from request_logs
+         where request_log_id = any ($1) order by request_id`,
+        [[kept!, twin!].map(({ charge }) => charge.requestLogId)],
+      ),
+    ).toEqual([
+      { status_code: 200, error_code: null, accounting: null },
+      { status_code: 200, error_code: null, accounting: { duplicate: true } },
+    ]);
+  });
+
   it('and is refused by the database, is kept, and does not stop the others', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);

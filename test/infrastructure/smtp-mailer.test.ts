@@ -194,23 +194,26 @@ describe('mail is sent as it is configured', () => {
     expect(server.mails).toEqual([]);
   });
 
-  it.each(['PLAIN', 'LOGIN'])('with the wrong password it fails, and no secret is told (%s)', async (method) => {
-    const wrong = { username: 'gateway', password: 'wrong-secret-0123456789' };
-    const encoded = [wrong.password, `\0${wrong.username}\0${wrong.password}`].map((text) =>
-      Buffer.from(text).toString('base64'),
-    );
-    const server = await mailServer({
-      ...login,
-      allowInsecureAuth: true,
-      authMethods: [method],
-      onAuth: ({ password }, _session, done) =>
-        done(new Error(`no such login: ${password}, sent as ${encoded.join(' or ')}`)),
-    });
-    const reason = await reasonOf(configOf(server.port, { credentials: wrong }));
-    expect(reason).toMatch(/^Invalid login: 535 .*no such login: \[REDACTED\], sent as/);
-    for (const secret of [wrong.password, ...encoded]) expect(reason).not.toContain(secret);
-    expect(server.mails).toEqual([]);
-  });
+  it.each(['PLAIN', 'LOGIN'])(
+    'with the wrong password it fails, and no secret is told (%s)',
+    async (method) => {
+      const wrong = { username: 'gateway', password: 'wrong-secret-0123456789' };
+      const encoded = [wrong.password, `\0${wrong.username}\0${wrong.password}`].map((text) =>
+        Buffer.from(text).toString('base64'),
+      );
+      const server = await mailServer({
+        ...login,
+        allowInsecureAuth: true,
+        authMethods: [method],
+        onAuth: ({ password }, _session, done) =>
+          done(new Error(`no such login: ${password}, sent as ${encoded.join(' or ')}`)),
+      });
+      const reason = await reasonOf(configOf(server.port, { credentials: wrong }));
+      expect(reason).toMatch(/^Invalid login: 535 .*no such login: \[REDACTED\], sent as/);
+      for (const secret of [wrong.password, ...encoded]) expect(reason).not.toContain(secret);
+      expect(server.mails).toEqual([]);
+    },
+  );
 });
 
 describe('a mail that could not be sent tells why', () => {
@@ -342,26 +345,29 @@ describe('one attempt ends in time', () => {
     expect(performance.now() - startedAt).toBeLessThan(2000);
   });
 
-  it.each(['greeting', 'EHLO', 'RCPT', '.'])('when the server is never silent and never done, at %s', async (at) => {
-    let closed = false;
-    const port = await scriptedServer(at, (socket) => {
-      const more = setInterval(() => socket.write('250-and more\r\n'), 50);
-      socket.on('close', () => {
-        clearInterval(more);
-        closed = true;
+  it.each(['greeting', 'EHLO', 'RCPT', '.'])(
+    'when the server is never silent and never done, at %s',
+    async (at) => {
+      let closed = false;
+      const port = await scriptedServer(at, (socket) => {
+        const more = setInterval(() => socket.write('250-and more\r\n'), 50);
+        socket.on('close', () => {
+          clearInterval(more);
+          closed = true;
+        });
+        socket.on('end', () => socket.end());
       });
-      socket.on('end', () => socket.end());
-    });
-    const startedAt = performance.now();
-    const wide = { connectMs: 60_000, silenceMs: 60_000, attemptMs: 400 };
-    expect(await reasonOf(configOf(port, { credentials }), undefined, wide)).toBe(
-      'The mail server did not finish in time.',
-    );
-    expect(performance.now() - startedAt).toBeLessThan(2000);
-    // Nothing of the attempt goes on behind the back of whoever marks it failed.
-    await sleep(100);
-    expect(closed).toBe(true);
-  });
+      const startedAt = performance.now();
+      const wide = { connectMs: 60_000, silenceMs: 60_000, attemptMs: 400 };
+      expect(await reasonOf(configOf(port, { credentials }), undefined, wide)).toBe(
+        'The mail server did not finish in time.',
+      );
+      expect(performance.now() - startedAt).toBeLessThan(2000);
+      // Nothing of the attempt goes on behind the back of whoever marks it failed.
+      await sleep(100);
+      expect(closed).toBe(true);
+    },
+  );
 
   it.each(Object.keys(answers))('when the server hangs up at %s', async (stopAt) => {
     const port = await scriptedServer(stopAt, (socket) => socket.destroy());

@@ -10,7 +10,9 @@ export interface AdminAnswer {
   /** `data` of an answer that worked. */
   readonly data: unknown;
   /** `error` of one that did not. */
-  readonly error: { readonly code?: unknown; readonly param?: unknown; readonly message?: unknown } | undefined;
+  readonly error:
+    | { readonly code?: unknown; readonly param?: unknown; readonly message?: unknown }
+    | undefined;
   readonly meta: unknown;
 }
 
@@ -53,6 +55,12 @@ export async function adminClient(url: string): Promise<AdminClient> {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const json = (await answer.json()) as Omit<AdminAnswer, 'status' | 'headers'>;
-    return { status: answer.status, headers: answer.headers, data: json.data, error: json.error, meta: json.meta };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      data: json.data,
+      error: json.error,
+      meta: json.meta,
+    };
   };
 }

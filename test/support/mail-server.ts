@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
 /** A mail as its recipient reads it. */
@@ -34,15 +35,15 @@ export async function startMailServer(
     disableReverseLookup: true,
     closeTimeout: 100,
     onData: (stream, { envelope }, done) => {
-      const pieces: Buffer[] = [];
-      stream.on('data', (piece: Buffer) => pieces.push(piece));
-      stream.on('end', () => {
+      const take = async (): Promise<void> => {
         const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
         const to = envelope.rcptTo.map(({ address }) => address);
-        const mail = { from, to, ...parseMail(Buffer.concat(pieces).toString('utf8')) };
+        const mail = { from, to, ...parseMail(await text(stream)) };
         mails.push(mail);
-        void Promise.resolve(onMail(mail)).then(() => done());
-      });
+        await onMail(mail);
+        done();
+      };
+      void take();
     },
     ...options,
   });
