@@ -1,0 +1,129 @@
+import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import { memberSize, type PrintedSize, printedSizes, sizeAt, textSize } from './printed-size.ts';
+import { cutMark } from './truncate.ts';
+
+/** Bytes in which any value can say that it was cut off. */
+const floor = 64;
+
+/** Bytes below which items are not made shorter to keep more of them: enough to see what each one is. */
+const enoughOfAnItem = 512;
+
+/** Bytes that a key may take in an object that is cut: names of fields stay below it. */
+const maxKeyBytes = 128;
+
+/**
+ * Final byte cap: the printed JSON has at most `maxBytes` bytes of UTF-8. The largest members are cut first: each
+ * level shares its bytes so that what is small stays whole and what is large gets equal parts. Items and members for
+ * which there is no room are left out from the end, and a marker says how many.
+ */
+export function capped(payload: JsonObject, maxBytes: number): Json {
+  const size = printedSizes(maxBytes);
+  if (size(payload) <= maxBytes) return payload;
+  return maxBytes < floor ? preview(maxBytes) : fit(payload, maxBytes, size);
+}
+
+/** Too few bytes for any shape: what is left is valid JSON. */
+const preview = (maxBytes: number): Json => {
+  if (maxBytes < 2) return 0;
+  return maxBytes < 13 ? '' : '[TRUNCATED]';
+};
+
+/** The value in at most `bytes` bytes; there are at least {@link floor} of them, or the value is smaller. */
+function fit(value: Json, bytes: number, size: PrintedSize): Json {
+  if (size(value) <= bytes) return value;
+  if (isString(value)) return fitText(value, bytes);
+  if (isArray(value)) return fitItems(value, bytes, size);
+  if (isObject(value) && numberOf(value) === undefined) return fitMembers(value, bytes, size);
+  return '[TRUNCATED number]';
+}
+
+function fitText(text: string, bytes: number): string {
+  const room = bytes - 2 - cutMark(text.length).length;
+  let end = 0;
+  for (let used = 0; end < text.length; ) {
+    const next = sizeAt(text, end);
+    used += next;
+    if (used > room) break;
+    end += next === 4 ? 2 : 1;
+  }
+  return text.slice(0, end) + cutMark(text.length - end);
+}
+
+function fitItems(items: readonly Json[], bytes: number, size: PrintedSize): readonly Json[] {
+  const count = items.length;
+  const mark = textSize(leftOut(count, 'items'), bytes) + 1;
+  const partAt = (index: number): Part => ({ fixed: 1, size: size(items[index]) });
+  const least = Math.max(floor, Math.min(enoughOfAnItem, Math.floor(bytes / 8)));
+  const { kept, most } = share(count, partAt, least, bytes - 1, mark);
+  const fitted = items.slice(0, kept).map((item) => fit(item, most, size));
+  return kept === count ? fitted : [...fitted, leftOut(count - kept, 'items')];
+}
+
+function fitMembers(object: JsonObject, bytes: number, size: PrintedSize): JsonObject {
+  const keys = Object.keys(object).filter((key) => object[key] !== undefined);
+  const count = keys.length;
+  const mark = memberSize(leftOutKey, textSize(`${count} members`, bytes), bytes);
+  const partAt = (index: number): Part => ({
+    fixed: memberSize(shortKey(keys[index] ?? ''), 0, bytes),
+    size: size(object[keys[index] ?? '']),
+  });
+  const { kept, most } = share(count, partAt, floor, bytes - 1, mark);
+  const fitted = keys
+    .slice(0, kept)
+    .map((key): [string, Json] => [shortKey(key), fit(object[key] ?? null, most, size)]);
+  if (kept < count) fitted.push([leftOutKey, `${count - kept} members`]);
+  return Object.fromEntries(fitted);
+}
+
+const leftOut = (count: number, what: string): string => `[TRUNCATED ${count} ${what}]`;
+
+const leftOutKey = '[TRUNCATED]';
+
+const shortKey = (key: string): string =>
+  textSize(key, maxKeyBytes) > maxKeyBytes ? fitText(key, maxKeyBytes) : key;
+
+/** Bytes of an item or member: those that it takes however short it is made, and those of its value. */
+interface Part {
+  readonly fixed: number;
+  readonly size: number;
+}
+
+/**
+ * How many parts have room, and how many bytes the value of each may take: as much as it needs, or `least` and more.
+ * `mark` is what it takes to say that some were left out. No more parts are looked at than there can be room for.
+ */
+function share(
+  count: number,
+  partAt: (index: number) => Part,
+  least: number,
+  room: number,
+  mark: number,
+): { readonly kept: number; readonly most: number } {
+  const needOf = ({ fixed, size }: Part): number => fixed + Math.min(size, least);
+  const parts: Part[] = [];
+  let need = 0;
+  while (parts.length < count && need <= room) {
+    const part = partAt(parts.length);
+    parts.push(part);
+    need += needOf(part);
+  }
+  const enough = need > room ? room - mark : room;
+  for (let last = parts.at(-1); last !== undefined && need > enough; last = parts.at(-1)) {
+    need -= needOf(last);
+    parts.pop();
+  }
+  const values = parts.reduce((rest, { fixed }) => rest - fixed, enough);
+  return { kept: parts.length, most: equalShare(parts, values) };
+}
+
+/** What is smaller than the share leaves the rest of it to the others. */
+function equalShare(parts: readonly Part[], room: number): number {
+  let rest = room;
+  const sizes = parts.map(({ size }) => size).sort((a, b) => a - b);
+  for (const [index, size] of sizes.entries()) {
+    const share = Math.floor(rest / (sizes.length - index));
+    if (size > share) return share;
+    rest -= size;
+  }
+  return room;
+}

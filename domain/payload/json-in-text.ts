@@ -1,0 +1,208 @@
+import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
+import { maxKnownMembers } from '../shared/limits.ts';
+import { type Edit, marker } from './text-edits.ts';
+import { urlEdits } from './urls.ts';
+
+/**
+ * The end of a key that may be of a known kind, its closing quote and its colon, and what may be blank between them.
+ * A key that is spelled with escapes may be any.
+ */
+const keyEnd = (endings: string): RegExp =>
+  new RegExp(`(?:${endings}|\\\\u00[\\da-f]{2}[^"\\\\]*)\\\\*"[\\s\\\\nrt]*:`, 'gi');
+
+const fieldEnd = keyEnd(fieldEndings);
+const errorEnd = keyEnd(errorEndings);
+const scalar = /[^\s,}\]"\\]+/y;
+
+/** Characters of a key, escapes and all, that could be one of ours: the longest has 19, and `\u0061` is six. */
+const maxKeyChars = 256;
+
+/**
+ * JSON inside a text, such as tool arguments, also where the text holds other things, JSON was cut off, or it holds
+ * JSON again: the values of redacted keys, and the queries of URL fields. Everything else in the text stays as it is.
+ * It looks at quotes and never parses: one pass, whatever the text.
+ */
+export const jsonEdits = (text: string): readonly Edit[] =>
+  memberEdits(text, fieldEnd, (kind, from, level) => {
+    if (kind === 'redacted') return redactedValue(text, from, level);
+    return kind === 'error' ? undefined : urlTails(text, from, kind);
+  });
+
+/** The URLs in what went wrong, in JSON inside a text. */
+export const jsonErrorEdits = (text: string): readonly Edit[] =>
+  memberEdits(text, errorEnd, (kind, from, level) => {
+    if (kind !== 'error') return undefined;
+    const end = valueEnd(text, from, level);
+    return { edits: urlEdits(text.slice(from, end)).map((edit) => moved(edit, from)), end };
+  });
+
+const moved = ({ from, to, by }: Edit, on: number): Edit => ({ from: from + on, to: to + on, by });
+
+/** What is to be done in a value, and from where on the text is still to be looked at. */
+interface Found {
+  readonly edits: readonly Edit[];
+  readonly end: number;
+}
+
+/**
+ * The edits in the values of all members of a known kind; `editsOf` is told where a value begins. A text with more
+ * of them than a person would read is cut off there.
+ */
+function memberEdits(
+  text: string,
+  keyEnd: RegExp,
+  editsOf: (kind: KeyKind, from: number, level: number) => Found | undefined,
+): readonly Edit[] {
+  const edits: Edit[] = [];
+  if (!text.includes('"')) return edits;
+  keyEnd.lastIndex = 0;
+  for (let seen = 0; keyEnd.test(text); seen += 1) {
+    const colon = keyEnd.lastIndex - 1;
+    const quote = text.lastIndexOf('"', colon);
+    const kind = afterBlanks(text, quote + 1) === colon ? kindOf(keyBefore(text, quote)) : undefined;
+    if (kind === undefined) continue;
+    const found = editsOf(kind, afterBlanks(text, colon + 1), backslashesBefore(text, quote, 0));
+    for (const edit of found?.edits ?? []) edits.push(edit);
+    const end = found?.end ?? colon + 1;
+    if (Math.max(seen, edits.length) >= maxKnownMembers)
+      return end < text.length ? [...edits, { from: end, to: text.length, by: marker }] : edits;
+    keyEnd.lastIndex = end;
+  }
+  return edits;
+}
+
+/** The key whose closing quote stands at `quote`; an empty text when it is too long to be one of ours. */
+function keyBefore(text: string, quote: number): string {
+  const open = text.lastIndexOf('"', quote - 1);
+  if (quote === 0 || open < 0 || quote - open > maxKeyChars) return '';
+  const key = text.slice(open + 1, quote).replace(/\\+$/, '');
+  return key.includes('\\')
+    ? key.replace(/\\+u00([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    : key;
+}
+
+/** The position after blanks, also after such as JSON inside JSON writes: `\n`, `\\n`. */
+function afterBlanks(text: string, from: number, commas = ''): number {
+  let at = from;
+  for (;;) {
+    const sign = text[at];
+    if (sign === undefined) return at;
+    if (' \t\n\r'.includes(sign) || sign === commas) at += 1;
+    else if (sign === '\\') {
+      const letter = at + backslashesAt(text, at);
+      if (!'nrt'.includes(text[letter] ?? ' ')) return at;
+      at = letter + 1;
+    } else return at;
+  }
+}
+
+function backslashesAt(text: string, from: number): number {
+  let end = from;
+  while (text[end] === '\\') end += 1;
+  return end - from;
+}
+
+function backslashesBefore(text: string, at: number, from: number): number {
+  let start = at;
+  while (start > from && text[start - 1] === '\\') start -= 1;
+  return at - start;
+}
+
+/** A string's end: of what it holds, and after its closing quote. */
+interface StringEnd {
+  readonly inner: number;
+  readonly end: number;
+}
+
+/**
+ * Where a string ends whose quotes are escaped by `level` backslashes. JSON inside JSON doubles them and adds one: a
+ * quote closes when an even number of backslashes of its own level stands before it, and a quote of a level further
+ * out ends all that is inside. A string that was cut off ends with the text.
+ */
+function stringEnd(text: string, from: number, level: number): StringEnd {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
+    const slashes = backslashesBefore(text, at, from);
+    if (slashes < level) return { inner: at - slashes, end: at - slashes };
+    if ((slashes - level) % (2 * level + 2) === 0) return { inner: at - level, end: at + 1 };
+  }
+  return { inner: text.length, end: text.length };
+}
+
+function redactedValue(text: string, from: number, level: number): Found {
+  const to = valueEnd(text, from, level);
+  const slashes = '\\'.repeat(level);
+  const by = `${slashes}"${marker}${slashes}"`;
+  return { edits: to === from ? [] : [{ from, to, by }], end: to };
+}
+
+function valueEnd(text: string, from: number, level: number): number {
+  const quote = quoteAt(text, from);
+  if (quote !== undefined) return stringEnd(text, quote.end, quote.level).end;
+  const first = text[from];
+  return first === '{' || first === '[' ? bracketsEnd(text, from, level) : scalarEnd(text, from);
+}
+
+function scalarEnd(text: string, from: number): number {
+  scalar.lastIndex = from;
+  return scalar.test(text) ? scalar.lastIndex : from;
+}
+
+/** An opening quote: how many backslashes escape it, and where it ends. */
+interface Quote {
+  readonly level: number;
+  readonly end: number;
+}
+
+function quoteAt(text: string, at: number): Quote | undefined {
+  const level = backslashesAt(text, at);
+  return text[at + level] === '"' ? { level, end: at + level + 1 } : undefined;
+}
+
+/** Where an array or object ends; one that was cut off ends with the text. */
+function bracketsEnd(text: string, from: number, level: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at += 1) {
+    const sign = text[at];
+    if (sign === '"') {
+      const slashes = backslashesBefore(text, at, from);
+      if (slashes < level) return at - slashes;
+      at = stringEnd(text, at + 1, level).end - 1;
+    } else if (sign === '{' || sign === '[') {
+      depth += 1;
+    } else if (sign === '}' || sign === ']') {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return text.length;
+}
+
+/** What a URL must not show, or the URLs of an array. */
+function urlTails(text: string, from: number, kind: 'url' | 'media'): Found {
+  const isArray = text[from] === '[';
+  const edits: Edit[] = [];
+  let quote = quoteAt(text, isArray ? afterBlanks(text, from + 1) : from);
+  while (quote !== undefined && edits.length < maxKnownMembers) {
+    const { edit, end } = urlTail(text, quote, kind);
+    if (edit !== undefined) edits.push(edit);
+    quote = isArray ? quoteAt(text, afterBlanks(text, end, ',')) : undefined;
+  }
+  // Past the last edit the text may hold members that are no URL's.
+  return { edits, end: edits.at(-1)?.to ?? from };
+}
+
+/** A URL has no quote before its query: what has one is something else. */
+function urlTail(
+  text: string,
+  quote: Quote,
+  kind: 'url' | 'media',
+): { readonly edit: Edit | undefined; readonly end: number } {
+  const from = quote.end;
+  const next = text.indexOf('"', from);
+  const until = next < 0 ? text.length : next - backslashesBefore(text, next, from);
+  const head = text.slice(from, until);
+  const by = withoutQuery(head, kind);
+  if (by === head) return { edit: undefined, end: next < 0 ? until : next + 1 };
+  const { inner, end } = stringEnd(text, from, quote.level);
+  return { edit: { from, to: /[?#]/.test(head) ? inner : until, by }, end };
+}

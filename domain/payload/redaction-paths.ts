@@ -1,0 +1,67 @@
+/**
+ * Admin paths as a tree: dot-separated object keys, `*` as a whole-segment wildcard, anchored at the wrapped payload
+ * root. The items of an array are reached by `*`, or, where a path says nothing of them, as if they stood in the
+ * array's place.
+ */
+export interface PathNode {
+  readonly keys: ReadonlyMap<string, PathNode>;
+  readonly any: PathNode | undefined;
+  /** What happens to the value that stands here. */
+  readonly ends: PathEnd | undefined;
+}
+
+export type PathEnd = 'redacted' | 'error';
+
+/** The nodes that a place of the payload stands at. */
+export type PathPlace = readonly PathNode[];
+
+/** Where an answer keeps what went wrong when it has no `error`: in its root, or in that of a stream's event. */
+const errorPaths = ['message', 'Message', 'detail'].flatMap((key) => [`body.${key}`, `events.*.${key}`]);
+
+export function pathsOf(redactionPaths: readonly string[]): PathNode {
+  const root = new OpenNode();
+  for (const path of errorPaths) root.add(path.split('.'), 'error');
+  for (const path of redactionPaths) root.add(path.split('.'), 'redacted');
+  return root;
+}
+
+class OpenNode implements PathNode {
+  readonly keys = new Map<string, OpenNode>();
+  any: OpenNode | undefined;
+  ends: PathEnd | undefined;
+
+  add([segment, ...rest]: readonly string[], ends: PathEnd): void {
+    if (segment === undefined) this.ends = ends;
+    else this.below(segment).add(rest, ends);
+  }
+
+  private below(segment: string): OpenNode {
+    if (segment === '*') {
+      this.any ??= new OpenNode();
+      return this.any;
+    }
+    const node = this.keys.get(segment) ?? new OpenNode();
+    this.keys.set(segment, node);
+    return node;
+  }
+}
+
+const nowhere: PathPlace = [];
+
+export function placeOfMember(place: PathPlace, key: string): PathPlace {
+  if (place.length === 0) return nowhere;
+  return place.flatMap(({ keys, any }) => {
+    const named = keys.get(key);
+    return [...(named === undefined ? [] : [named]), ...(any === undefined ? [] : [any])];
+  });
+}
+
+export function placeOfItems(place: PathPlace): PathPlace {
+  if (place.length === 0) return nowhere;
+  return place.flatMap(({ keys, any }) => [
+    ...(any === undefined ? [] : [any]),
+    ...(keys.size === 0 ? [] : [{ keys, any: undefined, ends: undefined }]),
+  ]);
+}
+
+export const endsAt = (place: PathPlace, end: PathEnd): boolean => place.some(({ ends }) => ends === end);

@@ -1,0 +1,60 @@
+import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import { maxInlineChars } from '../shared/limits.ts';
+import { mappedItems, mappedMembers } from './mapped.ts';
+
+/**
+ * Shape-preserving truncation of known bulky fields: image, audio and file payloads, inline data, base64 source data.
+ * Each becomes a marker that says how long it was; the media type of inline data stays.
+ */
+export const withoutBulk = (payload: JsonObject): JsonObject => members(payload, '');
+
+function members(object: JsonObject, name: string): JsonObject {
+  return mappedMembers(object, (value, key) => shortened(value, key, contentOf(key, name, object)));
+}
+
+function shortened(value: Json, key: string, content: Content): Json {
+  if (isString(value)) return shortText(value, content);
+  if (isArray(value)) return mappedItems(value, (item) => shortened(item, key, content));
+  return isObject(value) && numberOf(value) === undefined ? members(value, key) : value;
+}
+
+/** What a field holds: a payload, or a payload in some bodies and words or a URL in others. */
+type Content = 'payload' | 'either' | 'other';
+
+/** Fields that hold nothing else. */
+const payloadKey = /^(?:file_?data|b64_json|partial_image_b64|bytes)$/i;
+
+/** Fields that hold a payload, a URL or an object with either. */
+const mediaKey = /^(?:input_)?(?:image|video|audio)s?(?:_?url)?$/i;
+
+/** Fields, and types, whose `data` is a payload; the `data` of a `source` is one unless it is plain text. */
+const mediaName = /^(?:(?:input_)?(?:image|video|audio|file)s?|inline_?data|document|media|blob)$/i;
+
+function contentOf(key: string, name: string, { type }: JsonObject): Content {
+  const kind = isString(type) ? type : '';
+  if (payloadKey.test(key) || (key === 'data' && holdsData(name, kind))) return 'payload';
+  if (key === 'result' && kind === 'image_generation_call') return 'payload';
+  if (key === 'delta' && audioDelta.test(kind)) return 'payload';
+  return mediaKey.test(key) || (key === 'url' && mediaKey.test(name)) ? 'either' : 'other';
+}
+
+const audioDelta = /^response\.(?:output_)?audio\.delta$/;
+
+const holdsData = (name: string, kind: string): boolean =>
+  mediaName.test(name) || mediaName.test(kind) || (name === 'source' && kind !== 'text');
+
+const dataUrl = /^\s*data:(?:[\w.+-]+\/[\w.+-]+)?(?:;[\w.+=-]+)*,/i;
+const otherUrl = /^\s*[a-z][a-z\d+.-]*:\/\//i;
+const base64 = /^[\w+/=\r\n-]+$/;
+
+function shortText(text: string, content: Content): string {
+  if (text.length <= maxInlineChars) return text;
+  const start = text.slice(0, maxInlineChars);
+  const head = dataUrl.exec(start)?.[0] ?? '';
+  if (head.length > 'data:,'.length) return head + cutMark(text.length - head.length);
+  const cut = content === 'payload' ? !otherUrl.test(start) : content === 'either' && base64.test(start);
+  return cut ? cutMark(text.length) : text;
+}
+
+/** Stands for characters that were cut off. */
+export const cutMark = (chars: number): string => `[TRUNCATED ${chars} characters]`;
