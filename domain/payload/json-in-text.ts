@@ -32,8 +32,11 @@ export const jsonEdits = (text: string): readonly Edit[] =>
 export const jsonErrorEdits = (text: string): readonly Edit[] =>
   memberEdits(text, errorEnd, (kind, from, level) => {
     if (kind !== 'error') return undefined;
-    const end = valueEnd(text, from, level);
-    return { edits: urlEdits(text.slice(from, end)).map((edit) => moved(edit, from)), end };
+    const edits: Edit[] = [];
+    const end = valueEnd(text, from, level, (start, inner) => {
+      for (const edit of urlEdits(text.slice(start, inner))) edits.push(moved(edit, start));
+    });
+    return { edits, end };
   });
 
 const moved = ({ from, to, by }: Edit, on: number): Edit => ({ from: from + on, to: to + on, by });
@@ -71,15 +74,25 @@ function memberEdits(
   return edits;
 }
 
-/** The key whose closing quote stands at `quote`; an empty text when it is too long to be one of ours. */
+/**
+ * The key whose closing quote stands at `quote`; an empty text when it is too long to be one of ours. The closing quote
+ * of a marker opens no key, so that what was redacted once stays as it is.
+ */
 function keyBefore(text: string, quote: number): string {
   const open = text.lastIndexOf('"', quote - 1);
   if (quote === 0 || open < 0 || quote - open > maxKeyChars) return '';
-  const key = text.slice(open + 1, quote).replace(/\\+$/, '');
-  return key.includes('\\')
-    ? key.replace(/\\+u00([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-    : key;
+  if (text.endsWith(`"${marker}`, open - backslashesBefore(text, open, 0))) return '';
+  return unescaped(text.slice(open + 1, quote - backslashesBefore(text, quote, open)));
 }
+
+/** Letters and signs that JSON may spell as escapes, and need not. */
+const unescaped = (text: string): string =>
+  text.includes('\\')
+    ? text.replace(/\\+u00([2-7][\da-f])/gi, (escape, hex: string) => {
+        const sign = String.fromCharCode(Number.parseInt(hex, 16));
+        return sign === '"' || sign === '\\' ? escape : sign;
+      })
+    : text;
 
 /** The position after blanks, also after such as JSON inside JSON writes: `\n`, `\\n`. */
 function afterBlanks(text: string, from: number, commas = ''): number {
@@ -135,11 +148,18 @@ function redactedValue(text: string, from: number, level: number): Found {
   return { edits: to === from ? [] : [{ from, to, by }], end: to };
 }
 
-function valueEnd(text: string, from: number, level: number): number {
+type OnString = (from: number, inner: number) => void;
+
+/** Where a value ends; the strings in it are told on the way. */
+function valueEnd(text: string, from: number, level: number, onString?: OnString): number {
   const quote = quoteAt(text, from);
-  if (quote !== undefined) return stringEnd(text, quote.end, quote.level).end;
+  if (quote !== undefined) {
+    const { inner, end } = stringEnd(text, quote.end, quote.level);
+    onString?.(quote.end, inner);
+    return end;
+  }
   const first = text[from];
-  return first === '{' || first === '[' ? bracketsEnd(text, from, level) : scalarEnd(text, from);
+  return first === '{' || first === '[' ? bracketsEnd(text, from, level, onString) : scalarEnd(text, from);
 }
 
 function scalarEnd(text: string, from: number): number {
@@ -159,14 +179,16 @@ function quoteAt(text: string, at: number): Quote | undefined {
 }
 
 /** Where an array or object ends; one that was cut off ends with the text. */
-function bracketsEnd(text: string, from: number, level: number): number {
+function bracketsEnd(text: string, from: number, level: number, onString?: OnString): number {
   let depth = 0;
   for (let at = from; at < text.length; at += 1) {
     const sign = text[at];
     if (sign === '"') {
       const slashes = backslashesBefore(text, at, from);
       if (slashes < level) return at - slashes;
-      at = stringEnd(text, at + 1, level).end - 1;
+      const { inner, end } = stringEnd(text, at + 1, level);
+      onString?.(at + 1, inner);
+      at = end - 1;
     } else if (sign === '{' || sign === '[') {
       depth += 1;
     } else if (sign === '}' || sign === ']') {
@@ -200,7 +222,7 @@ function urlTail(
   const from = quote.end;
   const next = text.indexOf('"', from);
   const until = next < 0 ? text.length : next - backslashesBefore(text, next, from);
-  const head = text.slice(from, until);
+  const head = unescaped(text.slice(from, until));
   const by = withoutQuery(head, kind);
   if (by === head) return { edit: undefined, end: next < 0 ? until : next + 1 };
   const { inner, end } = stringEnd(text, from, quote.level);

@@ -84,7 +84,8 @@ const withCleanKeys = (object: JsonObject, secrets: Secrets): JsonObject =>
 
 function redactedText(text: string, { error, field }: Standing, secrets: Secrets): string {
   let clean = withoutSecrets(text, secrets);
+  clean = edited(clean, jsonErrorEdits(clean));
+  clean = edited(clean, jsonEdits(clean));
   if (field !== undefined) clean = withoutQuery(clean, field);
-  clean = edited(clean, error ? urlEdits(clean) : jsonErrorEdits(clean));
-  return edited(clean, jsonEdits(clean));
+  return error ? edited(clean, urlEdits(clean)) : clean;
 }

@@ -73,5 +73,10 @@ export function secretEdits(text: string, { patterns, minChars }: Secrets): read
   return edits;
 }
 
-const matches = (text: string, pattern: RegExp): Omit<Edit, 'by'>[] =>
-  Array.from(text.matchAll(pattern), ({ 0: found, index }) => ({ from: index, to: index + found.length }));
+function matches(text: string, pattern: RegExp): Omit<Edit, 'by'>[] {
+  pattern.lastIndex = 0;
+  return Array.from(text.matchAll(pattern), ({ 0: found, index }) => ({
+    from: index,
+    to: index + found.length,
+  }));
+}

@@ -44,13 +44,15 @@ const holdsData = (name: string, kind: string): boolean =>
   mediaName.test(name) || mediaName.test(kind) || (name === 'source' && kind !== 'text');
 
 const dataUrl = /^\s*data:(?:[\w.+-]+\/[\w.+-]+)?(?:;[\w.+=-]+)*,/i;
+/** Characters of inline data before its comma: a media type and its parameters. */
+const maxHeadChars = 128;
 const otherUrl = /^\s*[a-z][a-z\d+.-]*:\/\//i;
 const base64 = /^[\w+/=\r\n-]+$/;
 
 function shortText(text: string, content: Content): string {
   if (text.length <= maxInlineChars) return text;
   const start = text.slice(0, maxInlineChars);
-  const head = dataUrl.exec(start)?.[0] ?? '';
+  const head = dataUrl.exec(text.slice(0, maxHeadChars))?.[0] ?? '';
   if (head.length > 'data:,'.length) return head + cutMark(text.length - head.length);
   const cut = content === 'payload' ? !otherUrl.test(start) : content === 'either' && base64.test(start);
   return cut ? cutMark(text.length) : text;

@@ -304,13 +304,16 @@ describe('trouble with the database', () => {
     expect(isDatabaseTrouble(new TypeError('x'))).toBe(false);
     await pool.query(sql.unsafe`set statement_timeout = 50`);
     expect(isDatabaseTrouble(await failureOf(pool.query(sql.unsafe`select pg_sleep(5)`)))).toBe(true);
-    const ended = failureOf(pool.query(sql.unsafe`set statement_timeout = 0; select pg_sleep(5)`));
-    await connected(database.url(), (client) =>
-      client.query(
-        `select pg_sleep(0.2), pg_terminate_backend(pid) from pg_stat_activity
-         where query like '%pg_sleep(5)%' and pid <> pg_backend_pid()`,
-      ),
-    );
+    const ended = failureOf(pool.query(sql.unsafe`set statement_timeout = 0; select pg_sleep(30)`));
+    await connected(database.url(), async (client) => {
+      for (let hit = 0; hit === 0; ) {
+        const { rowCount } = await client.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where query like '%pg_sleep(30)%' and state = 'active' and pid <> pg_backend_pid()`,
+        );
+        hit = rowCount ?? 0;
+      }
+    });
     expect(isDatabaseTrouble(await ended)).toBe(true);
     await proxy.refuse();
     expect(isDatabaseTrouble(await failureOf(store.find(digest())))).toBe(true);

@@ -339,11 +339,12 @@ describe('a caller that reads slowly', () => {
 
   it('holds the upstream, is sent no keep-alive, and gets everything, in every family', async () => {
     const callers = talks.map((talk) => slowCaller(talk));
-    await sleep(noticedMs / 2);
-    const taken = flood.sent();
-    await sleep(noticedMs);
-    // It has come to a stop: sockets on both sides of the gateway have taken what they hold, some megabytes each.
-    expect(flood.sent()).toBe(taken);
+    // It comes to a stop once sockets on both sides of the gateway have taken what they hold, some megabytes each.
+    const taken = await eventually(async () => {
+      const before = flood.sent();
+      await sleep(noticedMs);
+      return before > 0 && flood.sent() === before ? before : undefined;
+    }, 20_000);
     expect(taken).toBeLessThan(0.9 * talks.length * floodPieces * floodText.length);
     for (const { talk, socket, text, texts } of callers) {
       socket.resume();
@@ -402,7 +403,7 @@ describe('a caller that takes nothing', () => {
 
   it('is hung up on also when its answer had to wait for its turn on the connection', async () => {
     ended = [];
-    const server = await ends(200, 'drain');
+    const server = await ends(2000, 'drain');
     const socket = rawSocket(server.url);
     socket.on('error', () => undefined);
     // The first answer is read to its end; the second one, which waits behind it, is not.
