@@ -136,6 +136,12 @@ interface Bench {
   readonly disk: ReturnType<typeof testDisk>;
 }
 
+/** Node takes it for a fault when a file that is open is collected. */
+const benches: FileJournal[] = [];
+afterEach(async () => {
+  await Promise.all(benches.splice(0).map((journal) => journal.close()));
+});
+
 /** A journal of one process with a name of its own; `living` are the names of those that are there. */
 function bench(
   directory: string,
@@ -147,6 +153,7 @@ function bench(
   const disk = testDisk();
   const onFault = (error: unknown): void => void faults.push(error);
   const journal = new FileJournal({ directory, name, maxBytes, disk: disk.disk, onFault });
+  benches.push(journal);
   const recover = journalRecovery({
     directory,
     journal,
