@@ -1,7 +1,7 @@
 import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
 import { maxKnownMembers } from '../shared/limits.ts';
 import { type Edit, marker } from './text-edits.ts';
-import { urlEdits } from './urls.ts';
+import { hiddenStart, urlEdits } from './urls.ts';
 
 /**
  * The end of a key that may be of a known kind, its closing quote and its colon, and what may be blank between them.
@@ -57,31 +57,31 @@ function memberEdits(
   editsOf: (kind: KeyKind, from: number, level: number) => Found | undefined,
 ): readonly Edit[] {
   const edits: Edit[] = [];
+  let done = 0;
   if (!text.includes('"')) return edits;
   keyEnd.lastIndex = 0;
   for (let seen = 0; keyEnd.test(text); seen += 1) {
     const colon = keyEnd.lastIndex - 1;
     const quote = text.lastIndexOf('"', colon);
-    const kind = afterBlanks(text, quote + 1) === colon ? kindOf(keyBefore(text, quote)) : undefined;
+    const kind = afterBlanks(text, quote + 1) === colon ? kindOf(keyBefore(text, quote, done)) : undefined;
     if (kind === undefined) continue;
     const found = editsOf(kind, afterBlanks(text, colon + 1), backslashesBefore(text, quote, 0));
     for (const edit of found?.edits ?? []) edits.push(edit);
-    const end = found?.end ?? colon + 1;
+    done = found?.end ?? done;
     if (Math.max(seen, edits.length) >= maxKnownMembers)
-      return end < text.length ? [...edits, { from: end, to: text.length, by: marker }] : edits;
-    keyEnd.lastIndex = end;
+      return done < text.length ? [...edits, { from: done, to: text.length, by: marker }] : edits;
+    keyEnd.lastIndex = Math.max(done, colon + 1);
   }
   return edits;
 }
 
 /**
- * The key whose closing quote stands at `quote`; an empty text when it is too long to be one of ours. The closing quote
- * of a marker opens no key, so that what was redacted once stays as it is.
+ * The key whose closing quote stands at `quote`; an empty text when it is too long to be one of ours. A quote of what
+ * is done with opens no key.
  */
-function keyBefore(text: string, quote: number): string {
+function keyBefore(text: string, quote: number, done: number): string {
   const open = text.lastIndexOf('"', quote - 1);
-  if (quote === 0 || open < 0 || quote - open > maxKeyChars) return '';
-  if (text.endsWith(`"${marker}`, open - backslashesBefore(text, open, 0))) return '';
+  if (open < done || open === quote || quote - open > maxKeyChars) return '';
   return unescaped(text.slice(open + 1, quote - backslashesBefore(text, quote, open)));
 }
 
@@ -136,16 +136,25 @@ function stringEnd(text: string, from: number, level: number): StringEnd {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
     const slashes = backslashesBefore(text, at, from);
     if (slashes < level) return { inner: at - slashes, end: at - slashes };
-    if ((slashes - level) % (2 * level + 2) === 0) return { inner: at - level, end: at + 1 };
+    if (closes(slashes, level)) return { inner: at - level, end: at + 1 };
   }
   return { inner: text.length, end: text.length };
 }
 
+const closes = (slashes: number, level: number): boolean =>
+  slashes >= level && (slashes - level) % (2 * level + 2) === 0;
+
+/** The quotes of a string stay as they are; anything else becomes a string. */
 function redactedValue(text: string, from: number, level: number): Found {
-  const to = valueEnd(text, from, level);
+  const quote = quoteAt(text, from);
+  if (quote !== undefined) {
+    const { inner, end } = stringEnd(text, quote.end, quote.level);
+    return { edits: [{ from: quote.end, to: inner, by: marker }], end };
+  }
+  const end = valueEnd(text, from, level);
   const slashes = '\\'.repeat(level);
   const by = `${slashes}"${marker}${slashes}"`;
-  return { edits: to === from ? [] : [{ from, to, by }], end: to };
+  return { edits: end === from ? [] : [{ from, to: end, by }], end };
 }
 
 type OnString = (from: number, inner: number) => void;
@@ -203,28 +212,28 @@ function bracketsEnd(text: string, from: number, level: number, onString?: OnStr
 function urlTails(text: string, from: number, kind: 'url' | 'media'): Found {
   const isArray = text[from] === '[';
   const edits: Edit[] = [];
+  let end = from;
   let quote = quoteAt(text, isArray ? afterBlanks(text, from + 1) : from);
   while (quote !== undefined && edits.length < maxKnownMembers) {
-    const { edit, end } = urlTail(text, quote, kind);
-    if (edit !== undefined) edits.push(edit);
+    const found = urlTail(text, quote, kind);
+    if (isArray && text[afterBlanks(text, found.end)] === ':') break;
+    edits.push(...found.edits);
+    end = found.end;
     quote = isArray ? quoteAt(text, afterBlanks(text, end, ',')) : undefined;
   }
-  // Past the last edit the text may hold members that are no URL's.
-  return { edits, end: edits.at(-1)?.to ?? from };
+  return { edits, end };
 }
 
-/** A URL has no quote before its query: what has one is something else. */
-function urlTail(
-  text: string,
-  quote: Quote,
-  kind: 'url' | 'media',
-): { readonly edit: Edit | undefined; readonly end: number } {
-  const from = quote.end;
+/** A URL has no quote before its query: what has one is something else, and is still to be looked at. */
+function urlTail(text: string, { level, end: from }: Quote, kind: 'url' | 'media'): Found {
   const next = text.indexOf('"', from);
-  const until = next < 0 ? text.length : next - backslashesBefore(text, next, from);
-  const head = unescaped(text.slice(from, until));
+  const slashes = next < 0 ? 0 : backslashesBefore(text, next, from);
+  const until = next < 0 ? text.length : next - slashes;
+  const after = next >= 0 && closes(slashes, level) ? next + 1 : until;
+  const head = text.slice(from, until);
   const by = withoutQuery(head, kind);
-  if (by === head) return { edit: undefined, end: next < 0 ? until : next + 1 };
-  const { inner, end } = stringEnd(text, from, quote.level);
-  return { edit: { from, to: /[?#]/.test(head) ? inner : until, by }, end };
+  if (by === head) return { edits: [], end: after };
+  if (!hiddenStart.test(head)) return { edits: [{ from, to: until, by }], end: after };
+  const { inner, end } = stringEnd(text, from, level);
+  return { edits: [{ from, to: inner, by }], end };
 }

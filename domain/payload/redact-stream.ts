@@ -2,7 +2,7 @@ import { isArray, isObject, isString, type Json, numberOf } from '../shared/json
 import { jsonEdits, jsonErrorEdits } from './json-in-text.ts';
 import { mappedItems, mappedMembers } from './mapped.ts';
 import { type Secrets, secretEdits } from './secrets.ts';
-import { editedPieces } from './text-edits.ts';
+import { editedPieces, settled } from './text-edits.ts';
 
 /**
  * A stream tells one text in many events, and what must not be kept may stand across them: a key in one piece, its
@@ -31,7 +31,11 @@ export function redactedAcross(events: readonly Json[], secrets: Secrets): reado
 
 function redactedPieces(pieces: readonly string[], secrets: Secrets): readonly string[] {
   const rules = [(text: string) => secretEdits(text, secrets), jsonErrorEdits, jsonEdits];
-  return rules.reduce((clean, edits) => editedPieces(clean, edits(clean.join(''))), pieces);
+  return settled(
+    pieces,
+    (before) => rules.reduce((clean, edits) => editedPieces(clean, edits(clean.join(''))), before),
+    (a, b) => a.every((piece, index) => piece === b[index]),
+  );
 }
 
 /** Members of an event that say which text its pieces belong to. */

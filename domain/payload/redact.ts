@@ -11,7 +11,7 @@ import {
   placeOfMember,
 } from './redaction-paths.ts';
 import { holdsSecret, type Secrets, secretsOf, withoutSecrets, withSecrets } from './secrets.ts';
-import { edited, marker } from './text-edits.ts';
+import { edited, marker, settled } from './text-edits.ts';
 import { urlEdits } from './urls.ts';
 
 /** What a payload must not keep, beside the built-in keys and headers. */
@@ -82,10 +82,12 @@ function members(object: JsonObject, at: Standing, rules: RedactionRules): JsonO
 const withCleanKeys = (object: JsonObject, secrets: Secrets): JsonObject =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [withoutSecrets(key, secrets), value]));
 
-function redactedText(text: string, { error, field }: Standing, secrets: Secrets): string {
+const redactedText = (text: string, at: Standing, secrets: Secrets): string =>
+  settled(text, (before) => applied(before, at, secrets), Object.is);
+
+function applied(text: string, { error, field }: Standing, secrets: Secrets): string {
   let clean = withoutSecrets(text, secrets);
-  clean = edited(clean, jsonErrorEdits(clean));
-  clean = edited(clean, jsonEdits(clean));
   if (field !== undefined) clean = withoutQuery(clean, field);
-  return error ? edited(clean, urlEdits(clean)) : clean;
+  clean = edited(clean, error ? urlEdits(clean) : jsonErrorEdits(clean));
+  return edited(clean, jsonEdits(clean));
 }

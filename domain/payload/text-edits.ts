@@ -46,3 +46,17 @@ export function editedPieces(pieces: readonly string[], edits: readonly Edit[]):
     return edited(piece, own);
   });
 }
+
+/** Rounds in which rules settle: a second one finds nothing, unless a text only looks like JSON. */
+const maxRounds = 8;
+
+/** The rules applied until they change nothing: what they leave behind is as they would leave it. */
+export function settled<A>(value: A, rules: (value: A) => A, same: (a: A, b: A) => boolean): A {
+  let before = value;
+  for (let round = 0; round < maxRounds; round += 1) {
+    const after = rules(before);
+    if (same(before, after)) return after;
+    before = after;
+  }
+  return before;
+}

@@ -38,15 +38,21 @@ function urlEnd(text: string, start: number, from: number): number {
 
 /** A URL, or one from its `://` on; a path may hold a URL of its own. */
 export function withoutSecretParts(tail: string): string {
-  const end = tail.search(/[?#]/);
-  const shown = (end < 0 ? tail : tail.slice(0, end)).replace(/(:\\*\/\\*\/)[^/]*@/g, '$1');
-  if (end < 0) return shown;
-  return (tail[end] === '?' ? `${shown}?${marker}` : shown) + closingBackslashes(tail);
+  const hidden = hiddenStart.exec(tail);
+  if (hidden === null) return tail.replace(userinfo, '$1');
+  const path = tail.slice(0, hidden.index);
+  const shown = path.slice(0, path.length - closingBackslashes(path)).replace(userinfo, '$1');
+  const query = hidden[0] === '?' || hidden[0].toLowerCase().endsWith('f') ? `?${marker}` : '';
+  return shown + query + tail.slice(tail.length - closingBackslashes(tail));
 }
 
-/** Backslashes at the end escape the quote after it: they are no part of the URL. */
-function closingBackslashes(tail: string): string {
-  let end = tail.length;
-  while (tail[end - 1] === '\\') end -= 1;
-  return tail.slice(end);
+/** Where a query or a fragment begins, also as JSON may spell it. */
+export const hiddenStart = /[?#]|\\u00(?:3[fF]|23)/;
+const userinfo = /(:\\*\/\\*\/)[^/]*@/g;
+
+/** Backslashes at the end escape what comes after them: they are no part of the URL. */
+function closingBackslashes(text: string): number {
+  let start = text.length;
+  while (text[start - 1] === '\\') start -= 1;
+  return text.length - start;
 }

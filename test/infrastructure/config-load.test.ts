@@ -487,6 +487,7 @@ describe('defaults', () => {
         },
         database: { kind: 'embedded', dataDir: '.gateway', maxConnections: 10 },
         mail: undefined,
+        dataDir: '.gateway',
         budgetAlerts: { pollIntervalSecs: 30, batchSize: 25 },
         requestLogging: {
           payloads: {
