@@ -77,7 +77,9 @@ describe('migrate', () => {
     await write('0001_slow.sql', 'SELECT pg_sleep(2);');
     const slow = migrate(database.url, dir);
     const began = Date.now();
-    while ((await query(database.url, `SELECT 1 FROM pg_locks WHERE locktype = 'advisory'`)).length === 0) {
+    const locks = `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+      WHERE l.locktype = 'advisory' AND d.datname = current_database()`;
+    while ((await query(database.url, locks)).length === 0) {
       expect(Date.now() - began).toBeLessThan(10_000);
     }
     await expect(migrate(database.url, dir, { lockTimeoutMs: 200 })).rejects.toThrow(
