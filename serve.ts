@@ -9,6 +9,7 @@ import type { LiveConfig } from './infrastructure/config/live-config.ts';
 import type { ConfigProblem } from './infrastructure/config/problem.ts';
 import { seedOf } from './infrastructure/config/seed.ts';
 import { type Log, nameOf } from './infrastructure/logging.ts';
+import type { Journal } from './infrastructure/journal/journal.ts';
 import { pendingMigrations } from './infrastructure/postgres/migrate.ts';
 import { openPool } from './infrastructure/postgres/pool.ts';
 import { repeating } from './infrastructure/repeating.ts';
@@ -23,6 +24,8 @@ const bodyTimeoutMs = 300_000;
 const keepAliveMs = 75_000;
 /** After the grace: time for what was cut off to be settled and written. */
 const settleGraceMs = 15_000;
+/** How often a journal that is not empty is told of. */
+const journalToldMs = 60_000;
 /** How soon the journal is looked at again. */
 const recoverySecs = 2;
 /** The database must answer a readiness check in this time. */
@@ -115,9 +118,11 @@ function inTheBackground(
     },
     (error) => log.error({ error: nameOf(error) }, 'budget alerts could not be dispatched'),
   );
+  const recover = container.get(tokens.recovery);
+  const watched = watchJournal(container.get(tokens.journal), log);
   const recovery = repeating(
     () => recoverySecs,
-    container.get(tokens.recovery),
+    (goOn) => recover(goOn).finally(watched),
     (error) => log.error({ error: nameOf(error) }, 'the journal could not be settled'),
   );
   return {
@@ -125,6 +130,17 @@ function inTheBackground(
       await Promise.all([alerts.stop(), recovery.stop()]);
       await lastRecovery(container, log);
     },
+  };
+}
+
+/** Says that records wait, and how much of the journal they fill, now and then for as long as they do. */
+function watchJournal(journal: Pick<Journal, 'size' | 'maxBytes'>, log: Log): () => void {
+  let toldAt = 0;
+  return () => {
+    const bytes = journal.size();
+    if (bytes === 0 || Date.now() - toldAt < journalToldMs) return;
+    toldAt = Date.now();
+    log.warn({ bytes, max_bytes: journal.maxBytes }, 'records wait in the journal');
   };
 }
 

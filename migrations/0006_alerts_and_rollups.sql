@@ -181,6 +181,8 @@ create table tool_cardinality_rollups (
 );
 comment on table tool_cardinality_rollups is 'Tool counts of a user''s request-log rows in a 12-hour bucket; rows where a dimension was not recorded are not in its count.';
 
+-- What older replicas settle meanwhile waits, and is not missing from the sums.
+lock table usage_cost_events, request_logs in share row exclusive mode;
 insert into usage_rollups
 select rollup_bucket(occurred_at), ownership_scope_key, model_key, pricing_status, user_id, max(team_id), count(*),
        coalesce(sum(cost_picousd) filter (where pricing_status in ('priced', 'legacy_estimated')), 0)

@@ -20,6 +20,8 @@ export interface Journal {
   readonly keep: (record: string) => Promise<boolean>;
   /** Bytes that wait to be settled. */
   readonly size: () => number;
+  /** Bytes that may wait; what comes beyond them is refused. */
+  readonly maxBytes: number;
   /** Settles what waits, this process's and what dead ones left. */
   readonly recover: (replay: (record: string) => Promise<Replayed>, goOn: () => boolean) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -34,6 +36,7 @@ export function localJournal({ directory, onFault, onRecovered }: JournalOptions
   const journal = new FileJournal({ directory, name, maxBytes, disk: localDisk, onFault });
   const recover = journalRecovery({ directory, journal, isAlive, onRecovered });
   return {
+    maxBytes,
     keep: async (record) => E.isRight(await journal.append(record)),
     size: () => journal.size(),
     recover,
