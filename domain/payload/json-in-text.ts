@@ -57,31 +57,27 @@ function memberEdits(
   editsOf: (kind: KeyKind, from: number, level: number) => Found | undefined,
 ): readonly Edit[] {
   const edits: Edit[] = [];
-  let done = 0;
   if (!text.includes('"')) return edits;
   keyEnd.lastIndex = 0;
   for (let seen = 0; keyEnd.test(text); seen += 1) {
     const colon = keyEnd.lastIndex - 1;
     const quote = text.lastIndexOf('"', colon);
-    const kind = afterBlanks(text, quote + 1) === colon ? kindOf(keyBefore(text, quote, done)) : undefined;
+    const kind = afterBlanks(text, quote + 1) === colon ? kindOf(keyBefore(text, quote)) : undefined;
     if (kind === undefined) continue;
     const found = editsOf(kind, afterBlanks(text, colon + 1), backslashesBefore(text, quote, 0));
     for (const edit of found?.edits ?? []) edits.push(edit);
-    done = found?.end ?? done;
+    const end = found?.end ?? colon + 1;
     if (Math.max(seen, edits.length) >= maxKnownMembers)
-      return done < text.length ? [...edits, { from: done, to: text.length, by: marker }] : edits;
-    keyEnd.lastIndex = Math.max(done, colon + 1);
+      return end < text.length ? [...edits, { from: end, to: text.length, by: marker }] : edits;
+    keyEnd.lastIndex = Math.max(end, colon + 1);
   }
   return edits;
 }
 
-/**
- * The key whose closing quote stands at `quote`; an empty text when it is too long to be one of ours. A quote of what
- * is done with opens no key.
- */
-function keyBefore(text: string, quote: number, done: number): string {
+/** The key whose closing quote stands at `quote`; an empty text when it is too long to be one of ours. */
+function keyBefore(text: string, quote: number): string {
   const open = text.lastIndexOf('"', quote - 1);
-  if (open < done || open === quote || quote - open > maxKeyChars) return '';
+  if (open < 0 || open === quote || quote - open > maxKeyChars) return '';
   return unescaped(text.slice(open + 1, quote - backslashesBefore(text, quote, open)));
 }
 

@@ -36,8 +36,10 @@ export function printedSizes(limit: number): PrintedSize {
 export const memberSize = (key: string, value: number, limit: number): number =>
   textSize(key, limit) + 2 + value;
 
-/** Bytes of a text with its quotes. */
+/** Bytes of a text with its quotes; one that is over the limit by its length alone is not looked at. */
 export function textSize(text: string, limit: number): number {
+  if (text.length > limit) return text.length + 2;
+  if (!beyondAscii.test(text)) return JSON.stringify(text).length;
   let bytes = 2;
   for (let at = 0; at < text.length && bytes <= limit; at += 1) {
     const size = sizeAt(text, at);
@@ -46,6 +48,8 @@ export function textSize(text: string, limit: number): number {
   }
   return bytes;
 }
+
+const beyondAscii = /[^\0-\x7f]/;
 
 /** Bytes of the character at `at`; the 4 of a surrogate pair are for both halves. */
 export function sizeAt(text: string, at: number): number {

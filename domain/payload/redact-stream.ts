@@ -19,8 +19,11 @@ export function redactedAcross(events: readonly Json[], secrets: Secrets): reado
       return text;
     });
   const clean = new Map<string, Iterator<string>>();
-  for (const [channel, pieces] of texts)
-    if (pieces.length > 1) clean.set(channel, redactedPieces(pieces, secrets).values());
+  for (const [channel, pieces] of texts) {
+    const redacted = pieces.length > 1 ? redactedPieces(pieces, secrets) : pieces;
+    if (redacted !== pieces) clean.set(channel, redacted.values());
+  }
+  if (clean.size === 0) return events;
   return mappedItems(events, (event) =>
     mapTexts(event, channelOf(event), (text, channel) => {
       const next = clean.get(channel)?.next();
@@ -29,11 +32,16 @@ export function redactedAcross(events: readonly Json[], secrets: Secrets): reado
   );
 }
 
+/** The same pieces when nothing in them is to be replaced. */
 function redactedPieces(pieces: readonly string[], secrets: Secrets): readonly string[] {
   const rules = [(text: string) => secretEdits(text, secrets), jsonErrorEdits, jsonEdits];
   return settled(
     pieces,
-    (before) => rules.reduce((clean, edits) => editedPieces(clean, edits(clean.join(''))), before),
+    (before) =>
+      rules.reduce((clean, editsIn) => {
+        const edits = editsIn(clean.join(''));
+        return edits.length === 0 ? clean : editedPieces(clean, edits);
+      }, before),
     (a, b) => a.every((piece, index) => piece === b[index]),
   );
 }

@@ -1,0 +1,196 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { capped } from '../../../domain/payload/cap.ts';
+import { printedSizes } from '../../../domain/payload/printed-size.ts';
+import {
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+  parseExact,
+} from '../../../domain/shared/json.ts';
+import { aJsonObject, exactJsonText } from '../../support/arbitraries/json-text.ts';
+import { anyText } from '../../support/arbitraries/text.ts';
+
+const bytesOf = (value: Json | undefined): number => Buffer.byteLength(JSON.stringify(value));
+
+const anyJson: fc.Arbitrary<Json> = fc.oneof(
+  exactJsonText.map((text) => parseExact(text)),
+  aJsonObject,
+  fc.letrec<{ value: Json }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4, depthSize: 'small' },
+      anyText,
+      fc.tuple(anyText, fc.nat(300)).map(([text, times]) => text.repeat(times)),
+      fc.double(),
+      fc.array(tie('value'), { maxLength: 30 }),
+      fc.dictionary(anyText, tie('value'), { maxKeys: 8, noNullPrototype: true }),
+      fc
+        .tuple(anyText, fc.nat(200), tie('value'))
+        .map(([key, times, value]) => ({ [`k${key.repeat(times)}`]: value })),
+    ),
+  })).value,
+);
+
+describe('the printed size of a value', () => {
+  it('is that of its UTF-8 as `JSON.stringify` prints it', () => {
+    fc.assert(
+      fc.property(anyJson, (value) => {
+        expect(printedSizes(Number.MAX_SAFE_INTEGER)(value)).toBe(bytesOf(value));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is above the limit exactly when the value’s is', () => {
+    fc.assert(
+      fc.property(anyJson, fc.nat(200), (value, limit) => {
+        expect(printedSizes(limit)(value) > limit).toBe(bytesOf(value) > limit);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each<[string, Json]>([
+    ['a lone surrogate', '\ud800'],
+    ['halves in the wrong order', '\udc00\ud800'],
+    ['U+0000 and its like', '\0\b\t\n\v\f\r\u001f\u007f\u2028'],
+    ['quotes and backslashes', '"\\/'],
+    ['pairs', '😀é\u07ff\u0800\uffff'],
+    ['numbers', [0, -0, 1e21, 1e-7, Number.MAX_VALUE, Number.POSITIVE_INFINITY]],
+    ['numbers as they were written', parseExact('[1e400,-0.0,9007199254740993]')],
+    ['absent members', { a: undefined, b: 1, c: undefined }],
+    ['nothing but absent members', { a: undefined }],
+    ['empty ones', [{}, [], '']],
+  ])('%s', (_, value) => {
+    expect(printedSizes(1e6)(value)).toBe(bytesOf(value));
+  });
+});
+
+/** Every text that is left is the one that stood there, or the beginning of it. */
+const isLeftOf = (before: Json | undefined, after: Json | undefined): boolean => {
+  if (isString(after) && /^\[TRUNCATED[^\]]*\]$/.test(after)) return true;
+  if (isString(before) && isString(after))
+    return after === before || before.startsWith(after.replace(/\[TRUNCATED \d+ characters\]$/, ''));
+  if (isArray(before) && isArray(after)) return after.every((item, index) => isLeftOf(before[index], item));
+  if (isObject(before) && isObject(after) && numberOf(before) === undefined)
+    return Object.entries(after).every(([key, value]) => key.endsWith(']') || isLeftOf(before[key], value));
+  return JSON.stringify(before) === JSON.stringify(after);
+};
+
+describe('the final byte cap', () => {
+  it('leaves valid JSON of at most so many bytes of UTF-8, for any JSON and any number of bytes', () => {
+    const caps = fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 5000 }));
+    fc.assert(
+      fc.property(anyJson, caps, (body, maxBytes) => {
+        const left = capped({ body }, maxBytes);
+        expect(bytesOf(left)).toBeLessThanOrEqual(maxBytes);
+        expect(JSON.parse(JSON.stringify(left))).toBeDefined();
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('leaves alone what is within it: the very same value', () => {
+    fc.assert(
+      fc.property(anyJson, fc.nat(10), (body, more) => {
+        const payload = { body };
+        expect(capped(payload, bytesOf(payload) + more)).toBe(payload);
+      }),
+    );
+  });
+
+  it('all surviving text is identical to the input, or the beginning of it', () => {
+    fc.assert(
+      fc.property(aJsonObject, fc.integer({ min: 64, max: 2000 }), (body, maxBytes) => {
+        expect(isLeftOf({ body }, capped({ body }, maxBytes))).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('is a cap of its own: what was capped once is within it', () => {
+    fc.assert(
+      fc.property(anyJson, fc.integer({ min: 64, max: 2000 }), (body, maxBytes) => {
+        const once = capped({ body }, maxBytes) as JsonObject;
+        expect(capped(once, maxBytes)).toBe(once);
+      }),
+    );
+  });
+
+  it('cuts the largest text first, and leaves the small ones whole', () => {
+    const small = { role: 'user', content: 'Please read this.', numbers: [1, 2, 3] };
+    const left = capped({ headers: { a: 'b' }, body: { small, large: 'x'.repeat(100_000) } }, 1000);
+    expect(left).toEqual({
+      headers: { a: 'b' },
+      body: { small, large: expect.stringMatching(/^x+\[TRUNCATED \d+ characters\]$/) },
+    });
+    expect(bytesOf(left)).toBeGreaterThan(990);
+  });
+
+  it('gives equal parts to what is large', () => {
+    const left = capped({ a: 'x'.repeat(5000), b: 'y'.repeat(90_000), c: 'z' }, 2000);
+    const { a, b, c } = left as Record<string, string>;
+    expect(Math.abs(a!.length - b!.length)).toBeLessThan(5);
+    expect(c).toBe('z');
+  });
+
+  it('says how many characters it cut off', () => {
+    const { a } = capped({ a: '😀'.repeat(1000) }, 200) as { a: string };
+    const [, kept, count] = /^((?:😀)*)\[TRUNCATED (\d+) characters\]$/u.exec(a)!;
+    expect(kept!.length + Number(count)).toBe(2000);
+  });
+
+  it('keeps the first items of an array, and says how many it left out', () => {
+    const items = Array.from({ length: 100_000 }, (_, index) => ({ role: 'user', content: `item ${index}` }));
+    const { items: left } = capped({ items }, 65_536) as { items: Json[] };
+    expect(left.slice(0, -1)).toEqual(items.slice(0, left.length - 1));
+    expect(left.length).toBeGreaterThan(1500);
+    expect(left.at(-1)).toBe(`[TRUNCATED ${100_000 - left.length + 1} items]`);
+  });
+
+  it('keeps the first members of an object, and says how many it left out', () => {
+    const object = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`key${index}`, index]));
+    const { object: left } = capped({ object }, 500) as { object: JsonObject };
+    const { '[TRUNCATED]': rest, ...first } = left;
+    expect(object).toMatchObject(first);
+    expect(rest).toBe(`${1000 - Object.keys(first).length} members`);
+  });
+
+  it('shows some of every message of a conversation', () => {
+    const messages = Array.from({ length: 60 }, (_, index) => ({
+      role: 'user',
+      content: `${index} ${'x'.repeat(5000)}`,
+    }));
+    const { messages: left } = capped({ messages }, 65_536) as { messages: { content: string }[] };
+    expect(left).toHaveLength(60);
+    for (const [index, { content }] of left.entries())
+      expect(content).toMatch(new RegExp(`^${index} x{800,}\\[TRUNCATED \\d+ characters\\]$`));
+  });
+
+  it.each([
+    [1, 0],
+    [2, ''],
+    [12, ''],
+    [13, '[TRUNCATED]'],
+    [63, '[TRUNCATED]'],
+  ])('of %d bytes has no room for a shape', (maxBytes, left) => {
+    expect(capped({ body: 'x'.repeat(100) }, maxBytes)).toBe(left);
+  });
+
+  it('of a key that is too long cuts the key', () => {
+    const left = capped({ ['k'.repeat(10_000)]: 'x'.repeat(10_000) }, 1000) as JsonObject;
+    const [[key, value]] = Object.entries(left) as [[string, string]];
+    expect(key).toMatch(/^k{50,}\[TRUNCATED \d+ characters\]$/);
+    expect(value).toMatch(/^x{700,}\[TRUNCATED \d+ characters\]$/);
+  });
+
+  it('of a number with too many digits leaves a marker', () => {
+    expect(capped(parseExact(`{"a":${'9'.repeat(5000)},"b":1.50}`) as JsonObject, 1000)).toEqual({
+      a: '[TRUNCATED number]',
+      b: parseExact('1.50'),
+    });
+  });
+});

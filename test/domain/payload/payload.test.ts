@@ -1,0 +1,335 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import {
+  redactedRequest,
+  redactedResponse,
+  redactedStream,
+  type StoredPayload,
+} from '../../../domain/payload/payload.ts';
+import { forCaller, redactionRules } from '../../../domain/payload/redact.ts';
+import { StreamPayload } from '../../../domain/payload/stream-payload.ts';
+import { holdable } from '../../../domain/payload/wrap.ts';
+import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { heldEventBytesPerStored, maxJsonDepth, maxPayloadDepth } from '../../../domain/shared/limits.ts';
+import { aJsonObject, exactJsonText } from '../../support/arbitraries/json-text.ts';
+import { aPlantedTree, aPlantedText, canaryLetter } from '../../support/arbitraries/payloads.ts';
+import { anyText } from '../../support/arbitraries/text.ts';
+
+const rules = redactionRules([], []);
+const cap = 65_536;
+const whole = { json: expect.anything(), truncated: false };
+const bytesOf = ({ json }: StoredPayload): number => Buffer.byteLength(JSON.stringify(json));
+
+const streamOf = (
+  events: readonly JsonObject[],
+  limits = { streamMaxEvents: 128, responseMaxBytes: cap },
+  end: { readonly usage?: Json; readonly error?: Json } = {},
+): StoredPayload => {
+  const payload = new StreamPayload(limits);
+  for (const event of events) payload.see(event);
+  const outcome = { usage: end.usage, error: end.error };
+  return redactedStream(payload.held(), outcome, rules, limits.responseMaxBytes);
+};
+
+describe('(1) the payload is wrapped', () => {
+  it('requests: {headers, body}', () => {
+    const { json } = redactedRequest({ accept: '*/*', 'x-a': ['1', '2'] }, { model: 'm' }, rules, cap);
+    expect(json).toEqual({ headers: { accept: '*/*', 'x-a': ['1', '2'] }, body: { model: 'm' } });
+  });
+
+  it('responses: {body}', () => {
+    expect(redactedResponse({ id: 'r' }, rules, cap).json).toEqual({ body: { id: 'r' } });
+  });
+
+  it('streams: {stream: true, events, usage, error}', () => {
+    const { json } = streamOf([{ a: 1 }, { b: 2 }], undefined, {
+      usage: { total_tokens: 3 },
+      error: { code: 'c' },
+    });
+    expect(json).toEqual({
+      stream: true,
+      events: [{ a: 1 }, { b: 2 }],
+      usage: { total_tokens: 3 },
+      error: { code: 'c' },
+    });
+  });
+
+  it('what is absent is null, or was no header', () => {
+    expect(redactedRequest({ a: undefined }, undefined, rules, cap).json).toEqual({
+      headers: {},
+      body: null,
+    });
+    expect(redactedResponse(undefined, rules, cap).json).toEqual({ body: null });
+    expect(streamOf([]).json).toEqual({ stream: true, events: [], usage: null, error: null });
+  });
+});
+
+describe('payload processing order', () => {
+  const secret = 'sk-configured-0123456789';
+  const known = redactionRules([], [secret]);
+
+  it('(2) redaction comes before (3) truncation: a redacted payload leaves no length behind', () => {
+    const body = {
+      secret: `data:image/png;base64,${'A'.repeat(1000)}`,
+      image_url: { url: `data:image/png;base64,${'A'.repeat(1000)}` },
+    };
+    expect(redactedResponse(body, rules, cap)).toEqual({
+      json: {
+        body: {
+          secret: '[REDACTED]',
+          image_url: { url: 'data:image/png;base64,[TRUNCATED 1000 characters]' },
+        },
+      },
+      truncated: true,
+    });
+  });
+
+  it('(2) redaction comes before (4) the cap: no half of a secret stays where a text is cut', () => {
+    for (let length = 0; length < 120; length += 1) {
+      const { json } = redactedResponse({ text: 'x'.repeat(length) + secret + 'y'.repeat(500) }, known, 200);
+      expect(JSON.stringify(json)).not.toContain('sk-');
+    }
+  });
+
+  it('(3) truncation comes before (4) the cap: what is not bulky has the room', () => {
+    const body = {
+      image_url: { url: `data:image/png;base64,${'A'.repeat(1_000_000)}` },
+      text: 'x'.repeat(60_000),
+    };
+    const { json, truncated } = redactedResponse(body, rules, cap);
+    expect(json).toMatchObject({ body: { text: body.text } });
+    expect(truncated).toBe(true);
+  });
+});
+
+describe('truncation flags', () => {
+  it.each<[string, Json, boolean]>([
+    ['nothing', { a: 1, text: 'x'.repeat(60_000) }, false],
+    ['a redacted key', { secret: 's', text: 't' }, false],
+    ['a bulky field', { b64_json: 'A'.repeat(1000) }, true],
+    ['bytes over the cap', { text: 'x'.repeat(70_000) }, true],
+    ['bytes over the cap, of UTF-8', { text: 'é'.repeat(33_000) }, true],
+    ['bytes over the cap in what was redacted', { secret: 'x'.repeat(70_000) }, false],
+  ])('of a body with %s', (_, body, truncated) => {
+    expect(redactedRequest({}, body, rules, cap).truncated).toBe(truncated);
+    expect(redactedResponse(body, rules, cap).truncated).toBe(truncated);
+    expect(streamOf([{ body }]).truncated).toBe(truncated);
+  });
+});
+
+describe('`stream_max_events`', () => {
+  const events = Array.from({ length: 200 }, (_, index) => ({ index: `event ${index}` }));
+
+  it.each([
+    [200, 200, false],
+    [199, 199, true],
+    [128, 128, true],
+    [1, 1, true],
+  ])('of %d stores the first %d of 200 events', (streamMaxEvents, stored, truncated) => {
+    const payload = streamOf(events, { streamMaxEvents, responseMaxBytes: cap });
+    expect((payload.json as { events: Json[] }).events).toEqual(events.slice(0, stored));
+    expect(payload.truncated).toBe(truncated);
+  });
+
+  it('only stored events are capped: a bound in bytes holds as well, and what it is shown is never changed', () => {
+    const large = (index: number): JsonObject => ({ index, text: 'x'.repeat(10_000) });
+    const all = Array.from({ length: 1000 }, (_, index) => large(index));
+    const payload = new StreamPayload({ streamMaxEvents: 128, responseMaxBytes: cap });
+    for (const event of all) payload.see(event);
+    const { events: held, truncated } = payload.held();
+    expect(truncated).toBe(true);
+    expect(held).toEqual(all.slice(0, held.length));
+    expect(held.length).toBe(Math.floor((cap * heldEventBytesPerStored) / 10_022));
+    expect(all[999]).toEqual(large(999));
+  });
+
+  it('an event that has no room is left out, and the flag is set though it was the last', () => {
+    const limits = { streamMaxEvents: 128, responseMaxBytes: 1000 };
+    const last = streamOf([{ a: 1 }, { text: 'x'.repeat(3000) }], limits);
+    expect(last).toMatchObject({ json: { events: [{ a: 1 }] }, truncated: true });
+  });
+
+  it('what stands across its events is redacted as one', () => {
+    const event = (content: string): JsonObject => ({ choices: [{ index: 0, delta: { content } }] });
+    const { json } = streamOf(['{"pass', 'word":"hun', 'ter2"}'].map(event));
+    expect(json).toMatchObject({ events: ['{"pass', 'word":"[REDACTED]', '"}'].map(event) });
+  });
+
+  it('a stream of images holds no images', () => {
+    const image = (index: number): JsonObject => ({
+      type: 'response.image_generation_call.partial_image',
+      partial_image_index: index,
+      partial_image_b64: 'A'.repeat(3_000_000),
+    });
+    const payload = new StreamPayload({ streamMaxEvents: 128, responseMaxBytes: cap });
+    for (let index = 0; index < 3; index += 1) payload.see(image(index));
+    payload.see({ type: 'response.completed' });
+    expect(payload.held()).toEqual({
+      events: [
+        ...[0, 1, 2].map((index) => ({
+          ...image(index),
+          partial_image_b64: '[TRUNCATED 3000000 characters]',
+        })),
+        { type: 'response.completed' },
+      ],
+      truncated: true,
+    });
+  });
+});
+
+const deep = (levels: number): Json => {
+  let value: Json = 'x';
+  for (let level = 0; level < levels; level += 1) value = level % 2 === 0 ? [value] : { a: value };
+  return value;
+};
+
+describe('values that break databases', () => {
+  it(`${maxJsonDepth} levels of nesting, as a body may have them, are whole`, () => {
+    const body = deep(maxJsonDepth);
+    expect(redactedRequest({}, body, rules, cap)).toEqual({ json: { headers: {}, body }, truncated: false });
+    const event = { a: deep(maxJsonDepth - 1) };
+    expect(streamOf([event])).toMatchObject({ json: { events: [event] }, truncated: false });
+  });
+
+  it(`${maxPayloadDepth} levels of a whole payload are whole, and one more is cut off`, () => {
+    const whole = deep(maxPayloadDepth);
+    expect(holdable(whole)).toEqual({ value: whole, truncated: false });
+    const { value, truncated } = holdable([deep(maxPayloadDepth)]);
+    expect(truncated).toBe(true);
+    expect(JSON.stringify(value)).toContain('[TRUNCATED: nested too deeply]');
+  });
+
+  it.each([300, 10_000, 1_000_000])('%d levels are cut off', (levels) => {
+    const body = { password: 'hunter2', deep: deep(levels) };
+    for (const payload of [
+      redactedRequest({}, body, rules, cap),
+      redactedResponse(body, rules, cap),
+      streamOf([body, body]),
+      streamOf([], undefined, { usage: body, error: body }),
+    ]) {
+      expect(payload.truncated).toBe(true);
+      const printed = JSON.stringify(payload.json);
+      expect(printed).toContain('[TRUNCATED: nested too deeply]');
+      expect(printed).not.toContain('hunter2');
+    }
+  });
+
+  it('an array of 100,000 items', () => {
+    const body = { input: Array.from({ length: 100_000 }, (_, index) => `item ${index}`) };
+    const payload = redactedRequest({}, body, rules, cap);
+    expect(payload.truncated).toBe(true);
+    expect(bytesOf(payload)).toBeLessThanOrEqual(cap);
+  });
+
+  it('numbers keep every digit, 1e400 too', () => {
+    const text = '{"body":{"a":1e400,"b":9007199254740993,"c":1.50,"d":-0.0,"e":[1E+2]}}';
+    const { body } = parseExact(text) as JsonObject;
+    expect(JSON.stringify(redactedResponse(body, rules, cap).json)).toBe(text);
+  });
+
+  it('a number that no database holds is kept as text', () => {
+    const body = parseExact(`{"a":1e99999,"b":1e-99999,"c":${'1'.repeat(9000)},"d":1E+400}`);
+    expect(redactedResponse(body, rules, cap)).toEqual({
+      json: { body: { a: '1e99999', b: '1e-99999', c: '1'.repeat(9000), d: parseExact('1E+400') } },
+      truncated: false,
+    });
+  });
+
+  it('U+0000 and lone surrogates pass: the store replaces them, and they take no more bytes there', () => {
+    const text = 'a\0b\ud800c\udc00';
+    expect(redactedResponse({ text, [text]: 1 }, rules, cap).json).toEqual({ body: { text, [text]: 1 } });
+  });
+
+  const eightMegabytes = (unit: string): string => unit.repeat(Math.ceil(8_000_000 / unit.length));
+
+  it.each([
+    ['plain text', { text: eightMegabytes('lorem ipsum dolor sit amet, ') }],
+    ['text in Japanese', { text: eightMegabytes('日本語のテキスト') }],
+    ['code', { text: eightMegabytes('const a = { "b": "c", d: `e` }; // "f": g\n') }],
+    ['base64 in an image', { image_url: { url: `data:image/png;base64,${eightMegabytes('iVBORw0KGgo')}` } }],
+    ['base64 in a text', { text: eightMegabytes('iVBORw0KGgo') }],
+    ['JSON in a text', { text: eightMegabytes('{"role": "user", "content": "hello", "n": 1.5},') }],
+    ['U+0000', { text: eightMegabytes('\0') }],
+    ['lone surrogates', { text: eightMegabytes('\ud800') }],
+    ['quotes', { text: eightMegabytes('"') }],
+    ['URL queries', { url: eightMegabytes('://a@b?') }],
+    ['URLs in an error', { error: { message: eightMegabytes("'https://u:p@h/a?b' ") } }],
+    ['a caller’s key', { text: eightMegabytes('f0f0') }],
+    [
+      'small members',
+      Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key_${index}`, `value ${index}`])),
+    ],
+    ['small items', { input: Array.from({ length: 500_000 }, (_, index) => `${index}`) }],
+  ])('8 MB of %s: the flag is set, the cap holds, in time that is in proportion', (_, body) => {
+    const busy = forCaller(
+      redactionRules(
+        ['body.metadata.*', 'body.messages.*.name'],
+        Array.from({ length: 20 }, (_, index) => `sk-${index}-0123456789abcdef`),
+      ),
+      [`gwk_0123456789abcdef.${'f0'.repeat(32)}`, 'f0'.repeat(32)],
+    );
+    const start = performance.now();
+    const payload = redactedRequest({ accept: '*/*' }, body, busy, cap);
+    expect(performance.now() - start).toBeLessThan(4000);
+    expect(bytesOf(payload)).toBeLessThanOrEqual(cap);
+  });
+});
+
+describe('for any JSON', () => {
+  const anyJson: fc.Arbitrary<Json> = fc.oneof(
+    aPlantedTree,
+    aPlantedText,
+    aJsonObject,
+    exactJsonText.map((text) => parseExact(text)),
+    fc.dictionary(anyText, anyText, { noNullPrototype: true }),
+  );
+
+  it('nothing throws, the cap holds, and no secret survives', () => {
+    fc.assert(
+      fc.property(anyJson, anyJson, fc.integer({ min: 1, max: 3000 }), (body, other, maxBytes) => {
+        for (const payload of [
+          redactedRequest({ a: 'b' }, body, rules, maxBytes),
+          redactedResponse(body, rules, maxBytes),
+          streamOf(
+            [{ body }, { body: other }],
+            { streamMaxEvents: 2, responseMaxBytes: maxBytes },
+            { usage: body, error: other },
+          ),
+        ])
+          expect(bytesOf(payload)).toBeLessThanOrEqual(maxBytes);
+      }),
+      { numRuns: 500 },
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(aPlantedTree, aPlantedText),
+        fc.integer({ min: 1, max: 3000 }),
+        (body, maxBytes) => {
+          for (const payload of [
+            redactedRequest({ a: 'b' }, body, rules, maxBytes),
+            redactedResponse(body, rules, maxBytes),
+            streamOf(
+              [{ body }],
+              { streamMaxEvents: 2, responseMaxBytes: maxBytes },
+              { usage: body, error: body },
+            ),
+          ])
+            expect(JSON.stringify(payload.json)).not.toContain(canaryLetter);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('all text within the cap is identical to the input where no rule applied', () => {
+    fc.assert(
+      fc.property(aJsonObject, (body) => {
+        const { json, truncated } = redactedRequest({ 'user-agent': 'a' }, body, rules, 1e6);
+        expect(json).toEqual({ headers: { 'user-agent': 'a' }, body });
+        expect((json as JsonObject)['body']).toBe(body);
+        expect(truncated).toBe(false);
+      }),
+    );
+    expect(redactedResponse({ a: 1 }, rules, cap)).toEqual(whole);
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { redactedAcross } from '../../../domain/payload/redact-stream.ts';
+import { redacted, redactionRules } from '../../../domain/payload/redact.ts';
+import { noSecrets, secretsOf } from '../../../domain/payload/secrets.ts';
+import { isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { aCredential, aPlantedText, canaryLetter } from '../../support/arbitraries/payloads.ts';
+
+/** How each family tells one text in several events. */
+const families: readonly (readonly [what: string, event: (piece: string, index: number) => JsonObject])[] = [
+  ['chat content', (content) => ({ id: 'c', choices: [{ index: 0, delta: { content } }] })],
+  ['chat reasoning', (reasoning) => ({ choices: [{ index: 0, delta: { reasoning } }] })],
+  [
+    'chat tool arguments',
+    (piece) => ({
+      choices: [{ index: 0, delta: { tool_calls: [{ index: 1, function: { arguments: piece } }] } }],
+    }),
+  ],
+  ['a legacy call', (piece) => ({ choices: [{ delta: { function_call: { arguments: piece } } }] })],
+  [
+    'responses text',
+    (delta) => ({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta }),
+  ],
+  [
+    'responses arguments',
+    (delta, index) => ({
+      type: 'response.function_call_arguments.delta',
+      output_index: 2,
+      item_id: `another-${index}`,
+      delta,
+    }),
+  ],
+  [
+    'a responses item',
+    (delta) => ({ type: 'response.function_call_arguments.delta', item_id: 'fc_1', delta }),
+  ],
+  [
+    'messages text',
+    (text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
+  ],
+  [
+    'messages input',
+    (piece) => ({
+      type: 'content_block_delta',
+      index: 1,
+      delta: { type: 'input_json_delta', partial_json: piece },
+    }),
+  ],
+];
+
+/** All texts of an event, one after the other. */
+const textsOf = (value: Json | undefined): string => {
+  if (isString(value)) return value;
+  return typeof value === 'object' && value !== null ? Object.values(value).map(textsOf).join('') : '';
+};
+
+const cut = (text: string, places: readonly number[]): readonly string[] => {
+  const at = [0, ...places.map((place) => place % (text.length + 1)), text.length].sort((a, b) => a - b);
+  return at.slice(1).map((end, index) => text.slice(at[index], end));
+};
+
+const places = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
+
+describe('a text that a stream tells in many events', () => {
+  it.each(families)('is read as one: %s', (_, event) => {
+    const events = ['{"pass', 'word', '": "hun', 'ter2", "a": 1.', '50}'].map(event);
+    const clean = ['{"pass', 'word', '": "[REDACTED]', '", "a": 1.', '50}'].map(event);
+    expect(redactedAcross(events, noSecrets)).toEqual(clean);
+  });
+
+  it.each(families)('never shows what stands under a redacted key or in a URL query: %s', (_, event) => {
+    fc.assert(
+      fc.property(aPlantedText, places, (text, at) => {
+        fc.pre(!/user/.test(text));
+        const events = cut(text, at).map(event);
+        const rules = redactionRules([], []);
+        const clean = redacted({ events: redactedAcross(events, rules.secrets) }, rules)['events'];
+        expect(textsOf(clean)).not.toMatch(new RegExp(`${canaryLetter}|\\\\u0416`, 'i'));
+        expect(clean).toHaveLength(events.length);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it.each(families)('never shows a credential: %s', (_, event) => {
+    fc.assert(
+      fc.property(aCredential, fc.string(), fc.string(), places, (secret, before, after, at) => {
+        fc.pre(!`${before}${after}`.includes('sk-'));
+        const events = cut(`${before}${secret}${after}`, at).map(event);
+        const told = (redactedAcross(events, secretsOf([secret])) as JsonObject[]).map(textsOf).join('');
+        expect(told).not.toContain(secret);
+        for (let length = 8; length < secret.length; length += 1)
+          expect(told).not.toContain(secret.slice(0, length));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('is one for each choice, tool call and block', () => {
+    const event = (choice: number, call: number, piece: string): JsonObject => ({
+      choices: [{ index: choice, delta: { tool_calls: [{ index: call, function: { arguments: piece } }] } }],
+    });
+    const events = [
+      event(0, 0, '{"token":'),
+      event(0, 1, '"shown"'),
+      event(1, 0, '"shown too"'),
+      event(0, 0, '"hidden"}'),
+    ];
+    expect(redactedAcross(events, noSecrets)).toEqual([
+      event(0, 0, '{"token":'),
+      event(0, 1, '"shown"'),
+      event(1, 0, '"shown too"'),
+      event(0, 0, '"[REDACTED]"}'),
+    ]);
+  });
+
+  it('keeps everything else as it came: an event that no rule touches is the very same value', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string(), { maxLength: 8 }),
+        fc.constantFrom(...families),
+        (pieces, [, event]) => {
+          fc.pre(!/"\s*:/.test(pieces.join('')));
+          const events = pieces.map(event);
+          const clean = redactedAcross(events, secretsOf(['some-credential']));
+          for (const [index, each] of clean.entries()) expect(each).toBe(events[index]);
+        },
+      ),
+    );
+  });
+
+  it('is redacted once: a second time changes nothing', () => {
+    fc.assert(
+      fc.property(aPlantedText, places, fc.constantFrom(...families), (text, at, [, event]) => {
+        const once = redactedAcross(cut(text, at).map(event), noSecrets);
+        expect(redactedAcross(once, noSecrets)).toEqual(once);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
