@@ -216,6 +216,11 @@ describe('admin `redaction_paths`', () => {
     });
   });
 
+  it('of a wildcard stand for one segment: an array and its item are two', () => {
+    const rules = redactionRules(['body.messages.*.text', 'body.messages.role'], []);
+    expect(redacted(payload, rules)).toEqual(redacted(payload, redactionRules(['body.messages.*.role'], [])));
+  });
+
   type Step = string | number;
 
   /** Every place in a value. */
@@ -434,6 +439,18 @@ describe('for any JSON with secrets', () => {
       }),
       { numRuns: 5000 },
     );
+  });
+
+  it.each([
+    '\\"token\\":data:\\u0074oken":"x',
+    '\\"token\\":[REDACTED]"token":"x',
+    '"data":"a://#"token":"x',
+    '"token":{}token":"x"',
+    '\\"token\\":"error":"error":"a://#x',
+  ])('also of a text that only looks like JSON: %s', (text) => {
+    const once = clean(text);
+    expect(once).not.toBe(text);
+    expect(clean(once ?? null)).toBe(once);
   });
 
   it('redaction never throws on any JSON, and what no rule touches is the very same value', () => {

@@ -60,7 +60,7 @@ const bulkyFields: readonly (readonly [
   [
     'a file with a long head',
     `data:text/plain;name=${'n'.repeat(200)};base64,${data}`,
-    `[TRUNCATED ${data.length + 228} characters]`,
+    `[TRUNCATED ${data.length + 229} characters]`,
     (text) => ({ file: { file_data: text } }),
   ],
   ['embeddings images', inline, inlineMark, (text) => ({ input: [{ image: text }] })],
