@@ -105,21 +105,15 @@ function bindStores(container: Container): void {
     ({ pool, config, log }: Foundations, journal: Journal) =>
       ledgerStore(pool, {
         journal: journal.keep,
-        closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
-        mailReady: () => config.loaded().config.mail !== undefined,
+        ...settlingOptions(config, log),
         claimSeconds: () => claimSeconds(config),
-        onFault: databaseFaultLog(log),
       }),
     [tokens.foundations, tokens.journal],
   );
   container.bind(tokens.journal).toResolvedValue(journalOf, [tokens.foundations]);
   container.bind(tokens.recovery).toResolvedValue(
     ({ pool, config, log }: Foundations, journal: Journal): Recovery => {
-      const replay = replayJournaled(pool, {
-        closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
-        mailReady: () => config.loaded().config.mail !== undefined,
-        onFault: databaseFaultLog(log),
-      });
+      const replay = replayJournaled(pool, settlingOptions(config, log));
       return (goOn) => journal.recover(replay, goOn);
     },
     [tokens.foundations, tokens.journal],
@@ -176,6 +170,15 @@ function bindAlerts(container: Container): void {
   );
 }
 
+/** What settlement needs to know, at once or out of the journal. */
+const settlingOptions = (config: LiveConfig, log: Log) => ({
+  closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
+  mailReady: mailReady(config),
+  onFault: databaseFaultLog(log),
+});
+
+const mailReady = (config: LiveConfig) => (): boolean => config.loaded().config.mail !== undefined;
+
 const claimSeconds = (config: LiveConfig): number => {
   const totals = config.loaded().config.providers.map(({ timeouts }) => timeouts.totalMs);
   return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
@@ -185,7 +188,7 @@ function bindAdminApi(container: Container): void {
   container.bind(tokens.adminRoutes).toResolvedValue(
     ({ pool, config }: Foundations) =>
       adminRoutes({
-        budgets: budgetsStore(pool, () => config.loaded().config.mail !== undefined),
+        budgets: budgetsStore(pool, mailReady(config)),
         budgetAlerts: alertsStore(pool),
         reports: reportStore(pool),
         isTimeZone,

@@ -1,12 +1,8 @@
 import type { BudgetAlert } from '../../domain/budget/alert-mail.ts';
 import type { Window } from '../../domain/budget/budget.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
+import type { Owner } from '../../domain/identity/caller.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
-
-/** Who a budget belongs to. */
-export type BudgetOwner =
-  | { readonly kind: 'user'; readonly userId: string }
-  | { readonly kind: 'team'; readonly teamId: string };
 
 export interface StoredBudget extends BudgetTerms {
   readonly budgetId: string;
@@ -19,7 +15,7 @@ export interface CurrentWindow extends Window {
 }
 
 export interface OwnerBudget {
-  readonly owner: BudgetOwner;
+  readonly owner: Owner;
   readonly name: string;
   /** Of users. */
   readonly email: string | undefined;
@@ -33,8 +29,8 @@ export interface Budgets {
   /** Every active user and team, with budget or without. */
   readonly list: () => Promise<readonly OwnerBudget[]>;
   /** Undefined: there is no such owner. Changes take the lock of the hard limit. */
-  readonly set: (owner: BudgetOwner, terms: BudgetTerms) => Promise<OwnerBudget | undefined>;
-  readonly remove: (owner: BudgetOwner) => Promise<{ readonly deactivated: boolean } | undefined>;
+  readonly set: (owner: Owner, terms: BudgetTerms) => Promise<OwnerBudget | undefined>;
+  readonly remove: (owner: Owner) => Promise<{ readonly deactivated: boolean } | undefined>;
 }
 
 export type DeliveryStatus = 'pending' | 'sending' | 'sent' | 'failed';
@@ -50,7 +46,7 @@ export interface AlertDelivery {
 
 export interface ListedAlert extends BudgetAlert {
   readonly budgetAlertId: string;
-  readonly owner: BudgetOwner;
+  readonly owner: Owner;
   readonly thresholdBps: number;
   readonly spentBefore: Picodollars;
   readonly createdAt: Date;

@@ -4,14 +4,13 @@ import {
   isAbsent,
   isDeeperThan,
   isObject,
-  type Json,
   type JsonObject,
   mapObjects,
   objectsOf,
   parseExact,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
+import { answerObject, type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
 import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
 
 /** A whole chat completion: what it says, and the text to send when a rule changed it. */
@@ -30,15 +29,8 @@ export function readChatCompletion(
   namespace: string,
   sanitise: (message: string) => string,
 ): Either<UpstreamFault, ChatCompletion> {
-  const parsed = E.tryCatch(
-    () => JSON.parse(text) as Json,
-    () => undefined,
-  );
-  if (E.isLeft(parsed) || !isObject(parsed.right))
-    return E.left({
-      kind: 'protocol',
-      message: 'The upstream answered with something that is not a JSON object.',
-    });
+  const parsed = answerObject(text);
+  if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;
   const choices = value['choices'];
   if (!isAbsent(value['error']) || !Array.isArray(choices)) {

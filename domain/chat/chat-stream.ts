@@ -1,21 +1,20 @@
-import * as E from 'fp-ts/lib/Either.js';
 import {
   isAbsent,
   isDeeperThan,
   isObject,
   isString,
-  type Json,
   type JsonObject,
   mapObjects,
   objectsOf,
   parseExact,
+  parseJson,
   without,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import type { SseFrame } from '../shared/sse-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
-import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
-import { streamFailure, upstreamMessage } from '../upstream/upstream-fault.ts';
+import { type StreamMachine } from '../shared/stream-machine.ts';
+import { prematureEnd, streamFailure, upstreamMessage } from '../upstream/upstream-fault.ts';
 import {
   hasThinkingContent,
   movableReasoning,
@@ -59,21 +58,16 @@ export const chatStream = (options: ChatStreamOptions): StreamMachine<Phase, Sse
   },
   end: (phase, ending) => {
     if (phase === 'over') return [];
-    return [phase === 'finished' ? { kind: 'done' } : prematureEnd(ending)];
+    return [phase === 'finished' ? { kind: 'done' } : { kind: 'failed', error: prematureEnd(ending) }];
   },
 });
 
 const over = (event: ChatEvent): readonly [Phase, readonly ChatEvent[]] => ['over', [event]];
 
-const fail = (message: string, status?: number): ChatEvent & { kind: 'failed' } => ({
+const fail = (message: string): ChatEvent & { kind: 'failed' } => ({
   kind: 'failed',
-  error: streamFailure(message, status),
+  error: streamFailure(message),
 });
-
-const prematureEnd = (ending: Ending): ChatEvent =>
-  ending.kind === 'fault'
-    ? fail(ending.reason, ending.status)
-    : fail('The upstream ended its stream before the answer was complete.');
 
 type ChunkEvent = Extract<ChatEvent, { kind: 'chunk' | 'failed' }>;
 
@@ -83,12 +77,8 @@ function chunkEvent(
   name: string | undefined,
   options: ChatStreamOptions,
 ): ChunkEvent {
-  const parsed = E.tryCatch(
-    () => JSON.parse(data) as Json,
-    () => undefined,
-  );
-  if (E.isLeft(parsed) || !isObject(parsed.right)) return fail('The upstream sent a malformed event.');
-  const chunk = parsed.right;
+  const chunk = parseJson(data);
+  if (!isObject(chunk)) return fail('The upstream sent a malformed event.');
   if (!isAbsent(chunk['error']) || name === 'error') {
     const words = upstreamMessage(chunk);
     const message = words === undefined ? 'The upstream reported an error.' : options.sanitise(words);

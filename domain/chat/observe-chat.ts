@@ -10,7 +10,7 @@ import {
   objectsOf,
 } from '../shared/json.ts';
 import { maxCountedToolCalls } from '../shared/limits.ts';
-import type { Observation, StreamObserver } from '../upstream/observation.ts';
+import { type Observation, observation, type StreamObserver } from '../upstream/observation.ts';
 
 /** Usage of a chunk or completion: top-level first, then where one upstream keeps it alone, `x_groq.usage`. */
 export function reportedUsage(answer: JsonObject): Json | undefined {
@@ -20,12 +20,10 @@ export function reportedUsage(answer: JsonObject): Json | undefined {
 }
 
 export function observeCompletion(completion: JsonObject): Observation {
-  const reported = reportedUsage(completion);
-  const usage = generationUsage(reported);
   let invokedToolCount = 0;
   for (const { message } of objectsOf(completion['choices']))
     if (isObject(message)) invokedToolCount += callsOf(message).length;
-  return { usage, usageUnusable: !isAbsent(reported) && usage === undefined, invokedToolCount };
+  return observation(reportedUsage(completion), generationUsage, invokedToolCount);
 }
 
 /** The calls of a message or delta, the legacy single one too. */
@@ -73,11 +71,6 @@ export class ChatObserver implements StreamObserver {
   }
 
   observed(): Observation {
-    const usage = generationUsage(this.usage);
-    return {
-      usage,
-      usageUnusable: this.usage !== undefined && usage === undefined,
-      invokedToolCount: this.calls.size,
-    };
+    return observation(this.usage, generationUsage, this.calls.size);
   }
 }

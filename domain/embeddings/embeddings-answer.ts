@@ -1,24 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { embeddingUsage } from '../ledger/usage.ts';
-import { isAbsent, isArray, isObject, type Json, type JsonObject } from '../shared/json.ts';
-import type { Observation } from '../upstream/observation.ts';
-import { type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
+import { isAbsent, isArray, type JsonObject } from '../shared/json.ts';
+import { type Observation, observation } from '../upstream/observation.ts';
+import { answerObject, type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
 
 /** Reads an upstream's list of embeddings, which goes out as it came. An error body under status 200 is an error. */
 export function readEmbeddings(
   text: string,
   sanitise: (message: string) => string,
 ): Either<UpstreamFault, JsonObject> {
-  const parsed = E.tryCatch(
-    () => JSON.parse(text) as Json,
-    () => undefined,
-  );
-  if (E.isLeft(parsed) || !isObject(parsed.right))
-    return E.left({
-      kind: 'protocol',
-      message: 'The upstream answered with something that is not a JSON object.',
-    });
+  const parsed = answerObject(text);
+  if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;
   if (isAbsent(value['error']) && isArray(value['data'])) return E.right(value);
   const words = upstreamMessage(value);
@@ -29,11 +22,5 @@ export function readEmbeddings(
 }
 
 /** Missing embedding token counts yield `usage_missing`. */
-export function observeEmbeddings(answer: JsonObject): Observation {
-  const usage = embeddingUsage(answer['usage']);
-  return {
-    usage,
-    usageUnusable: !isAbsent(answer['usage']) && usage === undefined,
-    invokedToolCount: 0,
-  };
-}
+export const observeEmbeddings = (answer: JsonObject): Observation =>
+  observation(answer['usage'], embeddingUsage, 0);

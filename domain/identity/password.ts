@@ -1,5 +1,5 @@
 /** Characters of a new password: long enough that guessing it online is hopeless. */
-export const minPasswordChars = 12;
+const minPasswordChars = 12;
 
 /** Bytes of a password: any passphrase fits, and no login makes the hash read a megabyte. */
 export const maxPasswordBytes = 1024;

@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/lib/Either.js';
 import { tokenCount } from '../ledger/usage.ts';
 import {
   isArray,
@@ -8,6 +7,7 @@ import {
   type JsonObject,
   numberOf,
   parseExact,
+  parseJson,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import { isRecord } from './blocks.ts';
@@ -107,11 +107,8 @@ export const madeUpId = (answerId: string, ordinal: number): string =>
  */
 export function inputOf(text: string): JsonObject {
   if (text.trim() === '') return {};
-  const parsed = E.tryCatch(
-    () => JSON.parse(text) as Json,
-    () => undefined,
-  );
-  const usable = E.isRight(parsed) && isRecord(parsed.right) && !isDeeperThan(parsed.right, maxJsonDepth);
+  const input = parseJson(text);
+  const usable = isRecord(input) && !isDeeperThan(input, maxJsonDepth);
   return usable ? (parseExact(text) as JsonObject) : { _raw_arguments: text };
 }
 

@@ -3,7 +3,7 @@ import type { ChatEvent } from '../chat/chat-stream.ts';
 import { isArray, isString, type Json, type JsonObject } from '../shared/json.ts';
 import { maxTranslatedToolCalls } from '../shared/limits.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
-import { streamFailure } from '../upstream/upstream-fault.ts';
+import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
 import { isRecord } from './blocks.ts';
 import { BlockWriter, type MessagesEvent } from './block-writer.ts';
 import {
@@ -32,9 +32,9 @@ export const messagesStream = (about: AnswerNames): StreamMachine<Translation, C
   end: (translation, ending) => translation.end(ending),
 });
 
-const failed = (message: string, status?: number): MessagesEvent => ({
+const failed = (message: string): MessagesEvent => ({
   kind: 'failed',
-  error: streamFailure(message, status),
+  error: streamFailure(message),
 });
 
 const messageStop: MessagesEvent = {
@@ -73,11 +73,7 @@ class Translation {
   /** A chat stream says itself how it ended; one that did not was cut off. */
   end(ending: Ending): readonly MessagesEvent[] {
     if (this.phase === 'over') return [];
-    return this.over([
-      ending.kind === 'fault'
-        ? failed(ending.reason, ending.status)
-        : failed('The upstream ended its stream before the answer was complete.'),
-    ]);
+    return this.over([{ kind: 'failed', error: prematureEnd(ending) }]);
   }
 
   private over(events: readonly MessagesEvent[]): readonly MessagesEvent[] {

@@ -29,7 +29,7 @@ export interface BucketSpend {
   readonly spend: Picodollars;
 }
 
-export const toolDimensions = ['referencedMcpServer', 'exposedTool', 'invokedTool', 'filteredTool'] as const;
+const toolDimensions = ['referencedMcpServer', 'exposedTool', 'invokedTool', 'filteredTool'] as const;
 export type ToolDimension = (typeof toolDimensions)[number];
 
 /** Of one dimension: the sum over the request-log rows where it was recorded, and how many these are. */

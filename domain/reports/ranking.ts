@@ -2,7 +2,7 @@
 export const chartRows = 5;
 
 /** A table shows the top 30. */
-export const tableRows = 30;
+const tableRows = 30;
 
 /** Negative when the first comes first. */
 export type Order<A> = (one: A, other: A) => number;

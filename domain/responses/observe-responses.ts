@@ -9,19 +9,15 @@ import {
   objectsOf,
 } from '../shared/json.ts';
 import { maxCountedToolCalls } from '../shared/limits.ts';
-import type { Observation, StreamObserver } from '../upstream/observation.ts';
+import { type Observation, observation, type StreamObserver } from '../upstream/observation.ts';
 
 /** Output items that are tool calls, hosted ones too: `function_call`, `web_search_call`, `mcp_call` and their like. */
 const isToolCall = (item: Json | undefined): item is JsonObject =>
   isObject(item) && isString(item['type']) && item['type'].endsWith('_call');
 
 export function observeResponse(response: JsonObject): Observation {
-  const usage = generationUsage(response['usage']);
-  return {
-    usage,
-    usageUnusable: !isAbsent(response['usage']) && usage === undefined,
-    invokedToolCount: objectsOf(response['output']).filter(isToolCall).length,
-  };
+  const calls = objectsOf(response['output']).filter(isToolCall).length;
+  return observation(response['usage'], generationUsage, calls);
 }
 
 /**
@@ -49,11 +45,6 @@ export class ResponsesObserver implements StreamObserver {
   }
 
   observed(): Observation {
-    const usage = generationUsage(this.usage);
-    return {
-      usage,
-      usageUnusable: this.usage !== undefined && usage === undefined,
-      invokedToolCount: this.calls.size,
-    };
+    return observation(this.usage, generationUsage, this.calls.size);
   }
 }

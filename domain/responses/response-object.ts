@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isAbsent, isArray, isObject, type Json, type JsonObject } from '../shared/json.ts';
-import type { UpstreamFault } from '../upstream/upstream-fault.ts';
-import { upstreamMessage } from '../upstream/upstream-fault.ts';
+import { isAbsent, isArray, type JsonObject } from '../shared/json.ts';
+import { answerObject, type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
 import { failureMessage } from './response-failure.ts';
 import { failedStatuses } from './responses-event.ts';
 
@@ -14,12 +13,8 @@ export function readResponse(
   text: string,
   sanitise: (message: string) => string,
 ): Either<UpstreamFault, JsonObject> {
-  const parsed = E.tryCatch(
-    () => JSON.parse(text) as Json,
-    () => undefined,
-  );
-  if (E.isLeft(parsed) || !isObject(parsed.right))
-    return fault('The upstream answered with something that is not a JSON object.');
+  const parsed = answerObject(text);
+  if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;
   if (!isAbsent(value['error']) || failedStatuses.has(value['status']))
     return fault(sanitise(failureMessage(value)));

@@ -1,10 +1,9 @@
-import * as E from 'fp-ts/lib/Either.js';
-import { isDeeperThan, isObject, type Json, type JsonObject } from '../shared/json.ts';
+import { isDeeperThan, isObject, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import type { SseFrame } from '../shared/sse-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
-import { streamFailure } from '../upstream/upstream-fault.ts';
+import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
 import { failureMessage, sanitisedFailure } from './response-failure.ts';
 import { judge } from './responses-event.ts';
 
@@ -60,21 +59,14 @@ const fault = (phase: Running, message: string, chunk?: JsonObject): Step =>
 function endOf(phase: Running, ending: Ending): ResponsesEvent {
   if (typeof phase === 'object') return phase.failing;
   if (phase === 'finished') return { kind: 'done' };
-  return ending.kind === 'fault'
-    ? failed(ending.reason, ending.status)
-    : failed('The upstream ended its stream before the answer was complete.');
+  return { kind: 'failed', error: prematureEnd(ending) };
 }
 
 type Frame = Extract<SseFrame, { kind: 'frame' }>;
 
 function stepPayload(phase: Running, frame: Frame, sanitise: (message: string) => string): Step {
-  const parsed = E.tryCatch(
-    () => JSON.parse(frame.data) as Json,
-    () => undefined,
-  );
-  if (E.isLeft(parsed) || !isObject(parsed.right))
-    return fault(phase, 'The upstream sent a malformed event.');
-  const chunk = parsed.right;
+  const chunk = parseJson(frame.data);
+  if (!isObject(chunk)) return fault(phase, 'The upstream sent a malformed event.');
   const judgement = judge(frame.event, chunk);
   if (judgement === 'failure') return failing(phase, chunk, frame, sanitise);
   // A failure is final: what is not another word of it is not passed on.

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isObject, type Json, type JsonObject, parseExact } from './json.ts';
+import { isObject, isString, type Json, type JsonObject, parseExact, parseJson } from './json.ts';
 import { maxJsonDepth, maxNamedKeyChars } from './limits.ts';
 
 /**
@@ -245,11 +245,8 @@ const isPunctuation = (code: number): boolean =>
 
 function unescaped(literal: string): string | undefined {
   if (!literal.includes('\\')) return literal.slice(1, -1);
-  const parsed = E.tryCatch(
-    () => JSON.parse(literal) as Json,
-    () => undefined,
-  );
-  return E.isRight(parsed) && typeof parsed.right === 'string' ? parsed.right : undefined;
+  const text = parseJson(literal);
+  return isString(text) ? text : undefined;
 }
 
 /** A member's value with every digit kept, to be rebuilt and sent on. */

@@ -1,3 +1,5 @@
+import * as E from 'fp-ts/lib/Either.js';
+
 /** A JSON value. Numbers that a `number` cannot hold exactly are kept by {@link parseExact} as raw JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
@@ -64,6 +66,15 @@ export function numberOf(value: Json | undefined): number | undefined {
 export function isDeeperThan(value: Json | undefined, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+}
+
+/** The value of a text, or undefined where it is no JSON. */
+export function parseJson(text: string): Json | undefined {
+  const parsed = E.tryCatch(
+    () => JSON.parse(text) as Json,
+    () => undefined,
+  );
+  return E.isRight(parsed) ? parsed.right : undefined;
 }
 
 /** A number, as text, that printing the parsed `number` might spell in another way. */

@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../ledger/usage.ts';
-import type { JsonObject } from '../shared/json.ts';
+import { isAbsent, type Json, type JsonObject } from '../shared/json.ts';
 
 /** What accounting and logging need of an answer, whole or streamed. */
 export interface Observation {
@@ -11,6 +11,16 @@ export interface Observation {
 }
 
 export const nothingObserved: Observation = { usage: undefined, usageUnusable: false, invokedToolCount: 0 };
+
+/** What a reported usage comes to by its family's rule; null counts as not reported. */
+export function observation(
+  reported: Json | undefined,
+  usageOf: (reported: Json | undefined) => TokenUsage | undefined,
+  invokedToolCount: number,
+): Observation {
+  const usage = usageOf(reported);
+  return { usage, usageUnusable: !isAbsent(reported) && usage === undefined, invokedToolCount };
+}
 
 /** Reads the chunks of a stream beside the pipeline. */
 export interface StreamObserver {

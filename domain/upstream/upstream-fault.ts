@@ -1,8 +1,11 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import { edited, marker } from '../payload/text-edits.ts';
 import { urlEdits, withoutSecretParts } from '../payload/urls.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isObject, isString, type Json } from '../shared/json.ts';
+import { isObject, isString, type Json, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxErrorMessageChars } from '../shared/limits.ts';
+import type { Ending } from '../shared/stream-machine.ts';
 
 /** What went wrong between the gateway and an upstream, in the executor's words. */
 export type UpstreamFault =
@@ -68,6 +71,23 @@ const failed = (status: number, message: string, upstreamStatus?: number): Gatew
 
 /** A fault found in a stream that had already begun; its status is for the logs. */
 export const streamFailure = (message: string, status = 502): GatewayError => failed(status, message);
+
+/** What ended a stream before its answer was complete: the fault that broke it, or the upstream itself. */
+export const prematureEnd = (ending: Ending): GatewayError =>
+  ending.kind === 'fault'
+    ? streamFailure(ending.reason, ending.status)
+    : streamFailure('The upstream ended its stream before the answer was complete.');
+
+/** The object that a whole answer must be, whatever its family. */
+export function answerObject(text: string): Either<UpstreamFault, JsonObject> {
+  const value = parseJson(text);
+  return isObject(value)
+    ? E.right(value)
+    : E.left({
+        kind: 'protocol',
+        message: 'The upstream answered with something that is not a JSON object.',
+      });
+}
 
 /** Only on errors do these headers pass (CONTRACT §4). */
 export const passesOnError = (header: string): boolean =>

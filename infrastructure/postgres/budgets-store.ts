@@ -1,6 +1,7 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
-import type { BudgetOwner, Budgets, OwnerBudget } from '../../application/ports/budgets.ts';
+import type { Budgets, OwnerBudget } from '../../application/ports/budgets.ts';
+import type { Owner } from '../../domain/identity/caller.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
 import { instant, integer, orNull } from './codecs.ts';
 import { row } from './pool.ts';
@@ -39,12 +40,12 @@ export const budgetsStore = (pool: DatabasePool, mailReady: () => boolean): Budg
     }),
 });
 
-const idsOf = (owner: BudgetOwner) => ({
+const idsOf = (owner: Owner) => ({
   userId: owner.kind === 'user' ? owner.userId : null,
   teamId: owner.kind === 'team' ? owner.teamId : null,
 });
 
-const isOwner = (owner: BudgetOwner) =>
+const isOwner = (owner: Owner) =>
   owner.kind === 'user'
     ? sql.fragment`o.user_id = ${owner.userId}`
     : sql.fragment`o.team_id = ${owner.teamId}`;
@@ -55,12 +56,12 @@ const everyone = sql.fragment`
    select null, m.team_id, m.name, null, 'team:' || m.team_id || ':actor:none' from teams m where m.active)
 `;
 
-const exists = async (connection: CommonQueryMethods, owner: BudgetOwner): Promise<boolean> =>
+const exists = async (connection: CommonQueryMethods, owner: Owner): Promise<boolean> =>
   connection.exists(sql.unsafe`select 1 from ${everyone} o where ${isOwner(owner)}`);
 
 async function setBudget(
   connection: CommonQueryMethods,
-  owner: BudgetOwner,
+  owner: Owner,
   terms: BudgetTerms | undefined,
   mailReady: boolean,
 ): Promise<boolean> {

@@ -9,7 +9,7 @@ import { row } from './pool.ts';
 
 const pricingStatus = t.keyof({ priced: null, legacy_estimated: null, unpriced: null, usage_missing: null });
 
-export const momentRow = t.type({ now: instant, logs_since: orNull(instant) });
+const momentRow = t.type({ now: instant, logs_since: orNull(instant) });
 
 export const moment = () => sql.type(row(momentRow))`
   select gateway_now() as now,
@@ -67,7 +67,7 @@ export const userModelUsage = (window: Window) => sql.type(row(userModelUsageRow
   left join users u on u.user_id = g.user_id
 `;
 
-export const userSpendRow = t.type({ bucket_start: instant, user_id: t.string, spend: integer });
+const userSpendRow = t.type({ bucket_start: instant, user_id: t.string, spend: integer });
 
 export const userSpend = (window: Window, userIds: readonly string[]) => sql.type(row(userSpendRow))`
   select bucket_start, user_id, sum(counted_picousd) as spend

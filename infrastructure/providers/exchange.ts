@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Dispatcher } from 'undici';
 import type { UpstreamReply } from '../../application/ports/upstream.ts';
-import type { Json, JsonObject } from '../../domain/shared/json.ts';
+import { type JsonObject, parseJson } from '../../domain/shared/json.ts';
 import { maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
 import type { StreamEnd } from '../../domain/shared/stream-event.ts';
 import type { Ending } from '../../domain/shared/stream-machine.ts';
@@ -168,11 +168,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   private messageIn(body: Buffer): string | undefined {
-    const parsed = E.tryCatch(
-      () => JSON.parse(body.toString('utf8')) as Json,
-      () => undefined,
-    );
-    const message = E.isRight(parsed) ? upstreamMessage(parsed.right) : undefined;
+    const message = upstreamMessage(parseJson(body.toString('utf8')));
     return message === undefined ? undefined : this.options.sanitise(message);
   }
 

@@ -28,8 +28,7 @@ export interface ResponsesPlan extends Turn {
 const failures: readonly (Terminal | undefined)[] = ['failed', 'error-failed'];
 
 /** Whether a response says of itself that it failed. */
-export const hasFailed = ({ terminal }: Pick<ResponsesPlan, 'terminal'>): boolean =>
-  failures.includes(terminal);
+const hasFailed = ({ terminal }: Pick<ResponsesPlan, 'terminal'>): boolean => failures.includes(terminal);
 
 /** Decides what a responses request is answered with; `serial` is the number of the request. */
 export function planResponse(
@@ -107,7 +106,7 @@ const reasoningOutput = (plan: ResponsesPlan, reasoning: Pieces | undefined): re
   reasoning === undefined ? [] : [reasoningItem(plan, [summaryPart(joined(reasoning))])];
 
 /** All items of a response, as complete as it is. */
-export const outputOf = (plan: ResponsesPlan): readonly JsonObject[] => [
+const outputOf = (plan: ResponsesPlan): readonly JsonObject[] => [
   ...reasoningOutput(plan, plan.reasoning),
   ...(plan.toolCalls.length > 0
     ? plan.toolCalls.map((call, index) => callItem(plan, index, call, call.arguments))

@@ -19,7 +19,7 @@ const write = (text: string, paced = false): Step => ({ kind: 'write', text, pac
 const half = (text: string): string => text.slice(0, text.length / 2);
 
 /** The text of one server-sent event; `d` says how careless the upstream is about its lines. */
-export function eventText({ name, data }: ServerSentEvent, d: Directives): string {
+function eventText({ name, data }: ServerSentEvent, d: Directives): string {
   const newline = d.crlf === true ? '\r\n' : '\n';
   const comment = d.comments === true ? `: simulated comment${newline}${newline}` : '';
   const named = name === undefined || d['no-event-lines'] === true ? [] : [`event: ${name}`];

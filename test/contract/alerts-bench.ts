@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { BudgetOwner, Budgets } from '../../application/ports/budgets.ts';
+import type { Budgets } from '../../application/ports/budgets.ts';
+import type { Owner } from '../../domain/identity/caller.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import type { Query } from './ledger-bench.ts';
 
@@ -28,12 +29,12 @@ export interface DeliveryRow {
   readonly sent_at: Date | null;
 }
 
-export const ownerOfCaller = ({ keyOwner }: Caller): BudgetOwner =>
+export const ownerOfCaller = ({ keyOwner }: Caller): Owner =>
   keyOwner.kind === 'user'
     ? { kind: 'user', userId: keyOwner.userId }
     : { kind: 'team', teamId: keyOwner.teamId };
 
-const idOf = (owner: BudgetOwner): string => (owner.kind === 'user' ? owner.userId : owner.teamId);
+const idOf = (owner: Owner): string => (owner.kind === 'user' ? owner.userId : owner.teamId);
 
 /** The alerts of an owner, in the order of their making. */
 export const alertsOf = (query: Query, caller: Caller): Promise<AlertRow[]> =>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
-import type { BudgetOwner } from '../../application/ports/budgets.ts';
+import type { Owner } from '../../domain/identity/caller.ts';
 import type { SettlementRecord } from '../../application/ports/ledger.ts';
 import type { Seed } from '../../application/ports/seed.ts';
 import type { Cadence } from '../../domain/budget/budget.ts';
@@ -55,7 +55,7 @@ export interface Actor {
   /** Settles late, as out of a journal. */
   readonly settleLate: (submission: Submission, at: string) => Promise<string>;
   /** Null: removes it. False: it could not, or nobody knows. */
-  readonly set: (owner: BudgetOwner, terms: Terms | null) => Promise<boolean>;
+  readonly set: (owner: Owner, terms: Terms | null) => Promise<boolean>;
   readonly reseed: (budgets: SeededBudgets) => Promise<boolean>;
 }
 

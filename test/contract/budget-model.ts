@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as fc from 'fast-check';
-import type { BudgetOwner } from '../../application/ports/budgets.ts';
+import type { Owner as BudgetOwner } from '../../domain/identity/caller.ts';
 import type { Cadence } from '../../domain/budget/budget.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import type { Actor, SeededBudgets, Submission, Terms } from './budget-actor.ts';

@@ -2,14 +2,14 @@
 // A gateway process as far as budgets are concerned: does what it is told, one JSON line for each thing to do on
 // standard input, one for each answer on standard output. It ends with its standard input.
 import { createInterface } from 'node:readline';
-import type { BudgetOwner } from '../../application/ports/budgets.ts';
+import type { Owner } from '../../domain/identity/caller.ts';
 import { openActor, type SeededBudgets, type Submission, type Terms } from './budget-actor.ts';
 
 /** What a worker is told. */
 export type Order = { readonly id: number } & (
   | { readonly do: 'settle'; readonly submissions: readonly Submission[] }
   | { readonly do: 'settleLate'; readonly submission: Submission; readonly at: string }
-  | { readonly do: 'set'; readonly owner: BudgetOwner; readonly terms: Terms | null }
+  | { readonly do: 'set'; readonly owner: Owner; readonly terms: Terms | null }
   | { readonly do: 'reseed'; readonly budgets: SeededBudgets }
 );
 

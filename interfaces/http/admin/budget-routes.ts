@@ -2,18 +2,19 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type {
   BudgetAlerts,
-  BudgetOwner,
   Budgets,
   ListedAlert,
   OwnerBudget,
   StoredBudget,
 } from '../../../application/ports/budgets.ts';
+import type { Owner } from '../../../domain/identity/caller.ts';
 import { remaining } from '../../../domain/budget/alert-mail.ts';
 import { readBudgetTerms } from '../../../domain/budget/budget-terms.ts';
-import { fromAmount10000, type Picodollars, toUsd, toUsd10000 } from '../../../domain/money/money.ts';
+import { fromAmount10000, toUsd } from '../../../domain/money/money.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import type { AdminCall, AdminRoute } from './admin-route.ts';
+import { moneyFields } from './money-fields.ts';
 import { noQuery, readPage, uuid } from './query.ts';
 
 export interface BudgetRoutePorts {
@@ -28,10 +29,10 @@ const root = '/api/v1/admin/spend';
 /** How a path names an owner; undefined: nobody can be called so. */
 const ownersOf = {
   users: { param: 'user_id', owner: userOf },
-  teams: { param: 'team_id', owner: (id: string): BudgetOwner => ({ kind: 'team', teamId: id }) },
+  teams: { param: 'team_id', owner: (id: string): Owner => ({ kind: 'team', teamId: id }) },
 } as const;
 
-function userOf(id: string): BudgetOwner | undefined {
+function userOf(id: string): Owner | undefined {
   const userId = uuid.read(id);
   return userId === undefined ? undefined : { kind: 'user', userId };
 }
@@ -71,7 +72,7 @@ function ownerRoutes(
 ): readonly AdminRoute[] {
   const { param, owner } = ownersOf[kind];
   const path = `${root}/budgets/${kind}/:${param}`;
-  const ownerIn = ({ params }: AdminCall): BudgetOwner | undefined => owner(params[param] ?? '');
+  const ownerIn = ({ params }: AdminCall): Owner | undefined => owner(params[param] ?? '');
   return [
     {
       method: 'PUT',
@@ -105,15 +106,9 @@ function ownerRoutes(
 const noOwner = (param: string): Either<GatewayError, never> =>
   E.left({ code: 'not_found', message: 'There is no owner of this id.', param });
 
-const ownerIds = (owner: BudgetOwner): JsonObject => ({
+const ownerIds = (owner: Owner): JsonObject => ({
   owner_kind: owner.kind,
   owner_id: owner.kind === 'user' ? owner.userId : owner.teamId,
-});
-
-/** JSON shows money twice. */
-const money = (name: string, amount: Picodollars): JsonObject => ({
-  [`${name}_usd`]: toUsd(amount),
-  [`${name}_usd_10000`]: Number(toUsd10000(amount)),
 });
 
 const presentBudget = (budget: StoredBudget | undefined): Json =>
@@ -132,7 +127,7 @@ const presentBudget = (budget: StoredBudget | undefined): Json =>
 const presentWindow = ({ currentWindow }: OwnerBudget): JsonObject => ({
   start: currentWindow.from.toISOString(),
   end: currentWindow.until.toISOString(),
-  ...money('spend', currentWindow.spent),
+  ...moneyFields('spend', currentWindow.spent),
 });
 
 const presentSet = (found: OwnerBudget): JsonObject => ({
@@ -166,9 +161,9 @@ const presentAlert = (alert: ListedAlert): JsonObject => ({
   threshold_bps: alert.thresholdBps,
   window_start: alert.window.from.toISOString(),
   window_end: alert.window.until.toISOString(),
-  ...money('spend_before', alert.spentBefore),
-  ...money('spend_after', alert.spent),
-  ...money('remaining', remaining(alert)),
+  ...moneyFields('spend_before', alert.spentBefore),
+  ...moneyFields('spend_after', alert.spent),
+  ...moneyFields('remaining', remaining(alert)),
   created_at: alert.createdAt.toISOString(),
   deliveries: alert.deliveries.map((each) => ({
     channel: each.channel,

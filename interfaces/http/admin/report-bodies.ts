@@ -1,18 +1,13 @@
 import type { OverRange } from '../../../application/reports/report-leaderboard.ts';
 import type { Window } from '../../../domain/budget/budget.ts';
-import { type Picodollars, toUsd, toUsd10000 } from '../../../domain/money/money.ts';
 import type { HarnessUsage, RankedHarness } from '../../../domain/reports/harness-usage.ts';
 import type { Leader, Leaderboard, ToolAverages } from '../../../domain/reports/leaderboard.ts';
 import { bucketHours, type ReportDays, type ReportRange } from '../../../domain/reports/report-window.ts';
 import type { OwnerKind, SpendReport, Tally } from '../../../domain/reports/spend-report.ts';
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
+import { moneyFields } from './money-fields.ts';
 
-/** The bodies of CONTRACT §6. Money is shown twice: exact, and rounded for display. */
-const spendFields = (spend: Picodollars): JsonObject => ({
-  spend_usd: toUsd(spend),
-  spend_usd_10000: Number(toUsd10000(spend)),
-});
-
+/** The bodies of CONTRACT §6. */
 const windowFields = ({ from, until }: Window): JsonObject => ({
   window_start: from.toISOString(),
   window_end: until.toISOString(),
@@ -30,7 +25,7 @@ export const presentSpendReport = (
   daily: report.daily.map(({ day, requestCount, spend }) => ({
     day: day.toISOString().slice(0, 'YYYY-MM-DD'.length),
     request_count: requestCount,
-    ...spendFields(spend),
+    ...moneyFields('spend', spend),
   })),
   owners: report.owners.map((owner) => ({
     owner_kind: owner.ownerKind,
@@ -43,7 +38,7 @@ export const presentSpendReport = (
 
 const tallyFields = ({ requestCount, spend, counts }: Tally): JsonObject => ({
   request_count: requestCount,
-  ...spendFields(spend),
+  ...moneyFields('spend', spend),
   priced_count: counts.priced,
   legacy_estimated_count: counts.legacy_estimated,
   unpriced_count: counts.unpriced,
@@ -63,11 +58,11 @@ export const presentLeaderboard = (range: ReportRange, report: Leaderboard & Ove
     rank,
     user_id: userId,
     user_name: userName,
-    ...spendFields(spend),
+    ...moneyFields('spend', spend),
   })),
   series: report.series.map(({ bucketStart, values }) => ({
     bucket_start: bucketStart.toISOString(),
-    values: values.map(({ userId, spend }) => ({ user_id: userId, ...spendFields(spend) })),
+    values: values.map(({ userId, spend }) => ({ user_id: userId, ...moneyFields('spend', spend) })),
   })),
   leaders: report.leaders.map(leaderFields),
 });
@@ -76,7 +71,7 @@ const leaderFields = (leader: Leader): JsonObject => ({
   rank: leader.rank,
   user_id: leader.userId,
   user_name: leader.userName,
-  ...spendFields(leader.spend),
+  ...moneyFields('spend', leader.spend),
   total_requests: leader.requestCount,
   dominant_model: leader.dominantModel,
   tool_cardinality_averages: averageFields(leader.toolAverages),
