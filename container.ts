@@ -27,6 +27,7 @@ import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from './infrastructure/postgres/database-fault.ts';
 import { isDatabaseTrouble } from './infrastructure/postgres/database-trouble.ts';
 import { ledgerStore, replayJournaled } from './infrastructure/postgres/ledger-store.ts';
+import { payloadStore, type PayloadStore } from './infrastructure/postgres/payload-store.ts';
 import { reportStore } from './infrastructure/postgres/report-store.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { loginAttemptsStore, sessionStore } from './infrastructure/postgres/session-store.ts';
@@ -69,6 +70,7 @@ export const tokens = {
   follower: token<StateFollower>('StateFollower'),
   ledger: token<Ledger>('Ledger'),
   journal: token<Journal>('Journal'),
+  payloads: token<PayloadStore>('Payloads'),
   recovery: token<Recovery>('Recovery'),
   upstream: token<Upstream>('Upstream'),
   observer: token<RequestObserver>('RequestObserver'),
@@ -111,6 +113,13 @@ function bindStores(container: Container): void {
     [tokens.foundations, tokens.journal],
   );
   container.bind(tokens.journal).toResolvedValue(journalOf, [tokens.foundations]);
+  container
+    .bind(tokens.payloads)
+    .toResolvedValue(
+      ({ pool, log }: Foundations) =>
+        payloadStore(pool, { onFault: (error) => databaseFaultLog(log)(databaseFault(error), error) }),
+      [tokens.foundations],
+    );
   container.bind(tokens.recovery).toResolvedValue(
     ({ pool, config, log }: Foundations, journal: Journal): Recovery => {
       const replay = replayJournaled(pool, settlingOptions(config, log));
@@ -247,6 +256,7 @@ function bindService(container: Container): void {
       catalogue: LiveCatalogue,
       ledger: Ledger,
       upstream: Upstream,
+      payloads: PayloadStore,
       observer: RequestObserver,
       clock: Clock,
       gate: LoadGate,
@@ -255,7 +265,7 @@ function bindService(container: Container): void {
       gatewayApp({
         admin,
         authenticate: authenticate(accounts),
-        serve: serveModelRequest({ catalogue, ledger, upstream, observer, clock }, config.policy),
+        serve: serveModelRequest({ catalogue, ledger, upstream, payloads, observer, clock }, config.policy),
         listModels: listModels(catalogue),
         observer,
         gate,
@@ -274,6 +284,7 @@ function bindService(container: Container): void {
       tokens.catalogue,
       tokens.ledger,
       tokens.upstream,
+      tokens.payloads,
       tokens.observer,
       tokens.clock,
       tokens.gate,

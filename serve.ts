@@ -11,6 +11,7 @@ import { seedOf } from './infrastructure/config/seed.ts';
 import { type Log, nameOf } from './infrastructure/logging.ts';
 import type { Journal } from './infrastructure/journal/journal.ts';
 import { pendingMigrations } from './infrastructure/postgres/migrate.ts';
+import type { PayloadStore } from './infrastructure/postgres/payload-store.ts';
 import { openPool } from './infrastructure/postgres/pool.ts';
 import { repeating } from './infrastructure/repeating.ts';
 import { malformedRequests } from './interfaces/http/malformed-request.ts';
@@ -64,6 +65,7 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const background = inTheBackground(container, config, log, () => draining);
   const release = async (): Promise<void> => {
     await background.stop();
+    await container.get(tokens.payloads).close(settleGraceMs);
     await follower.stop();
     await container.get(tokens.catalogue).close();
     await pool.end();
@@ -119,7 +121,12 @@ function inTheBackground(
     (error) => log.error({ error: nameOf(error) }, 'budget alerts could not be dispatched'),
   );
   const recover = container.get(tokens.recovery);
-  const watched = watchJournal(container.get(tokens.journal), log);
+  const journalWatch = watchJournal(container.get(tokens.journal), log);
+  const payloadWatch = watchPayloads(container.get(tokens.payloads), log);
+  const watched = (): void => {
+    journalWatch();
+    payloadWatch();
+  };
   const recovery = repeating(
     () => recoverySecs,
     (goOn) => recover(goOn).finally(watched),
@@ -141,6 +148,19 @@ function watchJournal(journal: Pick<Journal, 'size' | 'maxBytes'>, log: Log): ()
     if (bytes === 0 || Date.now() - toldAt < journalToldMs) return;
     toldAt = Date.now();
     log.warn({ bytes, max_bytes: journal.maxBytes }, 'records wait in the journal');
+  };
+}
+
+/** Says that payload bodies were shed, now and then for as long as more are. */
+function watchPayloads({ counts }: Pick<PayloadStore, 'counts'>, log: Log): () => void {
+  let told = 0;
+  let toldAt = 0;
+  return () => {
+    const { shed, queuedBytes } = counts();
+    if (shed === told || Date.now() - toldAt < journalToldMs) return;
+    log.warn({ shed: shed - told, queued_bytes: queuedBytes }, 'payload bodies were not kept');
+    told = shed;
+    toldAt = Date.now();
   };
 }
 

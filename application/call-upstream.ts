@@ -1,14 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.ts';
-import type { ResolvedRoute } from '../domain/routing/resolve-route.ts';
+import type { ResolvedRoute } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import type { StreamEnd } from '../domain/shared/stream-event.ts';
 import { upstreamError } from '../domain/upstream/upstream-fault.ts';
+import { StreamPayload } from '../domain/payload/stream-payload.ts';
 import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
+import { withoutSecretsOf } from './keep-payload.ts';
 import { type Departure, type DrainSlots, watchDeparture } from './departure.ts';
 import type { ModelAnswer, Outbound, ServePolicy, ServePorts } from './model-request.ts';
-import type { UpstreamReply } from './ports/upstream.ts';
+import type { PreparedCall, UpstreamReply } from './ports/upstream.ts';
 import { relayStream, type SettleStream } from './relay-stream.ts';
 import type { End, Facts } from './settle-request.ts';
 
@@ -25,22 +27,22 @@ export function callUpstream(
     facts: Facts,
     resolved: ResolvedRoute,
     outbound: Outbound,
+    prepared: PreparedCall,
   ): Promise<ModelAnswer> {
     const stream = facts.ask?.stream ?? false;
     const startedAt = ports.clock.now();
     const attempt = (status: AttemptStatus, statusCode?: number, failure?: End['failure']): Attempt =>
       ended(resolved, stream, startedAt, ports.clock.now(), status, statusCode, failure);
 
-    const { route } = resolved;
     const { traceContext, link } = facts.request;
-    const { speaks, body } = outbound;
-    const execution = ports.upstream.begin({ route, family: speaks.family, stream, body, traceContext });
+    const clean = (error: GatewayError): GatewayError => withoutSecretsOf(error, facts.request, policy());
+    const execution = prepared.begin(traceContext);
     const departure = watchDeparture(link, execution, drains(facts, policy()) ? slots : undefined, policy());
 
-    const reply = await execution.reply;
-    if (E.isLeft(reply)) {
+    const replied = await execution.reply;
+    if (E.isLeft(replied)) {
       departure.over();
-      const error = upstreamError(reply.left);
+      const error = clean(upstreamError(replied.left));
       const failure = departure.early() ? 'client_closed' : error;
       const status = stream ? 'stream_start_error' : 'provider_error';
       await settle(facts, {
@@ -51,18 +53,30 @@ export function callUpstream(
       });
       return { kind: 'refused', error };
     }
-    const answer = reply.right;
+    const answer = replied.right;
     if (answer.kind === 'stream') {
+      const payload = new StreamPayload(policy().payloads);
       const settleStream: SettleStream = (end, observation) =>
-        settle(facts, endOf(end, answer.status, departure, observation, attempt));
+        settle(facts, {
+          ...endOf(end, answer.status, departure, observation, attempt),
+          answered: { kind: 'stream', held: () => payload.held() },
+        });
       const cancel = (): void => execution.cancel();
-      const relay = { outbound, reply: answer, departure, cancel, settle: settleStream };
+      const reply = { ...answer, forward: async (pass: Pass) => cleanEnd(await answer.forward(pass), clean) };
+      const relay = { outbound, reply, departure, cancel, payload, settle: settleStream };
       return { kind: 'stream', deliver: relayStream(relay) };
     }
     departure.over();
     return whole(outbound, facts, answer, departure, settle, attempt);
   };
 }
+
+type Pass = Parameters<(UpstreamReply & { kind: 'stream' })['forward']>[0];
+
+const cleanEnd = (
+  end: StreamEnd<JsonObject>,
+  clean: (error: GatewayError) => GatewayError,
+): StreamEnd<JsonObject> => (end.kind === 'failed' ? { ...end, error: clean(end.error) } : end);
 
 type AttemptOf = (status: AttemptStatus, statusCode?: number, failure?: End['failure']) => Attempt;
 
@@ -75,14 +89,16 @@ async function whole(
   attempt: AttemptOf,
 ): Promise<ModelAnswer> {
   const { value, text } = reply.answer;
-  const told = translation === undefined ? text : translation.whole(value);
+  const body = translation === undefined ? value : translation.whole(value);
   const settled = await settle(facts, {
     failure: departure.early() ? 'client_closed' : undefined,
     attempt: attempt('success', reply.status),
     observation: speaks.observeWhole(value),
+    answered: { kind: 'whole', body },
     charged: true,
   });
-  return E.isLeft(settled) ? { kind: 'refused', error: settled.left } : { kind: 'whole', text: told };
+  if (E.isLeft(settled)) return { kind: 'refused', error: settled.left };
+  return { kind: 'whole', text: translation === undefined ? text : JSON.stringify(body) };
 }
 
 function endOf(

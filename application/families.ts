@@ -27,6 +27,7 @@ import {
   responsesFields,
   responsesWatched,
 } from '../domain/responses/responses-request.ts';
+import { routeOfBody } from '../domain/routing/model.ts';
 import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
 import { parseExact } from '../domain/shared/json.ts';
 import { type DocumentFault, type JsonDocument, parseDocument } from '../domain/shared/json-document.ts';
@@ -55,7 +56,10 @@ const speaksChat: Spoken = {
 export const chatCompletions: Family<ChatRequest> = {
   name: 'chat_completions',
   read: reading((body) => parseDocument(body, chatWatched), readChatRequest),
-  prepare: (ask, route) => E.map((body: string) => ({ speaks: speaksChat, body }))(prepareChat(ask, route)),
+  prepare: (ask, resolved) =>
+    E.map((body: string) => ({ speaks: speaksChat, body }))(
+      prepareChat(ask, routeOfBody(resolved, 'chat_completions')),
+    ),
 };
 
 /** Translated for chat-capable routes: chat goes upstream, and what comes back is told in the caller's words. */
@@ -63,7 +67,7 @@ export const messages: Family<MessagesRequest> = {
   name: 'messages',
   fields: { json_schema: 'output_config' },
   read: reading((body) => parseDocument(body, messagesWatched, parseExact), readMessagesRequest),
-  prepare: (ask, route, requestLogId) => {
+  prepare: (ask, resolved, requestLogId) => {
     const chat = toChatBody(ask);
     if (E.isLeft(chat)) return chat;
     const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model: ask.model };
@@ -72,10 +76,10 @@ export const messages: Family<MessagesRequest> = {
       body,
       translation: {
         whole: (completion: Parameters<typeof fromChatCompletion>[0]) =>
-          JSON.stringify(fromChatCompletion(completion, about)),
+          fromChatCompletion(completion, about),
         stream: () => seal(messagesStream(about)).begin(),
       },
-    }))(prepareTranslatedChat(chat.right, route));
+    }))(prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions')));
   },
 };
 
@@ -90,8 +94,10 @@ export const responses = (digest: Digest): Family<ResponsesRequest> => ({
   name: 'responses',
   fields: responsesFields,
   read: reading((body) => parseDocument(body, responsesWatched), readResponsesRequest),
-  prepare: (ask, route) =>
-    E.map((body: string) => ({ speaks: speaksResponses, body }))(prepareResponses(ask, route, digest)),
+  prepare: (ask, resolved) =>
+    E.map((body: string) => ({ speaks: speaksResponses, body }))(
+      prepareResponses(ask, routeOfBody(resolved, 'responses'), digest),
+    ),
 });
 
 const speaksEmbeddings: Spoken = {
@@ -103,6 +109,8 @@ const speaksEmbeddings: Spoken = {
 export const embeddings: Family<EmbeddingsRequest> = {
   name: 'embeddings',
   read: reading((body) => parseDocument(body, embeddingsWatched), readEmbeddingsRequest),
-  prepare: (ask, route) =>
-    E.map((body: string) => ({ speaks: speaksEmbeddings, body }))(prepareEmbeddings(ask, route)),
+  prepare: (ask, resolved) =>
+    E.map((body: string) => ({ speaks: speaksEmbeddings, body }))(
+      prepareEmbeddings(ask, routeOfBody(resolved, 'embeddings')),
+    ),
 };

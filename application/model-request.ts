@@ -1,10 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Caller } from '../domain/identity/caller.ts';
+import type { RedactionRules } from '../domain/payload/redact.ts';
+import type { PayloadHeaders } from '../domain/payload/wrap.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import type { PayloadPolicy } from '../domain/request-log/capture-policy.ts';
 import type { Capability } from '../domain/routing/capabilities.ts';
-import type { ApiFamily, Route } from '../domain/routing/model.ts';
+import type { ApiFamily, ResolvedRoute } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
+import type { JsonDocument } from '../domain/shared/json-document.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import type { StreamEvent } from '../domain/shared/stream-event.ts';
 import type { Run } from '../domain/shared/stream-machine.ts';
@@ -12,8 +15,9 @@ import type { Observation, StreamObserver } from '../domain/upstream/observation
 import type { Catalogue } from './ports/catalogue.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Ledger } from './ports/ledger.ts';
+import type { Payloads } from './ports/payloads.ts';
 import type { RequestObserver } from './ports/request-observer.ts';
-import type { SpokenFamily, Upstream, WholeAnswer } from './ports/upstream.ts';
+import type { Upstream, WholeAnswer } from './ports/upstream.ts';
 
 /** One authenticated request to a path that serves models, as the door hands it in. */
 export interface ModelRequest {
@@ -27,7 +31,13 @@ export interface ModelRequest {
   readonly caller: Caller;
   readonly tags: Either<GatewayError, CallerTags>;
   readonly userAgent: string | undefined;
+  /** Names in lower case. */
+  readonly headers: PayloadHeaders;
+  /** The key that came with it, whole and its secret alone: they are kept nowhere. */
+  readonly callerKey: readonly string[];
   readonly traceContext: Readonly<Record<string, string>>;
+  /** The values of `anthropic-beta`. */
+  readonly betas: readonly string[];
   /** The body as text, or why there is none. */
   readonly body: Either<GatewayError, string>;
   readonly link: CallerLink;
@@ -56,6 +66,8 @@ export interface Ask {
   readonly needs: readonly Capability[];
   /** Undefined where the family has no such dimension: both tool counts are null then. */
   readonly exposedToolCount: number | undefined;
+  /** The caller's body, parsed. */
+  readonly document: Pick<JsonDocument, 'value'>;
 }
 
 /** An API family, as data for the one story of a model request. */
@@ -65,7 +77,7 @@ export interface Family<A extends Ask> {
   readonly fields?: Partial<Record<Capability, string>>;
   readonly read: (body: string) => Either<GatewayError, A>;
   /** What goes upstream; the id of the request makes the ids of a translated answer. */
-  readonly prepare: (ask: A, route: Route, requestLogId: string) => Either<GatewayError, Outbound>;
+  readonly prepare: (ask: A, resolved: ResolvedRoute, requestLogId: string) => Either<GatewayError, Outbound>;
 }
 
 /** A request as it goes upstream, and how its answer is read. */
@@ -79,15 +91,14 @@ export interface Outbound {
 
 /** A family that upstreams are spoken to in. */
 export interface Spoken {
-  readonly family: SpokenFamily;
+  readonly family: ApiFamily;
   readonly observeWhole: (answer: JsonObject) => Observation;
   readonly observer: () => StreamObserver;
 }
 
 /** From the family that the upstream speaks into the caller's; what is observed is what the upstream said. */
 export interface Translation {
-  /** The answer as JSON text. */
-  readonly whole: (answer: JsonObject) => string;
+  readonly whole: (answer: JsonObject) => JsonObject;
   readonly stream: () => Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>>;
 }
 
@@ -95,6 +106,7 @@ export interface ServePorts {
   readonly catalogue: Catalogue;
   readonly ledger: Ledger;
   readonly upstream: Upstream;
+  readonly payloads: Payloads;
   readonly observer: RequestObserver;
   readonly clock: Clock;
 }
@@ -102,6 +114,8 @@ export interface ServePorts {
 /** The operator's choices that the story follows (CONTRACT §2 `accounting`, `request_logging`). */
 export interface ServePolicy {
   readonly payloads: PayloadPolicy;
+  /** What must not be kept of payloads and errors. */
+  readonly redaction: RedactionRules;
   readonly duplicateRequestIds: 'allow' | 'reject';
   readonly drainOnDisconnect: 'never' | 'hard_budget' | 'always';
   readonly drainTimeoutMs: number;

@@ -3,6 +3,7 @@ import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import { afterTerminalMs, heldTerminalMs, maxHeldBytes } from '../domain/shared/limits.ts';
 import type { StreamChunk, StreamEnd, StreamEvent } from '../domain/shared/stream-event.ts';
+import type { StreamPayload } from '../domain/payload/stream-payload.ts';
 import type { Run } from '../domain/shared/stream-machine.ts';
 import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
 import type { Departure } from './departure.ts';
@@ -21,6 +22,8 @@ export interface Relay {
   readonly departure: Departure;
   /** Ends the upstream call at once. */
   readonly cancel: () => void;
+  /** Sees what the caller is told. */
+  readonly payload: StreamPayload;
   readonly settle: SettleStream;
 }
 
@@ -29,8 +32,12 @@ export interface Relay {
  * end is in the ledger. It runs to its end even when the caller has left.
  */
 export const relayStream =
-  ({ outbound, reply, departure, cancel, settle }: Relay) =>
-  async (write: WriteEvents): Promise<void> => {
+  ({ outbound, reply, departure, cancel, payload, settle }: Relay) =>
+  async (tell: WriteEvents): Promise<void> => {
+    const write: WriteEvents = (events) => {
+      for (const event of events) if (event.kind === 'chunk') payload.see(event.chunk);
+      return tell(events);
+    };
     const observer = outbound.speaks.observer();
     const telling = new Telling(outbound.translation?.stream());
     const last = await reply.forward((chunks) => {

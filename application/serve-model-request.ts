@@ -2,18 +2,28 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { admit, budgetExceeded } from '../domain/budget/hard-limit.ts';
 import { mayUseModel } from '../domain/identity/caller.ts';
-import { resolveRoute, type ResolvedRoute } from '../domain/routing/resolve-route.ts';
+import type { ResolvedRoute } from '../domain/routing/model.ts';
+import { resolveRoute } from '../domain/routing/resolve-route.ts';
 import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
 import { nothingObserved } from '../domain/upstream/observation.ts';
 import { callUpstream } from './call-upstream.ts';
 import { drainSlots } from './departure.ts';
-import type { Ask, Family, ModelAnswer, ModelRequest, ServePolicy, ServePorts } from './model-request.ts';
+import type {
+  Ask,
+  Family,
+  ModelAnswer,
+  ModelRequest,
+  Outbound,
+  ServePolicy,
+  ServePorts,
+} from './model-request.ts';
 import type { CatalogueSnapshot } from './ports/catalogue.ts';
 import type { Admission } from './ports/ledger.ts';
+import type { UpstreamCall } from './ports/upstream.ts';
 import { type Facts, settleRequest } from './settle-request.ts';
 
 /**
- * The life of a model request: read → resolve → admit → prepare → execute → settle. Nothing is sent upstream
+ * The life of a model request: read → resolve → prepare → admit → execute → settle. Nothing is sent upstream
  * before the owner was admitted, and nothing complete reaches the caller before the settlement is committed.
  */
 export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) {
@@ -45,8 +55,10 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (E.isLeft(resolved)) return refuse(resolved.left);
     facts = { ...facts, resolved: resolved.right };
 
-    const outbound = family.prepare(ask.right, resolved.right.route, request.requestLogId);
+    const outbound = family.prepare(ask.right, resolved.right, request.requestLogId);
     if (E.isLeft(outbound)) return refuse(outbound.left);
+    const prepared = ports.upstream.prepare(upstreamCall(request, ask.right, resolved.right, outbound.right));
+    if (E.isLeft(prepared)) return refuse(prepared.left);
 
     const admission = await ports.ledger.admit({
       requestLogId: request.requestLogId,
@@ -62,7 +74,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (rejection !== undefined) return refuse(rejection);
     if (request.link.gone()) return refuse(callerLeft);
 
-    return call(facts, resolved.right, outbound.right);
+    return call(facts, resolved.right, outbound.right, prepared.right);
   };
 }
 
@@ -73,6 +85,24 @@ function readAsk<A extends Ask>(family: Family<A>, request: ModelRequest): Eithe
   if (E.isLeft(request.tags)) return request.tags;
   return E.isLeft(request.body) ? request.body : family.read(request.body.right);
 }
+
+const upstreamCall = (
+  { requestLogId, receivedAt, betas }: ModelRequest,
+  { model, stream }: Ask,
+  { route }: ResolvedRoute,
+  { speaks, body }: Outbound,
+): UpstreamCall => ({
+  route,
+  family: speaks.family,
+  stream,
+  body,
+  answer: {
+    id: `chatcmpl-${requestLogId.replaceAll('-', '')}`,
+    model,
+    createdSecs: Math.floor(receivedAt / 1000),
+  },
+  betas,
+});
 
 function resolve(
   snapshot: CatalogueSnapshot,

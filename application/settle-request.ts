@@ -2,11 +2,12 @@ import * as E from 'fp-ts/lib/Either.js';
 import { budgetExceeded } from '../domain/budget/hard-limit.ts';
 import { type UsageCost, usageCost } from '../domain/ledger/usage-cost-event.ts';
 import { type Picodollars, toUsd } from '../domain/money/money.ts';
+import { type Secrets, withoutSecrets } from '../domain/payload/secrets.ts';
 import { agentHarness, boundedUserAgent } from '../domain/request-log/agent-harness.ts';
 import { type CallerTags, noTags } from '../domain/request-log/caller-tags.ts';
 import { isLogged } from '../domain/request-log/capture-policy.ts';
 import { type Attempt, logMetadata, type RequestLog } from '../domain/request-log/request-log.ts';
-import type { ResolvedRoute } from '../domain/routing/resolve-route.ts';
+import type { ResolvedRoute } from '../domain/routing/model.ts';
 import {
   type ErrorCode,
   errorStatus,
@@ -18,6 +19,7 @@ import type { JsonObject } from '../domain/shared/json.ts';
 import { maxModelKeyChars } from '../domain/shared/limits.ts';
 import type { Observation } from '../domain/upstream/observation.ts';
 import type { Ask, Family, ModelRequest, ServePolicy, ServePorts } from './model-request.ts';
+import { type Answered, keptPayload, rulesFor } from './keep-payload.ts';
 import type { Admission, Charge, LoggedRequest, Verdict } from './ports/ledger.ts';
 
 /** What is known of a request so far; it grows along the story. */
@@ -37,6 +39,8 @@ export interface End {
   readonly failure: GatewayError | 'client_closed' | undefined;
   readonly attempt: Attempt | undefined;
   readonly observation: Observation;
+  /** What the upstream's answer was for the caller; undefined where there is none. */
+  readonly answered?: Answered;
   /**
    * Which outcome writes a ledger row: `success` does; `client_closed` after an upstream 2xx does;
    * `upstream_error`, and `budget_error` before or after the provider, do not (CONTRACT §5).
@@ -60,23 +64,22 @@ export const settleRequest =
     const logged = isLogged(policy.payloads.captureMode, facts.request.caller)
       ? loggedRequest(ports, policy, facts, end, cost)
       : undefined;
-    const release =
-      facts.admission?.claimed === true &&
-      facts.request.callerChoseRequestId &&
-      policy.duplicateRequestIds === 'reject';
-    const nothing = charge === undefined && logged === undefined && !release;
+    const release = releaseOf(facts, policy);
+    const nothing = charge === undefined && logged === undefined && release === undefined;
     const settled = nothing
       ? E.right<GatewayError, Verdict>({ kind: 'recorded' })
-      : await ports.ledger.settle({
-          charge,
-          logged,
-          release: release ? facts.request.requestLogId : undefined,
-          deferrableTo: deferrableTo(facts),
-        });
+      : await ports.ledger.settle({ charge, logged, release, deferrableTo: deferrableTo(facts) });
     const failure = failureAfter(end, settled);
+    if (logged !== undefined && wasLogged(settled)) keepPayload(ports, policy, facts, end, failure);
     emit(ports, facts, end, cost, failure, settled);
     return failure === undefined || failure === 'client_closed' ? E.right(undefined) : E.left(failure);
   };
+
+/** The claim on its request id ends with the request. */
+const releaseOf = ({ admission, request }: Facts, policy: ServePolicy): string | undefined =>
+  admission?.claimed === true && request.callerChoseRequestId && policy.duplicateRequestIds === 'reject'
+    ? request.requestLogId
+    : undefined;
 
 /**
  * Database lost before settlement (CONTRACT §5): the request of an owner with a hard limit gets an error, never a
@@ -84,6 +87,22 @@ export const settleRequest =
  */
 const deferrableTo = ({ admission }: Facts): Date | undefined =>
   admission === undefined || admission.budget?.terms.hardLimit === true ? undefined : admission.databaseTime;
+
+/** A record of the journal has no row yet; its payload is not kept. */
+const wasLogged = (settled: E.Either<GatewayError, Verdict>): boolean =>
+  E.isRight(settled) && settled.right.kind !== 'journaled';
+
+function keepPayload(
+  ports: ServePorts,
+  policy: ServePolicy,
+  { request, ask }: Facts,
+  { answered, observation }: End,
+  failure: End['failure'],
+): void {
+  if (policy.payloads.captureMode !== 'redacted_payloads') return;
+  const exchanged = { request, ask, answered, failure, usage: observation.usage };
+  ports.payloads.keep(request.requestLogId, () => keptPayload(exchanged, policy));
+}
 
 /** A refusal that could not be logged is still that refusal; a complete answer that was not recorded is none. */
 function failureAfter(end: End, settled: E.Either<GatewayError, Verdict>): End['failure'] {
@@ -140,7 +159,7 @@ function loggedRequest(
   );
   return {
     caller: facts.request.caller,
-    log: summary(ports, facts, end, metadata),
+    log: withoutSecretsIn(summary(ports, facts, end, metadata), rulesFor(facts.request, policy).secrets),
     blockedCostUsd: end.charged && money !== undefined ? toUsd(money) : undefined,
   };
 }
@@ -172,6 +191,16 @@ function summary(ports: ServePorts, facts: Facts, end: End, metadata: JsonObject
     attempts: end.attempt === undefined ? [] : [end.attempt],
   };
 }
+
+/** Where a caller can put any text, no credential and no caller's key stays. */
+const withoutSecretsIn = (log: RequestLog, secrets: Secrets): RequestLog => ({
+  ...log,
+  modelKey: cleaned(log.modelKey, secrets),
+  userAgent: cleaned(log.userAgent, secrets),
+});
+
+const cleaned = (text: string | undefined, secrets: Secrets): string | undefined =>
+  text === undefined ? undefined : withoutSecrets(text, secrets);
 
 const tagsOf = ({ tags }: ModelRequest): CallerTags => (E.isRight(tags) ? tags.right : noTags);
 

@@ -2,19 +2,28 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { ApiFamily, Route } from '../../domain/routing/model.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd } from '../../domain/shared/stream-event.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 
-/** The families that an upstream may be spoken to in. */
-export type SpokenFamily = Exclude<ApiFamily, 'messages'>;
-
-/** One call to one upstream; `body` is the finished JSON text. */
+/** One call to one upstream. */
 export interface UpstreamCall {
   readonly route: Route;
-  readonly family: SpokenFamily;
+  /** What `body` is written in. */
+  readonly family: ApiFamily;
   readonly stream: boolean;
+  /** JSON text: finished where the upstream takes it as written, else without the route's `extra_body`. */
   readonly body: string;
-  /** W3C trace context of the caller, lower-case names; nothing else of the caller's headers goes upstream. */
-  readonly traceContext: Readonly<Record<string, string>>;
+  /** What a translated answer is called. */
+  readonly answer: AnswerNames;
+  /** The caller's `anthropic-beta` values, for upstreams that have an allow-list of them. */
+  readonly betas: readonly string[];
+}
+
+/** Answers carry the model name that the upstream gave (pass-through) or the requested id (translations). */
+export interface AnswerNames {
+  readonly id: string;
+  readonly model: string;
+  readonly createdSecs: number;
 }
 
 /** A whole answer; `text` is what goes to the caller, `value` is for reading. */
@@ -50,6 +59,13 @@ export interface UpstreamExecution {
   readonly cancelWithin: (milliseconds: number) => void;
 }
 
+/** A call that can be sent. */
+export interface PreparedCall {
+  /** W3C trace context goes upstream, lower-case names; nothing else of the caller's headers does. */
+  readonly begin: (traceContext: Readonly<Record<string, string>>) => UpstreamExecution;
+}
+
 export interface Upstream {
-  readonly begin: (call: UpstreamCall) => UpstreamExecution;
+  /** Makes the upstream's own request of it, or tells what in it the upstream cannot express. Nothing is sent. */
+  readonly prepare: (call: UpstreamCall) => Either<GatewayError, PreparedCall>;
 }

@@ -10,7 +10,14 @@ import {
   placeOfItems,
   placeOfMember,
 } from './redaction-paths.ts';
-import { holdsSecret, type Secrets, secretsOf, withoutSecrets, withSecrets } from './secrets.ts';
+import {
+  holdsSecret,
+  type Secrets,
+  secretsOf,
+  withCallerKeys,
+  withoutSecrets,
+  withSecrets,
+} from './secrets.ts';
 import { edited, marker, settled } from './text-edits.ts';
 import { urlEdits } from './urls.ts';
 
@@ -20,11 +27,11 @@ export interface RedactionRules {
   readonly secrets: Secrets;
 }
 
-/** Compiled once for a configuration: its `redaction_paths`, and every credential in it. */
+/** Compiled once for a configuration: its `redaction_paths`, every credential in it, and the form of callers' keys. */
 export const redactionRules = (
   redactionPaths: readonly string[],
   credentials: readonly string[],
-): RedactionRules => ({ paths: pathsOf(redactionPaths), secrets: secretsOf(credentials) });
+): RedactionRules => ({ paths: pathsOf(redactionPaths), secrets: withCallerKeys(secretsOf(credentials)) });
 
 /** The rules for one caller, whose key survives nowhere either: the whole key, and its secret alone. */
 export const forCaller = (rules: RedactionRules, keys: readonly string[]): RedactionRules => ({

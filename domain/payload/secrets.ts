@@ -34,6 +34,16 @@ export const withSecrets = (secrets: Secrets, values: readonly string[]): Secret
   };
 };
 
+/** Any caller's key, whoever's it is: `gwk_<public id>.<secret>` with a secret as they are generated and written. */
+const callerKeys = /gwk_[A-Za-z0-9]{8,64}\.[A-Za-z0-9_-]{32,512}/g;
+const minCallerKeyChars = 'gwk_'.length + 8 + 1 + 32;
+
+export const withCallerKeys = (secrets: Secrets): Secrets => ({
+  ...secrets,
+  patterns: [...secrets.patterns, callerKeys],
+  minChars: Math.min(secrets.minChars, minCallerKeyChars),
+});
+
 /** What the marker itself says cannot be hidden by it. */
 const isSecret = (value: string): boolean => value.length >= minSecretChars && !marker.includes(value);
 

@@ -40,10 +40,27 @@ export interface Model {
   readonly routes: readonly Route[];
 }
 
+/** The one route that executes, and who is behind it. */
+export interface ResolvedRoute {
+  readonly route: Route;
+  readonly provider: RoutingProvider;
+}
+
 /** What routing needs to know of a provider; `supports` is what its implementation can do on this route. */
 export interface RoutingProvider {
   readonly id: string;
   readonly kind: ProviderKind;
   readonly pricingProviderId: string;
   readonly supports: (route: Route) => Capabilities;
+  readonly takes: (route: Route, family: ApiFamily) => Takes | undefined;
 }
+
+/**
+ * How the upstream of a route takes a family: as it is written, with the edits that the route asks for, or translated
+ * by the provider, which merges `extra_body` into what it makes. Undefined: not at all.
+ */
+export type Takes = 'as_written' | 'translated';
+
+/** Where the provider writes the body itself, it is the one that overrides it. */
+export const routeOfBody = ({ route, provider }: ResolvedRoute, family: ApiFamily): Route =>
+  provider.takes(route, family) === 'translated' ? { ...route, extraBody: {} } : route;

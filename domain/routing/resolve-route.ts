@@ -2,12 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { type Capability, missingCapability } from './capabilities.ts';
-import type { Model, Route, RoutingProvider } from './model.ts';
-
-export interface ResolvedRoute {
-  readonly route: Route;
-  readonly provider: RoutingProvider;
-}
+import type { Model, ResolvedRoute, Route, RoutingProvider } from './model.ts';
 
 /**
  * Enabled routes in ascending `priority`, ties in file order; the first whose effective capabilities suffice

@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { ServePolicy } from '../../application/model-request.ts';
 import type { CatalogueEntry, PriceCatalogue } from '../../domain/money/price-catalogue.ts';
 import { priceCatalogue } from '../../domain/money/price-catalogue.ts';
+import { redactionRules } from '../../domain/payload/redact.ts';
 import type { Resolver } from '../providers/live-catalogue.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Variables } from './interpolation.ts';
@@ -35,7 +36,7 @@ export function liveConfig(
 ): LiveConfig {
   const derive = (loaded: LoadedConfig): Derived => ({
     loaded,
-    policy: servePolicy(loaded.config),
+    policy: servePolicy(loaded),
     prices: priceCatalogue(bundled, overrideEntries(loaded.config)),
     resolver: resolver(loaded, variables),
   });
@@ -53,8 +54,9 @@ export function liveConfig(
   };
 }
 
-const servePolicy = ({ requestLogging, accounting }: GatewayConfig): ServePolicy => ({
+const servePolicy = ({ config: { requestLogging, accounting }, credentials }: LoadedConfig): ServePolicy => ({
   payloads: requestLogging.payloads,
+  redaction: redactionRules(requestLogging.payloads.redactionPaths, credentials),
   duplicateRequestIds: accounting.duplicateRequestIds,
   drainOnDisconnect: accounting.drainOnDisconnect,
   drainTimeoutMs: accounting.drainTimeoutSecs * 1000,

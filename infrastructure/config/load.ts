@@ -4,6 +4,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, type Json, type JsonObject } from '../../domain/shared/json.ts';
 import { type GatewayConfig, gatewayCodec, toConfig } from './config.ts';
+import { credentialsIn } from './credentials.ts';
 import { crossCheck } from './cross-checks.ts';
 import { interpolate, type Variables } from './interpolation.ts';
 import { type Persistable, toPersistable } from './persistable.ts';
@@ -59,6 +60,8 @@ export interface LoadedConfig {
   readonly persistable: Persistable;
   /** Secrets that are written into the file as they are, instead of as `${NAME}`. */
   readonly inlineSecrets: readonly Path[];
+  /** Every credential of the file and the environment, as texts that nothing may keep. */
+  readonly credentials: readonly string[];
   /** Where things stand in the file. */
   readonly locate: Locate;
 }
@@ -100,7 +103,8 @@ export function parseConfig(
   const { value: raw, locate } = source.right;
   const env = environment(variables);
   const { value: resolved, findings: unset } = interpolate(raw, variables);
-  const decoded = gatewayCodec.decode(overridden(resolved, env));
+  const effective = overridden(resolved, env);
+  const decoded = gatewayCodec.decode(effective);
   const wrong = [...(E.isLeft(decoded) ? findingsOf(decoded.left) : []), ...crossCheck(resolved)];
   const unfilled = new Set(unset.map(({ path }) => renderPath(path)));
   const told = [...unset, ...wrong.filter(({ path }) => !unfilled.has(renderPath(path)))];
@@ -112,6 +116,10 @@ export function parseConfig(
     config,
     persistable: toPersistable(masked.value, config),
     inlineSecrets: masked.inline,
+    credentials: [
+      ...credentialsIn(gatewayCodec.shape, effective),
+      ...(env.adminPassword === undefined ? [] : [env.adminPassword]),
+    ],
     locate,
   });
 }

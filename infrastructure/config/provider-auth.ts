@@ -74,17 +74,23 @@ export type CompatAuth =
   | { readonly mode: 'header'; readonly name: string; readonly value: string }
   | { readonly mode: 'none' };
 
+/** The metadata server's, or those of the file that `GOOGLE_APPLICATION_CREDENTIALS` of this process names. */
+interface DefaultCredentials {
+  readonly mode: 'adc';
+  readonly credentialsPath?: string;
+}
+
 /** `header` is the request header that the token goes into. */
 export type CloudRunAuth = {
   readonly header: 'authorization' | 'x-serverless-authorization';
 } & (
-  | { readonly mode: 'adc'; readonly audience: string }
+  | (DefaultCredentials & { readonly audience: string })
   | { readonly mode: 'service_account'; readonly audience: string; readonly credentialsPath: string }
   | { readonly mode: 'bearer'; readonly token: string }
 );
 
 export type CloudAAuth =
-  | { readonly mode: 'adc' }
+  | DefaultCredentials
   | { readonly mode: 'service_account'; readonly credentialsPath: string }
   | { readonly mode: 'bearer'; readonly token: string };
 

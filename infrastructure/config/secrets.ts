@@ -22,7 +22,8 @@ const secretKeys: ReadonlySet<string> = new Set([
   'anthropicapikey',
 ]);
 
-const isSecretKey = (key: string): boolean => secretKeys.has(key.toLowerCase().replace(/[-_]/g, ''));
+/** A key of `extra_body` whose value is a secret. */
+export const isSecretKey = (key: string): boolean => secretKeys.has(key.toLowerCase().replace(/[-_]/g, ''));
 
 /** A part of the file before interpolation, without its inline secrets, and where these were. */
 export interface Masked {

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { type DatabasePool, type DatabasePoolConnection, sql } from 'slonik';
+import { type DatabasePool, sql } from 'slonik';
 import type {
   ActiveBudget,
   Admission,
@@ -15,10 +15,11 @@ import { fromAmount10000 } from '../../domain/money/money.ts';
 import { type GatewayError, storeUnavailable } from '../../domain/shared/gateway-error.ts';
 import { instant, instantText, integer, orNull } from './codecs.ts';
 import { Collector, putBack, WaitedTooLong } from './collector.ts';
-import { AnswerTooLate, type DatabaseFault, databaseFault } from './database-fault.ts';
+import { type DatabaseFault, databaseFault } from './database-fault.ts';
 import { askRow, recordRow, scopeOf, scopeRow } from './ledger-rows.ts';
 import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
+import { withinTime } from './within-time.ts';
 
 export interface LedgerOptions {
   /** `accounting.after_block: close_window`. */
@@ -35,9 +36,6 @@ export interface LedgerOptions {
 
 /** A batch whose connection was lost is asked for again so often. */
 const maxTriesAgain = 2;
-
-/** A statement that does not come back, on a dead network: its batch is given up after this long. */
-const giveUpMs = 12_000;
 
 /** Admission and settlement over PostgreSQL, each in one statement that concurrent requests share. */
 export function ledgerStore(pool: DatabasePool, options: LedgerOptions): Ledger {
@@ -251,17 +249,4 @@ async function orUnavailable<A>(
     options.onFault(databaseFault(error), error);
     return Array.from({ length: count }, () => E.left(storeUnavailable()));
   }
-}
-
-/** Runs a statement within a bounded time. A connection that has not answered by then is closed, not used again. */
-async function withinTime<A>(
-  pool: DatabasePool,
-  statement: (connection: DatabasePoolConnection) => Promise<A>,
-): Promise<A> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AnswerTooLate('the database did not answer in time')), giveUpMs);
-  });
-  const answered = pool.connect((connection) => Promise.race([statement(connection), late]));
-  return Promise.race([answered, late]).finally(() => clearTimeout(timer));
 }

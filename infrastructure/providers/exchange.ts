@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Dispatcher } from 'undici';
-import type { UpstreamReply } from '../../application/ports/upstream.ts';
+import type { UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
 import { type JsonObject, parseJson } from '../../domain/shared/json.ts';
 import { maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
-import type { StreamEnd } from '../../domain/shared/stream-event.ts';
-import type { Ending } from '../../domain/shared/stream-machine.ts';
+import type { StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
+import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
 import {
   passesOnError,
   type UpstreamFault,
@@ -14,7 +14,6 @@ import {
 } from '../../domain/upstream/upstream-fault.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { Forwarding } from './forwarding.ts';
-import type { Dialect } from './provider.ts';
 
 type Controller = Dispatcher.DispatchController;
 type Head = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
@@ -25,7 +24,8 @@ const lingerMs = 1000;
 /** What an exchange needs to know of its call. */
 export interface ExchangeOptions {
   readonly stream: boolean;
-  readonly dialect: Dialect;
+  readonly decode: (body: Buffer) => Either<UpstreamFault, WholeAnswer>;
+  readonly events?: (contentType: string) => Run<Buffer, StreamEvent<JsonObject>> | undefined;
   readonly sanitise: (message: string) => string;
   readonly deadlines: Deadlines;
   readonly totalMs: number;
@@ -89,9 +89,9 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     if (status < 200 || this.ended) return;
     this.status = status;
     this.head = head;
-    const { dialect, stream } = this.options;
-    if (!this.accepted() || !stream || !isEventStream(head) || isEncoded(head)) return;
-    const run = dialect.events?.begin();
+    const { events, stream } = this.options;
+    if (!this.accepted() || !stream || isEncoded(head)) return;
+    const run = events?.(headValue(head, 'content-type'));
     if (run === undefined) return;
     const forwarding = new Forwarding(run, {
       pause: () => this.controller?.pause(),
@@ -150,7 +150,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     if (!this.accepted()) return E.left(this.refusal(body));
     if (isEncoded(this.head)) return E.left(encoded);
     if (this.options.stream) return E.left(this.notAStream(body));
-    const decoded = this.options.dialect.decode(body);
+    const decoded = this.options.decode(body);
     if (E.isLeft(decoded)) return decoded;
     return E.right({ kind: 'whole', status: this.status, answer: decoded.right });
   }
@@ -189,8 +189,6 @@ const encoded: UpstreamFault = {
 };
 
 const headValue = (head: Head, name: string): string => String(head[name] ?? '').toLowerCase();
-const isEventStream = (head: Head): boolean =>
-  headValue(head, 'content-type').startsWith('text/event-stream');
 const isEncoded = (head: Head): boolean => !['', 'identity'].includes(headValue(head, 'content-encoding'));
 
 function endingOf(fault: UpstreamFault | undefined): Ending {

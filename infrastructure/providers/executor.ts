@@ -1,17 +1,25 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import { Pool } from 'undici';
-import type { Upstream, UpstreamCall, UpstreamExecution } from '../../application/ports/upstream.ts';
+import type {
+  PreparedCall,
+  Upstream,
+  UpstreamCall,
+  UpstreamExecution,
+} from '../../application/ports/upstream.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { Timeouts } from '../config/provider-config.ts';
 import { Deadlines } from './deadlines.ts';
-import { Exchange } from './exchange.ts';
-import type { ConnectedProvider, OutboundRequest } from './provider.ts';
+import { Exchange, type ExchangeOptions } from './exchange.ts';
+import { fanOut } from './fan-out.ts';
+import type { ConnectedProvider, Dialect, Endpoint, OutboundRequest, Spoken } from './provider.ts';
 
 /** A provider that is ready to be called: its connections live as long as its configuration does. */
 export interface Line {
   readonly provider: ConnectedProvider;
   readonly timeouts: Timeouts;
   readonly sanitise: (message: string) => string;
-  readonly pool: Pool;
+  readonly pools: ReadonlyMap<Endpoint, Pool>;
 }
 
 /** Unused connections to an upstream are kept this long; most servers close theirs later. */
@@ -25,58 +33,94 @@ export const openPool = (baseUrl: URL, timeouts: Timeouts): Pool =>
     keepAliveTimeout: keepAliveMs,
   });
 
+/** Sends one request of a call, and gives its exchange. */
+export type Sender = (
+  request: OutboundRequest,
+  options: Pick<ExchangeOptions, 'stream' | 'decode' | 'events'>,
+) => Exchange;
+
 /** The only caller of upstreams: encode → authenticate → dispatch. */
 export function executor(lineOf: (providerId: string) => Line | undefined): Upstream {
   const deadlines = new Deadlines();
   return {
-    begin: (call) => {
+    prepare: (call) => {
       const line = lineOf(call.route.provider);
-      const dialect = line?.provider.dialect(call);
-      if (line === undefined || dialect === undefined) return unavailable(call);
-      const exchange = new Exchange({
-        stream: call.stream,
-        dialect,
-        sanitise: line.sanitise,
-        deadlines,
-        totalMs: line.timeouts.totalMs,
-      });
-      send(line, dialect.encode(call), exchange);
-      return {
-        reply: exchange.reply,
-        accepted: () => exchange.accepted(),
-        cancel: () => exchange.cancel(),
-        cancelWithin: (milliseconds) => exchange.endWithin(milliseconds),
-      };
+      const spoken = line?.provider.speak(call);
+      if (line === undefined || spoken === undefined) return E.right(unavailable(call));
+      const sender =
+        (trace: Readonly<Record<string, string>>): Sender =>
+        (request, options) => {
+          const { sanitise, timeouts } = line;
+          const exchange = new Exchange({ ...options, sanitise, deadlines, totalMs: timeouts.totalMs });
+          send(line, spoken.endpoint, { ...request, headers: { ...request.headers, ...trace } }, exchange);
+          return exchange;
+        };
+      return preparedCall(spoken, call, sender);
     },
   };
 }
 
-function send(line: Line, request: OutboundRequest, exchange: Exchange): void {
-  const authenticated = line.provider.authenticate(request);
-  if (authenticated instanceof Promise) {
-    authenticated.then(
-      (ready) => dispatch(line, ready, exchange),
-      () =>
-        exchange.stop({
-          kind: 'protocol',
-          message: 'The gateway could not obtain credentials for the upstream.',
-        }),
-    );
-  } else dispatch(line, authenticated, exchange);
+function preparedCall(
+  { dialect }: Spoken,
+  call: UpstreamCall,
+  sender: (trace: Readonly<Record<string, string>>) => Sender,
+): Either<GatewayError, PreparedCall> {
+  if ('encodeMany' in dialect)
+    return E.map((requests: readonly OutboundRequest[]) => ({
+      begin: (trace: Readonly<Record<string, string>>) =>
+        fanOut(requests, sender(trace), (bodies) => dialect.decodeMany(bodies, call)),
+    }))(dialect.encodeMany(call));
+  return E.map((request: OutboundRequest) => ({
+    begin: (trace: Readonly<Record<string, string>>) =>
+      executionOf(sender(trace)(request, reading(dialect, call))),
+  }))(dialect.encode(call));
 }
 
-function dispatch({ provider, pool }: Line, request: OutboundRequest, exchange: Exchange): void {
-  const { pathname, search } = provider.baseUrl;
+const reading = (
+  dialect: Dialect,
+  call: UpstreamCall,
+): Pick<ExchangeOptions, 'stream' | 'decode' | 'events'> => ({
+  stream: call.stream,
+  decode: (body) => dialect.decode(body, call),
+  events: (contentType) => dialect.events?.(contentType, call),
+});
+
+const executionOf = (exchange: Exchange): UpstreamExecution => ({
+  reply: exchange.reply,
+  accepted: () => exchange.accepted(),
+  cancel: () => exchange.cancel(),
+  cancelWithin: (milliseconds) => exchange.endWithin(milliseconds),
+});
+
+function send(line: Line, endpoint: Endpoint, request: OutboundRequest, exchange: Exchange): void {
+  const authenticated = endpoint.authenticate(request);
+  if (authenticated instanceof Promise) {
+    authenticated.then(
+      (ready) => {
+        if (E.isRight(ready)) dispatch(line, endpoint, ready.right, exchange);
+        else exchange.stop(ready.left);
+      },
+      () => exchange.stop({ kind: 'protocol', message: 'The gateway could not sign in to the upstream.' }),
+    );
+  } else dispatch(line, endpoint, authenticated, exchange);
+}
+
+function dispatch({ pools }: Line, endpoint: Endpoint, request: OutboundRequest, exchange: Exchange): void {
+  const { pathname, search } = endpoint.baseUrl;
   const path = `${pathname.replace(/\/$/, '')}${request.path}${search}`;
-  pool.dispatch({ method: 'POST', path, headers: { ...request.headers }, body: request.body }, exchange);
+  pools
+    .get(endpoint)
+    ?.dispatch({ method: 'POST', path, headers: { ...request.headers }, body: request.body }, exchange);
 }
 
 /** Routing asks for providers that are there; one that left in between is a fault of the call. */
-const unavailable = (call: UpstreamCall): UpstreamExecution => ({
-  reply: Promise.resolve(
-    E.left({ kind: 'protocol', message: `The provider \`${call.route.provider}\` is not available.` }),
-  ),
-  accepted: () => false,
-  cancel: () => undefined,
-  cancelWithin: () => undefined,
+const unavailable = (call: UpstreamCall): PreparedCall => ({
+  begin: () => ({
+    reply: Promise.resolve(
+      E.left({ kind: 'protocol', message: `The provider \`${call.route.provider}\` is not available.` }),
+    ),
+    accepted: () => false,
+    cancel: () => undefined,
+    cancelWithin: () => undefined,
+  }),
 });

@@ -9,6 +9,7 @@ import type { Json } from '../../domain/shared/json.ts';
 import { sanitiseMessage } from '../../domain/upstream/upstream-fault.ts';
 import type { RouteConfig } from '../config/model-config.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
+import { textDigest } from '../text-digest.ts';
 import { type Line, openPool } from './executor.ts';
 import { implementations } from './registry.ts';
 
@@ -68,11 +69,13 @@ export class LiveCatalogue implements Catalogue {
     this.lines = lines;
     this.current = { models, provider: (id) => lines.get(id)?.routing, prices };
     const kept = new Set(lines.values());
-    for (const line of before.values()) if (!kept.has(line)) void line.pool.close();
+    for (const line of before.values())
+      if (!kept.has(line)) for (const pool of line.pools.values()) void pool.close();
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.lines.values()].map(({ pool }) => pool.destroy()));
+    const pools = [...this.lines.values()].flatMap((line) => [...line.pools.values()]);
+    await Promise.all(pools.map((pool) => pool.destroy()));
   }
 
   private model({ id, createdAt, routes }: StoredCatalogue['models'][number], resolver: Resolver): Model {
@@ -95,20 +98,29 @@ export class LiveCatalogue implements Catalogue {
       this.warnOnce(`provider ${config.id}: this version cannot call providers of type ${config.kind}`);
       return undefined;
     }
-    const secrets = secretsOf(config);
-    const sanitise = (message: string): string => sanitiseMessage(message, secrets);
-    const provider = implementation.connect(config, { sanitise });
+    const fixed = secretsOf(config);
+    let obtained: readonly string[] = [];
+    const sanitise = (message: string): string => sanitiseMessage(message, [...fixed, ...obtained]);
+    const provider = implementation.connect(config, {
+      sanitise,
+      digest: textDigest,
+      conceal: (secret) => {
+        obtained = [secret, ...obtained].slice(0, maxConcealed);
+      },
+      warn: (message) => this.warn(`provider ${config.id}: ${message}`),
+    });
     return {
       config,
       provider,
       timeouts: config.timeouts,
       sanitise,
-      pool: openPool(provider.baseUrl, config.timeouts),
+      pools: new Map(provider.endpoints.map((each) => [each, openPool(each.baseUrl, config.timeouts)])),
       routing: {
         id: config.id,
         kind: config.kind,
         pricingProviderId: config.pricingProviderId,
         supports: implementation.supports,
+        takes: implementation.takes,
       },
     };
   }
@@ -130,9 +142,15 @@ export class LiveCatalogue implements Catalogue {
 /** Shorter values are words, not secrets; replacing them would garble messages. */
 const minSecretChars = 8;
 
+/** Tokens of a provider that may be on their way at once: the present one, the one before it, and a few to spare. */
+const maxConcealed = 4;
+
+/** What `auth` says beside credentials. */
+const plainKeys: ReadonlySet<string> = new Set(['mode', 'name', 'header', 'audience', 'credentialsPath']);
+
 /** Credentials that an upstream might repeat in its error messages. */
 const secretsOf = ({ auth, defaultHeaders }: ProviderConfig): readonly string[] =>
   [...Object.entries(auth), ...Object.entries(defaultHeaders)]
-    .filter(([key]) => key !== 'mode' && key !== 'name')
+    .filter(([key]) => !plainKeys.has(key))
     .map(([, value]: [string, unknown]) => value)
     .filter((value): value is string => typeof value === 'string' && value.length >= minSecretChars);

@@ -1,14 +1,15 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { UpstreamCall, WholeAnswer } from '../../application/ports/upstream.ts';
 import type { Capabilities } from '../../domain/routing/capabilities.ts';
-import type { ProviderKind, Route } from '../../domain/routing/model.ts';
+import type { ApiFamily, ProviderKind, Route, Takes } from '../../domain/routing/model.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamEvent } from '../../domain/shared/stream-event.ts';
-import type { Sealed } from '../../domain/shared/stream-machine.ts';
+import type { Run } from '../../domain/shared/stream-machine.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 
-/** An HTTP POST to be: the path is below the provider's base URL, header names are in lower case. */
+/** An HTTP POST to be: the path is below the endpoint's base URL, header names are in lower case. */
 export interface OutboundRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -17,33 +18,75 @@ export interface OutboundRequest {
 
 /** How one upstream speaks one API family. Pure: no clock, no network, no secrets. */
 export interface Dialect {
-  readonly encode: (call: UpstreamCall) => OutboundRequest;
+  /** Left is what of the caller's request the upstream cannot express; it names the field. */
+  readonly encode: (call: UpstreamCall) => Either<GatewayError, OutboundRequest>;
   /** Reads a whole 2xx answer. */
-  readonly decode: (body: Buffer) => Either<UpstreamFault, WholeAnswer>;
-  /** Reads a streamed 2xx answer; absent = this style cannot stream. */
-  readonly events?: Sealed<Buffer, StreamEvent<JsonObject>>;
+  readonly decode: (body: Buffer, call: UpstreamCall) => Either<UpstreamFault, WholeAnswer>;
+  /**
+   * Reads a streamed 2xx answer by its content type, in lower case; undefined: that is no stream. Absent: this style
+   * cannot stream.
+   */
+  readonly events?: (
+    contentType: string,
+    call: UpstreamCall,
+  ) => Run<Buffer, StreamEvent<JsonObject>> | undefined;
 }
 
-/** Adds credentials to a finished request. May wait (token exchange); never looks at the domain. */
-export type Authenticator = (request: OutboundRequest) => OutboundRequest | Promise<OutboundRequest>;
+/** A dialect that needs several exchanges for one call; none of them is streamed. */
+export interface FanOutDialect {
+  readonly encodeMany: (call: UpstreamCall) => Either<GatewayError, readonly OutboundRequest[]>;
+  /** Reads the whole 2xx answers, in the order of the requests. */
+  readonly decodeMany: (bodies: readonly Buffer[], call: UpstreamCall) => Either<UpstreamFault, WholeAnswer>;
+}
+
+/**
+ * Adds credentials to a finished request; never looks at the domain. It may wait (token exchange), and may then find
+ * that there are none.
+ */
+export type Authenticator = (
+  request: OutboundRequest,
+) => OutboundRequest | Promise<Either<UpstreamFault, OutboundRequest>>;
+
+/** Where requests go, and how the gateway proves there who it is. */
+export interface Endpoint {
+  readonly baseUrl: URL;
+  readonly authenticate: Authenticator;
+}
 
 /** A provider with its configuration: what the executor needs to call it. */
 export interface ConnectedProvider {
-  readonly baseUrl: URL;
-  readonly authenticate: Authenticator;
-  readonly dialect: (call: UpstreamCall) => Dialect | undefined;
+  /** All of them; each keeps connections of its own. */
+  readonly endpoints: readonly Endpoint[];
+  /** Undefined: this route's upstream does not take the family. */
+  readonly speak: (call: UpstreamCall) => Spoken | undefined;
+}
+
+/** Who is spoken to, and how. */
+export interface Spoken {
+  readonly endpoint: Endpoint;
+  readonly dialect: Dialect | FanOutDialect;
 }
 
 /** What an implementation is given beside its configuration. */
 export interface ProviderContext {
   /** Makes an upstream's own words fit for callers and logs. */
   readonly sanitise: (message: string) => string;
+  /** The unpadded base64url SHA-256 of a text. */
+  readonly digest: (text: string) => string;
+  /** From now on `sanitise` takes this credential out as well: upstreams repeat what they were sent. */
+  readonly conceal: (secret: string) => void;
+  /** Tells the operator. */
+  readonly warn: (message: string) => void;
 }
+
+type RouteOfProvider = Pick<Route, 'upstreamModel' | 'compatibility'>;
 
 /** One provider kind. A new one is a folder with such a value and a line in `registry.ts`. */
 export interface ProviderImplementation<Config extends ProviderConfig = ProviderConfig> {
   readonly kind: ProviderKind;
   /** What the implementation can do on this route: the other half of the effective capability. */
-  readonly supports: (route: Pick<Route, 'upstreamModel' | 'compatibility'>) => Capabilities;
+  readonly supports: (route: RouteOfProvider) => Capabilities;
+  /** How the route's upstream takes a family; undefined: not at all. */
+  readonly takes: (route: RouteOfProvider, family: ApiFamily) => Takes | undefined;
   readonly connect: (config: Config, context: ProviderContext) => ConnectedProvider;
 }

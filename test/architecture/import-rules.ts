@@ -12,6 +12,21 @@ export interface Rule {
 const fpTs = /^fp-ts\/lib\/(?:Either|Option|function)\.js$/;
 const node = /^node:/;
 
+/** A provider's own folder; `more` is what it may share with others beyond the wire and the messages body. */
+const providerFolder = (folder: string, ...more: readonly RegExp[]): Rule => ({
+  of: new RegExp(`^infrastructure/providers/${folder}/`),
+  files: [
+    new RegExp(`^infrastructure/providers/(?:${folder}|wire|auth|messages-body)/`),
+    /^infrastructure\/providers\/(?:provider|outbound-headers)\.ts$/,
+    /^infrastructure\/config\/provider-/,
+    /^application\/ports\//,
+    /^domain\//,
+    ...more,
+  ],
+  packages: [fpTs, node],
+  instead: 'A provider folder never imports another provider folder.',
+});
+
 export const rules: readonly Rule[] = [
   {
     of: /^domain\//,
@@ -39,22 +54,38 @@ export const rules: readonly Rule[] = [
   },
   {
     of: /^infrastructure\/providers\/(?:[^/]+\.ts$)/,
-    files: [/^infrastructure\/(?:providers|config)\//, /^application\/ports\//, /^domain\//],
-    packages: [fpTs, node],
-    instead: 'Upstreams are called through executor.ts; provider folders are reached through registry.ts.',
-  },
-  {
-    of: /^infrastructure\/providers\/compat\//,
     files: [
-      /^infrastructure\/providers\/(?:compat|wire)\//,
-      /^infrastructure\/providers\/provider\.ts$/,
-      /^infrastructure\/config\/provider-/,
+      /^infrastructure\/(?:providers\/|config\/|text-digest\.ts$)/,
       /^application\/ports\//,
       /^domain\//,
     ],
     packages: [fpTs, node],
-    instead: 'A provider folder never imports another provider folder.',
+    instead: 'Upstreams are called through executor.ts; provider folders are reached through registry.ts.',
   },
+  {
+    of: /^infrastructure\/providers\/messages-body\//,
+    files: [
+      /^infrastructure\/providers\/(?:messages-body|wire)\//,
+      /^infrastructure\/providers\/(?:provider|outbound-headers)\.ts$/,
+      /^application\/ports\//,
+      /^domain\//,
+    ],
+    packages: [fpTs, node],
+    instead: 'The messages body is shared by providers and knows none of them.',
+  },
+  {
+    of: /^infrastructure\/providers\/auth\//,
+    files: [
+      /^infrastructure\/providers\/(?:auth\/|provider\.ts$)/,
+      /^infrastructure\/config\/provider-/,
+      /^domain\//,
+    ],
+    packages: [fpTs, node, /^(?:google-auth-library|@aws-sdk\/[\w-]+|@smithy\/types)$/],
+    instead: 'Authenticators add credentials to finished requests, and know no dialect.',
+  },
+  ...['compat', 'cloud-a', 'cloud-b'].map((folder) => providerFolder(folder)),
+  // It is the compat provider behind ID tokens.
+  providerFolder('cloud-run-compat', /^infrastructure\/providers\/compat\/index\.ts$/),
   {
     of: /^infrastructure\/postgres\//,
     files: [

@@ -1,3 +1,5 @@
+import type { UpstreamCall } from '../../application/ports/upstream.ts';
+import type { Dialect } from '../../infrastructure/providers/provider.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamEvent } from '../../domain/shared/stream-event.ts';
@@ -140,10 +142,17 @@ function compatEvents(family: CutShort<unknown>['family']): Sealed<Buffer, Event
       defaultHeaders: {},
       timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
     },
-    { sanitise: (message) => message },
+    {
+      sanitise: (message) => message,
+      digest: (text) => text,
+      conceal: () => undefined,
+      warn: () => undefined,
+    },
   );
-  const dialect = provider.dialect({ route: aRoute(), family, stream: true, body: '{}', traceContext: {} });
-  return dialect!.events!;
+  const answer = { id: 'chatcmpl-1', model: 'm', createdSecs: 0 };
+  const call: UpstreamCall = { route: aRoute(), family, stream: true, body: '{}', answer, betas: [] };
+  const dialect = provider.speak(call)!.dialect as Dialect;
+  return { begin: () => dialect.events!('text/event-stream', call)! };
 }
 
 /** A letter each: chunk, done, failed, told. */

@@ -144,3 +144,6 @@ function parseLines(text: string, wire: Buffer): SseFrame | undefined {
   }
   return data.length === 0 ? undefined : { kind: 'frame', event, data: data.join('\n'), wire };
 }
+
+/** By its content type, in lower case. */
+export const isEventStream = (contentType: string): boolean => contentType.startsWith('text/event-stream');

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Ask, Family, ModelAnswer, ModelRequest } from '../../../application/model-request.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { RequestObserver } from '../../../application/ports/request-observer.ts';
+import { parseKey, presentedCredential } from '../../../domain/identity/api-key.ts';
 import type { Caller } from '../../../domain/identity/caller.ts';
 import { noTags, readCallerTags } from '../../../domain/request-log/caller-tags.ts';
 import { errorStatus, type GatewayError, outcomeOf } from '../../../domain/shared/gateway-error.ts';
@@ -82,15 +83,31 @@ async function modelRequest(
     caller,
     tags: hasTags(req) ? readCallerTags((name) => req.headersDistinct[name] ?? []) : E.right(noTags),
     userAgent: header(req, 'user-agent'),
+    headers: req.headers,
+    callerKey: callerKeyOf(req),
     traceContext: traceContext(req),
+    betas: betasOf(req),
     body: await readJsonText(req, ports.bodyMaxBytes, lease),
     link,
   };
 }
 
+/** The whole key and its secret alone. */
+function callerKeyOf(req: IncomingMessage): readonly string[] {
+  const credential = presentedCredential(header(req, 'authorization'), header(req, 'x-api-key')) ?? '';
+  const key = parseKey(credential);
+  return key === undefined ? [credential] : [credential, key.secret];
+}
+
 const tagHeaders = ['x-gateway-service', 'x-gateway-component', 'x-gateway-env', 'x-gateway-tags'] as const;
 
 const hasTags = (req: IncomingMessage): boolean => tagHeaders.some((name) => req.headers[name] !== undefined);
+
+/** The flags of a messages caller: a list, also when it comes as several headers. */
+const betasOf = (req: IncomingMessage): readonly string[] =>
+  header(req, 'anthropic-beta')
+    ?.split(',')
+    .map((flag) => flag.trim()) ?? [];
 
 const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]{1,128})?$/;
 /** W3C: a vendor list of up to 512 characters must be passed on. */

@@ -35,6 +35,7 @@ export const aProvider = (id: string, supports: Capabilities = permissive): Rout
   kind: 'compat',
   pricingProviderId: id,
   supports: () => supports,
+  takes: () => 'as_written',
 });
 
 /** Everything but these. */

@@ -1,0 +1,74 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { redactedRequest, redactedResponse, redactedStream } from '../domain/payload/payload.ts';
+import { forCaller, type RedactionRules } from '../domain/payload/redact.ts';
+import { withoutSecrets } from '../domain/payload/secrets.ts';
+import type { HeldEvents } from '../domain/payload/stream-payload.ts';
+import type { GatewayError } from '../domain/shared/gateway-error.ts';
+import { type Json, type JsonObject, parseJson } from '../domain/shared/json.ts';
+import type { Observation } from '../domain/upstream/observation.ts';
+import type { Ask, ModelRequest, ServePolicy } from './model-request.ts';
+import type { KeptPayload } from './ports/payloads.ts';
+
+/** What the caller was answered: outbound bodies, and an upstream's in other words than the caller's, are not kept. */
+export type Answered =
+  | { readonly kind: 'whole'; readonly body: JsonObject }
+  | { readonly kind: 'stream'; readonly held: () => HeldEvents };
+
+interface Exchanged {
+  readonly request: ModelRequest;
+  readonly ask: Ask | undefined;
+  readonly answered: Answered | undefined;
+  readonly failure: GatewayError | 'client_closed' | undefined;
+  readonly usage: Observation['usage'];
+}
+
+/** The redacted bodies of a request that has ended. */
+export function keptPayload({ request, ask, ...end }: Exchanged, policy: ServePolicy): KeptPayload {
+  const rules = rulesFor(request, policy);
+  const body = ask?.document.value ?? (E.isRight(request.body) ? parseJson(request.body.right) : undefined);
+  return {
+    request: redactedRequest(request.headers, body, rules, policy.payloads.requestMaxBytes),
+    response: response(end, rules, policy),
+  };
+}
+
+/** The caller's own key survives nowhere either. */
+export const rulesFor = (
+  { callerKey }: Pick<ModelRequest, 'callerKey'>,
+  { redaction }: ServePolicy,
+): RedactionRules => forCaller(redaction, callerKey);
+
+/** An upstream's words as they may be told and kept: what the caller or the configuration keeps secret is not in them. */
+export const withoutSecretsOf = (
+  error: GatewayError,
+  request: Pick<ModelRequest, 'callerKey'>,
+  policy: ServePolicy,
+): GatewayError => ({ ...error, message: withoutSecrets(error.message, rulesFor(request, policy).secrets) });
+
+/** What the caller was told: of a failed request with a whole answer that is the failure alone. */
+function response(
+  { answered, failure, usage }: Omit<Exchanged, 'request' | 'ask'>,
+  rules: RedactionRules,
+  { payloads: { responseMaxBytes } }: ServePolicy,
+): KeptPayload['response'] {
+  const error = errorOf(failure);
+  if (answered?.kind === 'stream')
+    return redactedStream(answered.held(), { usage: usageOf(usage), error }, rules, responseMaxBytes);
+  return redactedResponse(error === undefined ? answered?.body : { error }, rules, responseMaxBytes);
+}
+
+function errorOf(failure: Exchanged['failure']): JsonObject | undefined {
+  if (failure === undefined) return undefined;
+  if (failure === 'client_closed') return { code: failure, message: 'The caller left.' };
+  const { code, message, param } = failure;
+  return { code, message, ...(param === undefined ? {} : { param }) };
+}
+
+const usageOf = (usage: Exchanged['usage']): Json | undefined =>
+  usage === undefined
+    ? undefined
+    : {
+        prompt_tokens: usage.promptTokens,
+        completion_tokens: usage.completionTokens,
+        total_tokens: usage.totalTokens,
+      };

@@ -1,0 +1,84 @@
+import { isArray, isObject, isString, type Json } from '../../domain/shared/json.ts';
+import { isSecretHeader } from './headers-codec.ts';
+import { isSecretKey } from './secrets.ts';
+import type { ObjectShape, Shape, TaggedShape, TextShape } from './shape.ts';
+
+/**
+ * Every credential of a resolved file, as texts that nothing may keep. Where they can be is read from the codec's
+ * shape. Callers' keys are not among them: they are known by their form, and there may be many.
+ */
+export function credentialsIn(shape: Shape, resolved: Json | undefined): readonly string[] {
+  const found = new Set<string>();
+  visit(shape, resolved ?? null, (value) => {
+    for (const text of spellings(value)) found.add(text);
+  });
+  return [...found];
+}
+
+type Found = (value: string) => void;
+
+function visit(shape: Shape, value: Json, found: Found): void {
+  switch (shape.kind) {
+    case 'text':
+      return visitText(shape, value, found);
+    case 'headers':
+      return visitHeaders(value, found);
+    case 'json-object':
+      return visitJson(value, false, found);
+    case 'list':
+      return visitItems(shape.of, value, found);
+    case 'scalar-or-object':
+      return visit(isObject(value) ? shape.object : shape.scalar, value, found);
+    case 'object':
+      return visitFields(shape.fields, value, found);
+    case 'tagged':
+      return visitFields(fieldsOf(shape, value), value, found);
+    case 'boolean':
+    case 'choice':
+    case 'number':
+      return undefined;
+  }
+}
+
+function visitText({ secret }: TextShape, value: Json, found: Found): void {
+  if (isString(value) && secret?.(value) === true && !callerKey.test(value)) found(value);
+}
+
+function visitHeaders(value: Json, found: Found): void {
+  if (!isObject(value)) return;
+  for (const [name, text] of Object.entries(value)) if (isString(text) && isSecretHeader(name)) found(text);
+}
+
+const callerKey = /^gwk_/;
+
+const fieldsOf = ({ tag, cases }: TaggedShape, value: Json): ObjectShape['fields'] => {
+  const named = isObject(value) ? value[tag] : undefined;
+  return isString(named) ? (cases[named]?.fields ?? {}) : {};
+};
+
+function visitItems(of: Shape, value: Json, found: Found): void {
+  if (isArray(value)) for (const item of value) visit(of, item, found);
+}
+
+function visitFields(fields: ObjectShape['fields'], value: Json, found: Found): void {
+  if (!isObject(value)) return;
+  for (const [key, { shape }] of Object.entries(fields)) visit(shape, value[key] ?? null, found);
+}
+
+/** Under a secret key everything is a secret, as deep as it goes. */
+function visitJson(value: Json, secret: boolean, found: Found): void {
+  if (isString(value)) {
+    if (secret) found(value);
+  } else if (isArray(value)) for (const item of value) visitJson(item, secret, found);
+  else if (isObject(value))
+    for (const [key, member] of Object.entries(value))
+      visitJson(member ?? null, secret || isSecretKey(key), found);
+}
+
+/** The value itself, what follows a scheme word, and the password that a URL holds. */
+function spellings(value: string): readonly string[] {
+  const [, afterScheme] = /^\S+\s+(\S+)$/.exec(value) ?? [];
+  const [, password] = /:\/\/[^/@]*:([^@/]+)@/.exec(value) ?? [];
+  const [, inQuery] = /[?&]password=([^&]+)/i.exec(value) ?? [];
+  return [value, afterScheme, password, inQuery].filter((text) => text !== undefined);
+}

@@ -1,0 +1,18 @@
+import type { DatabasePool, DatabasePoolConnection } from 'slonik';
+import { AnswerTooLate } from './database-fault.ts';
+
+/** A statement that does not come back, on a dead network: its batch is given up after this long. */
+const giveUpMs = 12_000;
+
+/** Runs a statement within a bounded time. A connection that has not answered by then is closed, not used again. */
+export async function withinTime<A>(
+  pool: DatabasePool,
+  statement: (connection: DatabasePoolConnection) => Promise<A>,
+): Promise<A> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new AnswerTooLate('the database did not answer in time')), giveUpMs);
+  });
+  const answered = pool.connect((connection) => Promise.race([statement(connection), late]));
+  return Promise.race([answered, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,83 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { UpstreamExecution, UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
+import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
+import type { Exchange } from './exchange.ts';
+import type { Sender } from './executor.ts';
+import type { OutboundRequest } from './provider.ts';
+
+/** Exchanges of one call at once: enough to hide waiting, few enough not to look like a flood to a quota. */
+const maxAtOnce = 8;
+
+type Reply = Either<UpstreamFault, UpstreamReply>;
+
+/** One call that is several exchanges, order kept and a few at once. The first fault ends them all. */
+export function fanOut(
+  requests: readonly OutboundRequest[],
+  send: Sender,
+  decodeMany: (bodies: readonly Buffer[]) => Either<UpstreamFault, WholeAnswer>,
+): UpstreamExecution {
+  const open = new Set<Exchange>();
+  let over = false;
+  let accepted = false;
+  let deadlineAt = Number.POSITIVE_INFINITY;
+  const cancel = (): void => {
+    over = true;
+    for (const exchange of open) exchange.cancel();
+  };
+
+  const one = async (request: OutboundRequest): Promise<Reply> => {
+    if (over) return E.left({ kind: 'transport' });
+    const exchange = send(request, { stream: false, decode: (body) => E.right({ value: {}, text: body }) });
+    // All of them together last as long as one may.
+    deadlineAt = Math.min(deadlineAt, exchange.deadlineAt);
+    exchange.endWithin(deadlineAt - Date.now());
+    open.add(exchange);
+    const reply = await exchange.reply;
+    open.delete(exchange);
+    accepted ||= exchange.accepted();
+    return reply;
+  };
+
+  return {
+    reply: inTurn(requests, one, cancel).then(
+      E.chain((bodies) =>
+        E.map((answer: WholeAnswer): UpstreamReply => ({ kind: 'whole', status: 200, answer }))(
+          decodeMany(bodies),
+        ),
+      ),
+    ),
+    accepted: () => accepted || [...open].some((exchange) => exchange.accepted()),
+    cancel,
+    cancelWithin: (milliseconds) => {
+      deadlineAt = Math.min(deadlineAt, Date.now() + milliseconds);
+      for (const exchange of open) exchange.endWithin(milliseconds);
+    },
+  };
+}
+
+async function inTurn(
+  requests: readonly OutboundRequest[],
+  one: (request: OutboundRequest) => Promise<Reply>,
+  cancel: () => void,
+): Promise<Either<UpstreamFault, readonly Buffer[]>> {
+  const bodies: Buffer[] = [];
+  const waiting = requests.entries();
+  let fault: UpstreamFault | undefined;
+  const work = async (): Promise<void> => {
+    for (const [index, request] of waiting) {
+      const reply = await one(request);
+      if (E.isRight(reply)) bodies[index] = bodyOf(reply.right);
+      else if (fault === undefined) {
+        fault = reply.left;
+        cancel();
+      }
+      if (fault !== undefined) return;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(maxAtOnce, requests.length) }, work));
+  return fault === undefined ? E.right(bodies) : E.left(fault);
+}
+
+const bodyOf = (reply: UpstreamReply): Buffer =>
+  reply.kind === 'whole' ? Buffer.from(reply.answer.text as Uint8Array) : Buffer.alloc(0);
