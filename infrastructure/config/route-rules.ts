@@ -1,3 +1,4 @@
+import { apiStyles, styleFaults } from '../../domain/compatibility/cloud-b-style.ts';
 import { routerFaults } from '../../domain/compatibility/router-preferences.ts';
 import type { routeCodec } from './model-config.ts';
 import { type Finding, finding, type Path } from './problem.ts';
@@ -72,10 +73,29 @@ const routerPolicyIsAlone: RouteRule = (route, _, path) =>
       ]
     : [];
 
-/** Rules of the `cloud_b` block belong into this list. */
+/** A route to platform B selects an API, and says of itself only what that API can do. */
+const cloudBStyleIsSound: RouteRule = ({ compatibility, capabilities }, { type }, path) => {
+  const block = compatibility.cloud_b;
+  const at = [...path, 'compatibility', 'cloud_b'];
+  if (type !== 'cloud_b_platform')
+    return block === undefined ? [] : [finding(at, `is for platform B and would do nothing on ${type}`)];
+  if (block === undefined)
+    return [finding(at, 'is required: platform B is spoken to through an explicit api_style')];
+  const { needsBasePath } = apiStyles[block.api_style];
+  return [
+    ...(needsBasePath && block.openai_base_path === undefined
+      ? [finding([...at, 'openai_base_path'], `is required for ${block.api_style}, such as /openai/v1`)]
+      : []),
+    ...styleFaults(block.api_style, capabilities).map(([name, reason]) =>
+      finding([...path, 'capabilities', name], reason),
+    ),
+  ];
+};
+
 export const routeRules: readonly RouteRule[] = [
   authenticationStays,
   blocksReachTheUpstream,
   routerPolicyIsSound,
   routerPolicyIsAlone,
+  cloudBStyleIsSound,
 ];

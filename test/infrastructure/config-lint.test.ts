@@ -18,7 +18,7 @@ const paths = (text: string, knowledge?: LintKnowledge) =>
 
 const providers = `providers:
   - {id: p, type: compat, base_url: "http://h", pricing_provider_id: priced}
-  - {id: b, type: cloud_b_platform, region: us-east-1}
+  - {id: a, type: cloud_a_platform, project_id: my-project}
 `;
 const strict = 'accounting: {duplicate_request_ids: reject, after_block: close_window}\n';
 const hardTeam = 'teams: [{id: t, budget: {cadence: daily, amount_10000: 1, hard_limit: true}}]\n';
@@ -53,26 +53,26 @@ describe('a priced model missing in the catalogue', () => {
 describe('a capability that the provider kind cannot serve', () => {
   const knowledge: LintKnowledge = {
     ...allKnown,
-    canServe: (kind, _, need) => kind !== 'cloud_b_platform' || need !== 'embeddings',
+    canServe: (kind, _, need) => kind !== 'cloud_a_platform' || need !== 'embeddings',
   };
 
   it('is reported when the file itself says true', () => {
     const text =
-      providers + model('{provider: b, upstream_model: u, capabilities: {embeddings: true, tools: true}}');
+      providers + model('{provider: a, upstream_model: u, capabilities: {embeddings: true, tools: true}}');
     expect(lint(text, knowledge)).toMatchObject([
       {
         path: 'models[0].routes[0].capabilities.embeddings',
         line: 7,
-        message: expect.stringMatching(/cloud_b_platform/),
+        message: expect.stringMatching(/cloud_a_platform/),
       },
     ]);
   });
 
   it('is not when it is true by default, or false', () => {
-    expect(lint(providers + model('{provider: b, upstream_model: u}'), knowledge)).toEqual([]);
+    expect(lint(providers + model('{provider: a, upstream_model: u}'), knowledge)).toEqual([]);
     expect(
       lint(
-        providers + model('{provider: b, upstream_model: u, capabilities: {embeddings: false}}'),
+        providers + model('{provider: a, upstream_model: u, capabilities: {embeddings: false}}'),
         knowledge,
       ),
     ).toEqual([]);
@@ -116,7 +116,7 @@ describe('a hard budget on a route that yields no stream usage', () => {
       model('{provider: p, upstream_model: u, capabilities: {chat_completions: false}}'),
     ],
     ['the route is disabled', model('{provider: p, upstream_model: u, enabled: false}')],
-    ['the provider is of another kind', model('{provider: b, upstream_model: u}')],
+    ['the provider is of another kind', model('{provider: a, upstream_model: u}')],
     ['no key of the owner may use the model', `${model(silent)}  - {id: other}\n${key('other')}`],
   ])('is not when %s', (_, rest) => {
     expect(lint(base + rest)).toEqual([]);

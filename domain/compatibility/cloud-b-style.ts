@@ -1,0 +1,127 @@
+import type { Capabilities } from '../routing/capabilities.ts';
+import type { ApiFamily, Compatibility, Takes } from '../routing/model.ts';
+
+/** The APIs of platform B; a route selects one explicitly. */
+export type ApiStyle =
+  | 'runtime_unified'
+  | 'runtime_messages'
+  | 'runtime_chat'
+  | 'endpointb_responses'
+  | 'endpointb_chat'
+  | 'endpointb_messages';
+
+export interface StyleRules {
+  /** The host, which is also what decides the signing name: the runtime styles use one, the endpointb styles another. */
+  readonly host: 'runtime' | 'endpointb';
+  /** `openai_base_path` is required for the chat-style styles. */
+  readonly needsBasePath: boolean;
+  /** How each family is taken; a family that is not named is not served. */
+  readonly takes: Partial<Record<ApiFamily, Takes>>;
+  readonly streams: boolean;
+  readonly vision: boolean;
+}
+
+/**
+ * Rules: only `endpointb_responses` routes may enable `responses` and `json_schema`, and they must set
+ * `chat_completions` to false; `runtime_messages` has no streaming path; no style has embeddings.
+ */
+export const apiStyles = {
+  runtime_unified: {
+    host: 'runtime',
+    needsBasePath: false,
+    takes: { chat_completions: 'translated' },
+    streams: true,
+    vision: true,
+  },
+  runtime_messages: {
+    host: 'runtime',
+    needsBasePath: false,
+    takes: { chat_completions: 'translated', messages: 'translated' },
+    streams: false,
+    vision: true,
+  },
+  runtime_chat: {
+    host: 'runtime',
+    needsBasePath: true,
+    takes: { chat_completions: 'as_written' },
+    streams: true,
+    vision: true,
+  },
+  endpointb_responses: {
+    host: 'endpointb',
+    needsBasePath: true,
+    takes: { responses: 'as_written' },
+    streams: true,
+    vision: true,
+  },
+  endpointb_chat: {
+    host: 'endpointb',
+    needsBasePath: true,
+    takes: { chat_completions: 'as_written' },
+    streams: true,
+    vision: true,
+  },
+  endpointb_messages: {
+    host: 'endpointb',
+    needsBasePath: false,
+    takes: { chat_completions: 'translated', messages: 'translated' },
+    streams: true,
+    vision: true,
+  },
+} as const satisfies Record<ApiStyle, StyleRules>;
+
+/** The block of a route to platform B. */
+export interface CloudBBlock {
+  readonly style: ApiStyle;
+  /** Before `/chat/completions` and `/responses`. */
+  readonly basePath: string;
+  /** Undefined: detected by the model's family. */
+  readonly supportsStrictTools: boolean | undefined;
+}
+
+/** The configuration has checked it: a route to platform B has a block, and its style is a known one. */
+export function cloudBBlock({ cloud_b: block }: Compatibility): CloudBBlock | undefined {
+  const style = block?.['api_style'];
+  if (typeof style !== 'string' || !Object.hasOwn(apiStyles, style)) return undefined;
+  const strict = block?.['supports_strict_tools'];
+  const basePath = block?.['openai_base_path'];
+  return {
+    style: style as ApiStyle,
+    basePath: typeof basePath === 'string' ? basePath : '',
+    supportsStrictTools: typeof strict === 'boolean' ? strict : undefined,
+  };
+}
+
+/** What a style can do: the other half of the effective capability. */
+export function styleCapabilities(style: ApiStyle): Capabilities {
+  const { takes, streams, vision }: StyleRules = apiStyles[style];
+  return {
+    chat_completions: takes.chat_completions !== undefined,
+    responses: takes.responses !== undefined,
+    embeddings: false,
+    stream: streams,
+    tools: true,
+    vision,
+    json_schema: style === 'endpointb_responses',
+  };
+}
+
+/** A capability that a route of this style says it has, and must not, with the reason. */
+export function styleFaults(
+  style: ApiStyle,
+  claimed: Capabilities,
+): readonly (readonly [keyof Capabilities, string])[] {
+  const onlyResponses = 'must be false: only endpointb_responses routes may enable it';
+  const faults: readonly (readonly [keyof Capabilities, boolean, string])[] = [
+    ['responses', style === 'endpointb_responses', onlyResponses],
+    ['json_schema', style === 'endpointb_responses', onlyResponses],
+    ['chat_completions', style !== 'endpointb_responses', 'must be false on endpointb_responses routes'],
+    ['embeddings', false, 'must be false: platform B has no embeddings'],
+    [
+      'stream',
+      apiStyles[style].streams,
+      'must be false: runtime_messages has no streaming path (use runtime_unified or endpointb_messages)',
+    ],
+  ];
+  return faults.flatMap(([name, may, reason]) => (claimed[name] && !may ? [[name, reason] as const] : []));
+}

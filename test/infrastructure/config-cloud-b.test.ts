@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { parseConfig } from '../../infrastructure/config/load.ts';
+
+/** What is wrong with one route to platform B, by path below the route. */
+function faults(route: object): readonly string[] {
+  const file = {
+    providers: [
+      { id: 'b', type: 'cloud_b_platform', region: 'us-east-1' },
+      { id: 'chat', type: 'compat', base_url: 'http://127.0.0.1:1' },
+    ],
+    models: [{ id: 'm', routes: [{ provider: 'b', upstream_model: 'u', ...route }] }],
+  };
+  const loaded = parseConfig(JSON.stringify(file), {});
+  if (E.isRight(loaded)) return [];
+  return loaded.left.map(({ path }) => path.replace('models[0].routes[0].', ''));
+}
+
+const off = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, false]));
+const style = (api_style: string, more: object = {}) => ({ cloud_b: { api_style, ...more } });
+const path = { openai_base_path: '/openai/v1' };
+const partial = off('responses', 'json_schema', 'embeddings');
+
+describe('cloud_b', () => {
+  it.each([
+    ['runtime_unified', {}, partial],
+    ['runtime_messages', {}, { ...partial, stream: false }],
+    ['runtime_chat', path, partial],
+    ['endpointb_responses', path, off('chat_completions', 'embeddings')],
+    ['endpointb_chat', path, partial],
+    ['endpointb_messages', {}, partial],
+  ])('%s loads with the capabilities that it has', (api_style, more, capabilities) => {
+    expect(faults({ compatibility: style(api_style, more), capabilities })).toEqual([]);
+  });
+
+  it('the platform is configured through an explicit api_style', () => {
+    expect(faults({ capabilities: partial })).toEqual(['compatibility.cloud_b']);
+  });
+
+  it.each(['runtime_chat', 'endpointb_chat'])('openai_base_path is required for %s', (api_style) => {
+    expect(faults({ compatibility: style(api_style), capabilities: partial })).toEqual([
+      'compatibility.cloud_b.openai_base_path',
+    ]);
+  });
+
+  it('openai_base_path is required for endpointb_responses', () => {
+    const route = {
+      compatibility: style('endpointb_responses'),
+      capabilities: off('chat_completions', 'embeddings'),
+    };
+    expect(faults(route)).toEqual(['compatibility.cloud_b.openai_base_path']);
+  });
+
+  it.each(['runtime_unified', 'runtime_chat', 'endpointb_chat', 'endpointb_messages'])(
+    'only endpointb_responses routes may enable responses and json_schema, %s may not; embeddings is false',
+    (api_style) => {
+      expect(faults({ compatibility: style(api_style, path) })).toEqual([
+        'capabilities.embeddings',
+        'capabilities.json_schema',
+        'capabilities.responses',
+      ]);
+    },
+  );
+
+  it('endpointb_responses routes must set chat_completions to false', () => {
+    expect(faults({ compatibility: style('endpointb_responses', path) })).toEqual([
+      'capabilities.chat_completions',
+      'capabilities.embeddings',
+    ]);
+  });
+
+  it('runtime_messages has no streaming path', () => {
+    expect(faults({ compatibility: style('runtime_messages'), capabilities: partial })).toEqual([
+      'capabilities.stream',
+    ]);
+  });
+
+  it('the block is for platform B alone', () => {
+    expect(
+      faults({ provider: 'chat', compatibility: style('runtime_unified'), capabilities: partial }),
+    ).toEqual(['compatibility.cloud_b']);
+  });
+});
