@@ -151,8 +151,7 @@ async function checkConfig(file: string) {
   const catalogue = priceCatalogue(bundledCatalogue(), []);
   const warnings = lintConfig(loaded.right, {
     hasPrice: (provider, model) => catalogue.priceOf(provider, model, Date.now()) !== undefined,
-    canServe: (kind, upstreamModel, capability) =>
-      implementations[kind]?.supports({ upstreamModel, compatibility: {} })[capability] ?? true,
+    canServe: (kind, route, capability) => implementations[kind]?.supports(route)[capability] ?? true,
   });
   return { problems: [], warnings };
 }

@@ -11,7 +11,7 @@ import type { ProviderConfig } from './provider-config.ts';
 /** What a lint needs to know beyond the file. */
 export interface LintKnowledge {
   readonly hasPrice: (pricingProviderId: string, upstreamModel: string) => boolean;
-  readonly canServe: (kind: ProviderKind, upstreamModel: string, capability: Capability) => boolean;
+  readonly canServe: (kind: ProviderKind, route: RouteConfig, capability: Capability) => boolean;
 }
 
 interface PlacedRoute {
@@ -80,7 +80,7 @@ const overclaimed = (
   { canServe }: LintKnowledge,
 ): readonly Finding[] =>
   claimed
-    .filter((capability) => !canServe(provider.kind, route.upstreamModel, capability))
+    .filter((capability) => !canServe(provider.kind, route, capability))
     .map((capability) =>
       finding(
         [...path, 'capabilities', capability],
