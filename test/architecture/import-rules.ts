@@ -16,7 +16,7 @@ const node = /^node:/;
 const providerFolder = (folder: string, ...more: readonly RegExp[]): Rule => ({
   of: new RegExp(`^infrastructure/providers/${folder}/`),
   files: [
-    new RegExp(`^infrastructure/providers/(?:${folder}|wire|auth|messages-body)/`),
+    new RegExp(`^infrastructure/providers/(?:${folder}|wire|auth|chat-style|messages-body)/`),
     /^infrastructure\/providers\/(?:provider|outbound-headers)\.ts$/,
     /^infrastructure\/config\/provider-/,
     /^application\/ports\//,
@@ -63,15 +63,15 @@ export const rules: readonly Rule[] = [
     instead: 'Upstreams are called through executor.ts; provider folders are reached through registry.ts.',
   },
   {
-    of: /^infrastructure\/providers\/messages-body\//,
+    of: /^infrastructure\/providers\/(?:messages-body|chat-style)\//,
     files: [
-      /^infrastructure\/providers\/(?:messages-body|wire)\//,
+      /^infrastructure\/providers\/(?:messages-body|chat-style|wire)\//,
       /^infrastructure\/providers\/(?:provider|outbound-headers)\.ts$/,
       /^application\/ports\//,
       /^domain\//,
     ],
     packages: [fpTs, node],
-    instead: 'The messages body is shared by providers and knows none of them.',
+    instead: 'What providers share knows none of them.',
   },
   {
     of: /^infrastructure\/providers\/auth\//,
