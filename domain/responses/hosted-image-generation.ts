@@ -1,0 +1,54 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { isArray, isObject, isString, type Json, type JsonObject, without } from '../shared/json.ts';
+
+const hosted = 'image_generation';
+
+/** Whether a text may declare the hosted tool at all: the word can be spelled with escapes. */
+export const mayDeclareImageGeneration = (body: string): boolean =>
+  body.includes(hosted) || body.includes('\\u');
+
+/**
+ * Hosted-tool rule: an opportunistic hosted image-generation tool declaration is stripped; a request that explicitly
+ * requires image generation is refused. The same value when it declares none.
+ */
+export function withoutImageGeneration(body: JsonObject): Either<GatewayError, JsonObject> {
+  const { tools, tool_choice: choice } = body;
+  const required = requiredField(tools, choice);
+  if (required !== undefined)
+    return E.left(
+      invalidRequest(
+        `\`${required}\` requires image generation, which this model's route cannot serve.`,
+        required,
+      ),
+    );
+  if (!isArray(tools) || !tools.some(isHosted)) return E.right(body);
+  const others = tools.filter((tool) => !isHosted(tool));
+  if (others.length === 0) {
+    const bare = without(body, 'tools');
+    return E.right(isString(choice) || choice === null ? without(bare, 'tool_choice') : bare);
+  }
+  return E.right({
+    ...body,
+    tools: others,
+    ...(isAllowList(choice) ? { tool_choice: withoutHosted(choice) } : {}),
+  });
+}
+
+const isHosted = (tool: Json): boolean => isObject(tool) && tool['type'] === hosted;
+
+const isAllowList = (choice: Json | undefined): choice is JsonObject =>
+  isObject(choice) && choice['type'] === 'allowed_tools';
+
+const withoutHosted = (choice: JsonObject): JsonObject =>
+  isArray(choice['tools']) ? { ...choice, tools: choice['tools'].filter((tool) => !isHosted(tool)) } : choice;
+
+/** The field that leaves the model no other way than to generate an image. */
+function requiredField(tools: Json | undefined, choice: Json | undefined): string | undefined {
+  if (isObject(choice) && isHosted(choice)) return 'tool_choice';
+  const must = choice === 'required' || (isAllowList(choice) && choice['mode'] === 'required');
+  const among = isAllowList(choice) ? choice['tools'] : tools;
+  const onlyThat = isArray(among) && among.length > 0 && among.every(isHosted);
+  return must && onlyThat ? 'tool_choice' : undefined;
+}

@@ -1,0 +1,79 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import {
+  mayDeclareImageGeneration,
+  withoutImageGeneration,
+} from '../../../domain/responses/hosted-image-generation.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+
+const hosted = { type: 'image_generation', quality: 'low' };
+const lookup = { type: 'function', name: 'lookup' };
+
+describe('an opportunistic hosted image-generation tool declaration is stripped', () => {
+  it.each<[string, JsonObject, JsonObject]>([
+    ['beside a function', { tools: [hosted, lookup] }, { tools: [lookup] }],
+    [
+      'with a free choice',
+      { tools: [lookup, hosted], tool_choice: 'auto' },
+      { tools: [lookup], tool_choice: 'auto' },
+    ],
+    [
+      'with a choice that others can meet',
+      { tools: [lookup, hosted], tool_choice: 'required' },
+      { tools: [lookup], tool_choice: 'required' },
+    ],
+    [
+      'with a named function',
+      { tools: [lookup, hosted], tool_choice: { type: 'function', name: 'lookup' } },
+      { tools: [lookup], tool_choice: { type: 'function', name: 'lookup' } },
+    ],
+    [
+      'among allowed tools',
+      {
+        tools: [lookup, hosted],
+        tool_choice: { type: 'allowed_tools', mode: 'required', tools: [hosted, lookup] },
+      },
+      { tools: [lookup], tool_choice: { type: 'allowed_tools', mode: 'required', tools: [lookup] } },
+    ],
+    ['alone', { input: 'x', tools: [hosted] }, { input: 'x' }],
+    ['alone with a free choice', { tools: [hosted], tool_choice: 'auto' }, {}],
+  ])('%s', (_, body, left) => {
+    expect(withoutImageGeneration(body)).toEqual(E.right(left));
+  });
+});
+
+describe('a request that explicitly requires image generation fails locally with a gateway 400', () => {
+  it.each<[string, JsonObject]>([
+    ['by name', { tools: [lookup, hosted], tool_choice: { type: 'image_generation' } }],
+    ['as the only tool that is required', { tools: [hosted], tool_choice: 'required' }],
+    [
+      'as the only allowed tool',
+      { tools: [lookup, hosted], tool_choice: { type: 'allowed_tools', mode: 'required', tools: [hosted] } },
+    ],
+  ])('%s', (_, body) => {
+    expect(withoutImageGeneration(body)).toMatchObject(
+      E.left({
+        code: 'invalid_request',
+        param: 'tool_choice',
+        message: expect.stringContaining('image generation'),
+      }),
+    );
+  });
+});
+
+it('a body that declares none is always the same body', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (body) => {
+      const declared = JSON.stringify(body).includes('image_generation');
+      const result = withoutImageGeneration(body as JsonObject);
+      return declared || (E.isRight(result) && result.right === body);
+    }),
+  );
+});
+
+it('a declaration is always noticed, however it is spelled', () => {
+  expect(mayDeclareImageGeneration('{"tools":[{"type":"image_generation"}]}')).toBe(true);
+  expect(mayDeclareImageGeneration('{"tools":[{"type":"image\\u005fgeneration"}]}')).toBe(true);
+  expect(mayDeclareImageGeneration('{"tools":[]}')).toBe(false);
+});
