@@ -66,7 +66,7 @@ it('a body that declares none is always the same body', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (body) => {
       const declared = JSON.stringify(body).includes('image_generation');
-      const result = withoutImageGeneration(body as JsonObject);
+      const result = withoutImageGeneration(body);
       return declared || (E.isRight(result) && result.right === body);
     }),
   );
