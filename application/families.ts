@@ -16,6 +16,7 @@ import {
   messagesWatched,
   readMessagesRequest,
 } from '../domain/messages/messages-request.ts';
+import { MessagesObserver, observeMessage } from '../domain/messages/observe-messages.ts';
 import { messagesStream } from '../domain/messages/messages-stream.ts';
 import { toChatBody } from '../domain/messages/to-chat.ts';
 import { observeResponse, ResponsesObserver } from '../domain/responses/observe-responses.ts';
@@ -62,12 +63,23 @@ export const chatCompletions: Family<ChatRequest> = {
     ),
 };
 
-/** Translated for chat-capable routes: chat goes upstream, and what comes back is told in the caller's words. */
+const speaksMessages: Spoken = {
+  family: 'messages',
+  observeWhole: observeMessage,
+  observer: () => new MessagesObserver(),
+};
+
+/**
+ * Where the upstream speaks the messages body, the caller's own text goes there. On other chat-capable routes they are
+ * translated: chat goes upstream, and what comes back is told in the caller's words.
+ */
 export const messages: Family<MessagesRequest> = {
   name: 'messages',
   fields: { json_schema: 'output_config' },
   read: reading((body) => parseDocument(body, messagesWatched, parseExact), readMessagesRequest),
   prepare: (ask, resolved, requestLogId) => {
+    if (resolved.provider.takes(resolved.route, 'messages') !== undefined)
+      return E.right({ speaks: speaksMessages, body: ask.document.text });
     const chat = toChatBody(ask);
     if (E.isLeft(chat)) return chat;
     const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model: ask.model };

@@ -1,0 +1,71 @@
+import { type TokenUsage, tokenCount } from '../ledger/usage.ts';
+import { isAbsent, isString, type Json, type JsonObject, numberOf, objectsOf } from '../shared/json.ts';
+import { maxCountedToolCalls } from '../shared/limits.ts';
+import { type Observation, observation, type StreamObserver } from '../upstream/observation.ts';
+import { isRecord } from './blocks.ts';
+
+/**
+ * Usage in the messages family's words, summed as its bill does: input, cache read and cache write are the prompt.
+ * Parts that are not reported are none; one that is there and is no token count makes the usage missing.
+ */
+export function messagesBodyUsage(reported: Json | undefined): TokenUsage | undefined {
+  if (!isRecord(reported)) return undefined;
+  const promptTokens = tokenCount(
+    sum([
+      tokenCount(reported['input_tokens']),
+      tokenCount(reported['cache_read_input_tokens'] ?? 0),
+      tokenCount(reported['cache_creation_input_tokens'] ?? 0),
+    ]),
+  );
+  const completionTokens = tokenCount(reported['output_tokens']);
+  if (promptTokens === undefined || completionTokens === undefined) return undefined;
+  const totalTokens = tokenCount(promptTokens + completionTokens);
+  return totalTokens === undefined ? undefined : { promptTokens, completionTokens, totalTokens };
+}
+
+const sum = (parts: readonly (number | undefined)[]): number | undefined =>
+  parts.reduce<number | undefined>(
+    (total, part) => (total === undefined || part === undefined ? undefined : total + part),
+    0,
+  );
+
+/** What `message_delta` says of the usage replaces what `message_start` said, field by field; never a sum. */
+export function laterUsage(usage: Json | undefined, later: Json | undefined): Json | undefined {
+  if (isAbsent(later)) return usage;
+  if (!isRecord(usage) || !isRecord(later)) return later;
+  return { ...usage, ...Object.fromEntries(Object.entries(later).filter(([, value]) => !isAbsent(value))) };
+}
+
+/** Blocks that are tool calls, of the caller's own tools and of hosted ones: `tool_use`, `server_tool_use`, `mcp_tool_use`. */
+const isToolUse = (block: Json | undefined): boolean =>
+  isRecord(block) && isString(block['type']) && block['type'].endsWith('tool_use');
+
+/** A whole message in its own words. */
+export const observeMessage = (message: JsonObject): Observation =>
+  observation(
+    message['usage'],
+    messagesBodyUsage,
+    objectsOf(message['content']).filter((block) => isToolUse(block)).length,
+  );
+
+/** Watches a messages stream in its own words beside the pipeline. */
+export class MessagesObserver implements StreamObserver {
+  private usage: Json | undefined;
+  private readonly calls = new Set<number>();
+
+  see(event: JsonObject): void {
+    const { type, message, usage } = event;
+    if (type === 'message_start' && isRecord(message)) this.usage = laterUsage(this.usage, message['usage']);
+    if (type === 'message_delta') this.usage = laterUsage(this.usage, usage);
+    if (type === 'content_block_start' && isToolUse(event['content_block'])) this.count(event['index']);
+  }
+
+  /** A block is told by its index; one without comes whole. */
+  private count(index: Json | undefined): void {
+    if (this.calls.size < maxCountedToolCalls) this.calls.add(numberOf(index) ?? -1 - this.calls.size);
+  }
+
+  observed(): Observation {
+    return observation(this.usage, messagesBodyUsage, this.calls.size);
+  }
+}

@@ -1,0 +1,76 @@
+/** Family tiers of upstream models that speak the messages body, as the specification's table names them. */
+export const modelTiers = ['latest', 'previous', 'preview', 'one_older', 'older'] as const;
+
+export type ModelTier = (typeof modelTiers)[number];
+
+/** A family and a version, as far as an id tells them: `opus` and 4.7. */
+interface ModelName {
+  readonly family: string;
+  readonly major: number;
+  readonly minor: number;
+}
+
+/** Ids that have a name instead of a version. */
+const named: readonly { readonly id: RegExp; readonly tier: ModelTier }[] = [
+  // https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html
+  { id: /(?:^|[^a-z0-9])claude-mythos-preview(?![a-z0-9])/, tier: 'preview' },
+];
+
+/** Families and versions whose tier is known; dates and other suffixes make no difference. */
+const listed: readonly (ModelName & { readonly tier: ModelTier })[] = [
+  // https://platform.claude.com/docs/en/about-claude/models/migration-guide: manual budgets and sampling are gone.
+  { family: 'opus', major: 4, minor: 7, tier: 'latest' },
+  // https://platform.claude.com/docs/en/build-with-claude/effort: adaptive thinking alone, every level of effort.
+  { family: 'sonnet', major: 5, minor: 0, tier: 'latest' },
+  { family: 'opus', major: 5, minor: 0, tier: 'latest' },
+  // https://platform.claude.com/docs/en/models/fable-5/migration-guide: budgets are answered with status 400.
+  { family: 'fable', major: 5, minor: 0, tier: 'latest' },
+  // https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html: budgets deprecated.
+  { family: 'opus', major: 4, minor: 6, tier: 'previous' },
+  { family: 'sonnet', major: 4, minor: 6, tier: 'previous' },
+  // https://platform.claude.com/docs/en/build-with-claude/effort: effort, but no adaptive thinking.
+  { family: 'opus', major: 4, minor: 5, tier: 'one_older' },
+];
+
+/**
+ * The tier of an upstream model id, bare or inside a longer one: `anthropic/…`, `us.anthropic.…`, an ARN, a profile's
+ * name; `@20260416`, `-v1:0` and their like may follow. An id whose family and version parse as newer than a listed
+ * latest one is latest; what does not parse is older.
+ */
+export function modelTier(upstreamModel: string): ModelTier {
+  const id = upstreamModel.toLowerCase();
+  const byName = named.find((each) => each.id.test(id));
+  if (byName !== undefined) return byName.tier;
+  const model = nameIn(id);
+  if (model === undefined) return 'older';
+  const known = listed.find((each) => each.family === model.family && isSameVersion(each, model));
+  if (known !== undefined) return known.tier;
+  return isNewerThanAListedLatest(model) ? 'latest' : 'older';
+}
+
+/**
+ * Whether a model takes messages of the role `system` between the others; before that version they are refused
+ * (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages).
+ */
+export function takesSystemTurns(upstreamModel: string): boolean {
+  const model = nameIn(upstreamModel.toLowerCase());
+  return model !== undefined && isNewerThanAListedLatest(model);
+}
+
+const isSameVersion = (a: ModelName, b: ModelName): boolean => a.major === b.major && a.minor === b.minor;
+
+const isNewer = (a: ModelName, b: ModelName): boolean =>
+  a.major > b.major || (a.major === b.major && a.minor > b.minor);
+
+const isNewerThanAListedLatest = (model: ModelName): boolean =>
+  listed.some((each) => each.tier === 'latest' && isNewer(model, each));
+
+/** Versions have one or two digits in each place: what is longer is a date. */
+const pattern = /(?:^|[^a-z0-9])claude-([a-z]+)-(\d{1,2})(?:[-.](\d{1,2}))?(?![a-z0-9])/;
+
+function nameIn(id: string): ModelName | undefined {
+  const found = pattern.exec(id);
+  if (found === null) return undefined;
+  const [, family = '', major, minor] = found;
+  return { family, major: Number(major), minor: Number(minor ?? 0) };
+}

@@ -1,0 +1,167 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault, isRecord } from '../messages/blocks.ts';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { isAbsent, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+
+/** The effort that asks for no reasoning at all. */
+const noEffort = 'none';
+
+/** A value, and the field that says it. */
+export interface Said<A> {
+  readonly field: string;
+  readonly value: A;
+}
+
+/** What a body asks of the model's thinking, once all its spellings agree. */
+export type ReasoningAsk = ThinkingAsk & {
+  /** The caller's own `output_config.effort`: how much the whole answer may take, thinking or not. */
+  readonly ownEffort: string | undefined;
+};
+
+export type ThinkingAsk =
+  | { readonly kind: 'nothing' }
+  /** An effort of `none`. */
+  | { readonly kind: 'off'; readonly effort: Said<string> }
+  /** `thinking.type: disabled`. */
+  | { readonly kind: 'disabled' }
+  /** `thinking.type: adaptive`, and no effort in chat's words. */
+  | { readonly kind: 'adaptive' }
+  /** `reasoning_effort` or `reasoning.effort`; the caller's own `thinking`, if any, is adaptive. */
+  | { readonly kind: 'effort'; readonly effort: Said<string> }
+  /** A manual budget. */
+  | { readonly kind: 'budget'; readonly budget: Budget }
+  | { readonly kind: 'effort_and_budget'; readonly effort: Said<string>; readonly budget: Budget };
+
+/** With every digit; undefined: `thinking.type: enabled` without one. */
+export type Budget = Said<Json | undefined>;
+
+export type AskKind = ThinkingAsk['kind'];
+
+/** Fields that say in chat's words what `thinking` and `output_config` say in those of the messages body. */
+export const chatReasoningFields = [
+  'reasoning_effort',
+  'reasoning',
+  'reasoning_budget_tokens',
+  'thinking_budget_tokens',
+] as const;
+
+const thinkingTypes = ['adaptive', 'enabled', 'disabled'] as const;
+type ThinkingType = (typeof thinkingTypes)[number];
+
+const isThinkingType = (value: Json | undefined): value is ThinkingType =>
+  thinkingTypes.some((type) => type === value);
+
+/** Both fields are named, always the same one first. */
+export const disagreement = (field: string, other: string): GatewayError =>
+  invalidRequest(`\`${field}\` and \`${other}\` disagree.`, field);
+
+/**
+ * Collects effort and budget from every spelling. If `reasoning_effort` disagrees with `reasoning.effort`,
+ * `output_config.effort`, caller `thinking` or a manual budget, the request fails. Words of effort are not judged: a
+ * level that the upstream does not have is refused there, and never replaced by a lower one.
+ */
+export function readReasoningAsk(body: JsonObject): Either<GatewayError, ReasoningAsk> {
+  const notAnObject = ['thinking', 'reasoning', 'output_config'].find(
+    (field) => !isAbsent(body[field]) && !isRecord(body[field]),
+  );
+  if (notAnObject !== undefined) return E.left(fault(notAnObject, 'must be an object.'));
+  const thinking = members(body['thinking']);
+  const reasoning = members(body['reasoning']);
+  const efforts = agreed(
+    [
+      ['reasoning_effort', body['reasoning_effort']],
+      ['reasoning.effort', reasoning['effort']],
+      ['output_config.effort', members(body['output_config'])['effort']],
+    ],
+    isWord,
+    'must be a non-empty string.',
+  );
+  if (E.isLeft(efforts)) return efforts;
+  const budgets = agreed(
+    [
+      ['thinking.budget_tokens', thinking['budget_tokens']],
+      ['reasoning.budget_tokens', reasoning['budget_tokens']],
+      ['reasoning_budget_tokens', body['reasoning_budget_tokens']],
+      ['thinking_budget_tokens', body['thinking_budget_tokens']],
+    ],
+    isPositiveInteger,
+    'must be a positive integer.',
+  );
+  if (E.isLeft(budgets)) return budgets;
+  const { type } = thinking;
+  if (!isAbsent(body['thinking']) && !isThinkingType(type))
+    return E.left(fault('thinking.type', 'must be `adaptive`, `enabled` or `disabled`.'));
+  const ownEffort = efforts.right.find(({ field }) => field === 'output_config.effort')?.value;
+  const effort = efforts.right.find(({ field }) => field !== 'output_config.effort');
+  const manual = manualThinking(isThinkingType(type) ? type : undefined, budgets.right[0]);
+  if (E.isLeft(manual)) return manual;
+  return E.map((ask: ThinkingAsk): ReasoningAsk => ({ ...ask, ownEffort }))(withEffort(effort, manual.right));
+}
+
+const members = (value: Json | undefined): JsonObject => (isRecord(value) ? value : {});
+
+const isWord = (value: Json): value is string => isString(value) && value !== '';
+
+function isPositiveInteger(value: Json): value is Json {
+  const count = numberOf(value);
+  return count !== undefined && Number.isSafeInteger(count) && count > 0;
+}
+
+type Field = readonly [field: string, value: Json | undefined];
+
+/** The spellings that are there, if each is well-formed and all say the same. */
+function agreed<A extends Json>(
+  fields: readonly Field[],
+  isWellFormed: (value: Json) => value is A,
+  problem: string,
+): Either<GatewayError, readonly Said<A>[]> {
+  const said: Said<A>[] = [];
+  for (const [field, value] of fields) {
+    if (isAbsent(value)) continue;
+    if (!isWellFormed(value)) return E.left(fault(field, problem));
+    const [first] = said;
+    if (first !== undefined && !isSame(first.value, value)) return E.left(disagreement(first.field, field));
+    said.push({ field, value });
+  }
+  return E.right(said);
+}
+
+const isSame = (a: Json, b: Json): boolean => a === b || (!isString(a) && numberOf(a) === numberOf(b));
+
+type ManualAsk = Extract<ThinkingAsk, { kind: 'nothing' | 'disabled' | 'adaptive' | 'budget' }>;
+
+/** What the caller's `thinking` and budgets ask for by themselves. */
+function manualThinking(
+  type: ThinkingType | undefined,
+  budget: Said<Json> | undefined,
+): Either<GatewayError, ManualAsk> {
+  if (type === 'enabled')
+    return E.right({
+      kind: 'budget',
+      budget: budget ?? { field: 'thinking.budget_tokens', value: undefined },
+    });
+  if (type !== undefined)
+    return budget === undefined
+      ? E.right({ kind: type })
+      : E.left(disagreement('thinking.type', budget.field));
+  return E.right(budget === undefined ? { kind: 'nothing' } : { kind: 'budget', budget });
+}
+
+/** The same, with the effort that is asked for in chat's words. */
+function withEffort(effort: Said<string> | undefined, ask: ManualAsk): Either<GatewayError, ThinkingAsk> {
+  if (effort === undefined) return E.right(ask);
+  const off = effort.value === noEffort;
+  switch (ask.kind) {
+    case 'nothing':
+      return E.right({ kind: off ? 'off' : 'effort', effort });
+    case 'disabled':
+      return off ? E.right(ask) : E.left(disagreement(effort.field, 'thinking.type'));
+    case 'adaptive':
+      return off ? E.left(disagreement(effort.field, 'thinking.type')) : E.right({ kind: 'effort', effort });
+    case 'budget':
+      return off
+        ? E.left(disagreement(effort.field, ask.budget.field))
+        : E.right({ kind: 'effort_and_budget', effort, budget: ask.budget });
+  }
+}

@@ -1,0 +1,35 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { isAbsent, type JsonObject, numberOf } from '../shared/json.ts';
+import type { ModelTier } from './model-tier.ts';
+
+/** The sampling fields, and the value of each that says nothing; `top_k` has none. */
+const defaults = [
+  { field: 'temperature', silent: 1 },
+  { field: 'top_p', silent: 1 },
+  { field: 'top_k', silent: undefined },
+] as const;
+
+export type SamplingField = (typeof defaults)[number]['field'];
+
+/**
+ * The sampling fields to be left out. Latest generation: non-default `temperature`, `top_p`, `top_k` rejected;
+ * defaults `temperature: 1`, `top_p: 1` omitted. Other tiers take them as they are.
+ */
+export function omittedSampling(
+  tier: ModelTier,
+  body: JsonObject,
+): Either<GatewayError, readonly SamplingField[]> {
+  if (tier !== 'latest') return E.right([]);
+  const present = defaults.filter(({ field }) => !isAbsent(body[field]));
+  const fault = present.find(({ field, silent }) => silent === undefined || numberOf(body[field]) !== silent);
+  if (fault === undefined) return E.right(present.map(({ field }) => field));
+  const fix = fault.silent === undefined ? 'leave it out' : 'leave it out or send 1';
+  return E.left(
+    invalidRequest(
+      `\`${fault.field}\` cannot be set on this model, which samples by itself: ${fix}.`,
+      fault.field,
+    ),
+  );
+}

@@ -1,0 +1,180 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import type { Json } from '../shared/json.ts';
+import type { ModelTier } from './model-tier.ts';
+import { type AskKind, type Budget, disagreement, type ReasoningAsk } from './reasoning-ask.ts';
+
+/** The platforms that serve messages-family models: A and B. */
+export type Platform = 'a' | 'b';
+
+/** Thinking in the words of the messages body; adaptive thinking and a budget never go together. */
+export type Thinking =
+  | { readonly type: 'adaptive' }
+  | { readonly type: 'enabled'; readonly budget_tokens: Json }
+  | { readonly type: 'disabled' };
+
+/** What a request says of thinking, wherever a style of upstream has it written. */
+export interface ThinkingPlan {
+  /** Undefined: nothing is said of it, and what the caller wrote stays. */
+  readonly thinking: Thinking | undefined;
+  /** To be written as `output_config.effort`; undefined: what the caller wrote there stays. */
+  readonly effort: string | undefined;
+  /** Values of `anthropic_beta` without which the upstream refuses this. */
+  readonly betas: readonly string[];
+}
+
+/** Effort on platform B for models that came before it was generally available. */
+const effortBeta = 'effort-2025-11-24';
+
+/** Thinking by family tier, and by platform where the platforms differ: the specification's table. */
+export function planThinking(
+  tier: ModelTier,
+  platform: Platform,
+  ask: ReasoningAsk,
+): Either<GatewayError, ThinkingPlan> {
+  const row: Row = thinkingTable[tier];
+  const cell = row[ask.kind];
+  const decided = rules[typeof cell === 'string' ? cell : cell[platform]](askedBy(ask));
+  if (E.isLeft(decided)) return decided;
+  const { thinking, effort } = decided.right;
+  const needsBeta = tier === 'one_older' && platform === 'b' && (effort ?? ask.ownEffort) !== undefined;
+  return E.right({ thinking, effort, betas: needsBeta ? [effortBeta] : [] });
+}
+
+/** One cell of the table. */
+export type Rule =
+  /** What the caller said of thinking, if anything. */
+  | 'as_asked'
+  /** `thinking: {type: disabled}`. */
+  | 'disabled'
+  /** `thinking: {type: adaptive}` plus `output_config.effort`. */
+  | 'adaptive_with_effort'
+  /** `output_config.effort` alone. */
+  | 'effort_only'
+  /** `thinking: {type: enabled, budget_tokens}`. */
+  | 'manual'
+  /** The same plus `output_config.effort`. */
+  | 'manual_with_effort'
+  | 'no_manual_thinking'
+  | 'no_adaptive_thinking'
+  | 'always_thinks'
+  | 'budget_required'
+  | 'effort_against_budget';
+
+type Row = Readonly<Record<AskKind, Rule | Readonly<Record<Platform, Rule>>>>;
+
+/** What becomes of each kind of ask on each tier. */
+export const thinkingTable = {
+  /**
+   * Effort maps to adaptive thinking plus `output_config.effort`. Manual `thinking.type: enabled` and `budget_tokens`
+   * rejected.
+   */
+  latest: {
+    nothing: 'as_asked',
+    off: 'disabled',
+    disabled: 'as_asked',
+    adaptive: 'as_asked',
+    effort: 'adaptive_with_effort',
+    budget: 'no_manual_thinking',
+    effort_and_budget: 'no_manual_thinking',
+  },
+  /** Effort maps to adaptive thinking plus `output_config.effort`; caller manual budgets pass through. */
+  previous: {
+    nothing: 'as_asked',
+    off: 'disabled',
+    disabled: 'as_asked',
+    adaptive: 'as_asked',
+    effort: 'adaptive_with_effort',
+    budget: 'manual',
+    effort_and_budget: 'effort_against_budget',
+  },
+  /** Effort maps to `output_config.effort` (adaptive on platform B); `thinking.type: disabled` rejected. */
+  preview: {
+    nothing: 'as_asked',
+    off: 'always_thinks',
+    disabled: 'always_thinks',
+    adaptive: 'as_asked',
+    effort: { a: 'effort_only', b: 'adaptive_with_effort' },
+    budget: 'manual',
+    effort_and_budget: 'effort_against_budget',
+  },
+  /** Adaptive rejected. Effort maps to `output_config.effort` only with a manual budget. */
+  one_older: {
+    nothing: 'as_asked',
+    off: 'as_asked',
+    disabled: 'as_asked',
+    adaptive: 'no_adaptive_thinking',
+    effort: 'budget_required',
+    budget: 'manual',
+    effort_and_budget: 'manual_with_effort',
+  },
+  /** Adaptive rejected; an explicit manual budget is required; no `output_config.effort` is added. */
+  older: {
+    nothing: 'as_asked',
+    off: 'as_asked',
+    disabled: 'as_asked',
+    adaptive: 'no_adaptive_thinking',
+    effort: 'budget_required',
+    budget: 'manual',
+    effort_and_budget: 'manual',
+  },
+} as const satisfies Record<ModelTier, Row>;
+
+type Decision = Either<GatewayError, Omit<ThinkingPlan, 'betas'>>;
+
+/** What the rules look at; fields that the caller did not use stand for those that they would have used. */
+interface Asked {
+  /** The caller's own thinking without a budget. */
+  readonly own: Thinking | undefined;
+  readonly effort: string | undefined;
+  readonly effortField: string;
+  readonly budget: Budget;
+}
+
+const askedBy = (ask: ReasoningAsk): Asked => {
+  const effort = 'effort' in ask ? ask.effort : undefined;
+  return {
+    own: ask.kind === 'adaptive' || ask.kind === 'disabled' ? { type: ask.kind } : undefined,
+    effort: effort?.value,
+    effortField: effort?.field ?? 'thinking.type',
+    budget: 'budget' in ask ? ask.budget : { field: 'thinking.budget_tokens', value: undefined },
+  };
+};
+
+const said = (thinking: Thinking | undefined, effort?: string): Decision => E.right({ thinking, effort });
+
+const rejected = (field: string, problem: string): Decision =>
+  E.left(invalidRequest(`\`${field}\` ${problem}`, field));
+
+const manual = ({ field, value }: Budget, effort?: string): Decision =>
+  value === undefined
+    ? rejected(field, 'must be a positive integer.')
+    : said({ type: 'enabled', budget_tokens: value }, effort);
+
+const manualField = ({ field, value }: Budget): string => (value === undefined ? 'thinking.type' : field);
+
+const rules: Readonly<Record<Rule, (asked: Asked) => Decision>> = {
+  as_asked: ({ own }) => said(own),
+  disabled: () => said({ type: 'disabled' }),
+  adaptive_with_effort: ({ effort }) => said({ type: 'adaptive' }, effort),
+  effort_only: ({ effort }) => said(undefined, effort),
+  manual: ({ budget }) => manual(budget),
+  manual_with_effort: ({ budget, effort }) => manual(budget, effort),
+  no_manual_thinking: ({ budget }) =>
+    rejected(
+      manualField(budget),
+      'is not available: this model thinks adaptively; ask with `reasoning_effort`.',
+    ),
+  no_adaptive_thinking: () =>
+    rejected('thinking.type', 'must not be `adaptive`: this model thinks by a manual budget alone.'),
+  always_thinks: ({ effortField }) =>
+    rejected(effortField, 'cannot turn thinking off: this model always thinks.'),
+  budget_required: ({ effortField }) =>
+    rejected(
+      effortField,
+      'needs a manual budget on this model: `reasoning.budget_tokens`, `reasoning_budget_tokens`, ' +
+        '`thinking_budget_tokens`, or `thinking.type: enabled` with `budget_tokens`.',
+    ),
+  effort_against_budget: ({ effortField, budget }) => E.left(disagreement(effortField, manualField(budget))),
+};

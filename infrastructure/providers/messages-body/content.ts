@@ -1,0 +1,113 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault, foreignType, isRecord, stringOf } from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import type { BodyRules } from './rules.ts';
+
+type Media = BodyRules['media'];
+
+/** Content blocks of a messages body. */
+export type Blocks = Either<GatewayError, readonly JsonObject[]>;
+
+/** A text block; one without words is none, upstreams refuse it. */
+export const textBlocks = (text: string): readonly JsonObject[] =>
+  text.trim() === '' ? [] : [{ type: 'text', text }];
+
+/** The content of a chat message as blocks; images only where the upstream takes them. */
+export function contentBlocks(content: Json | undefined, path: string, media: Media): Blocks {
+  if (isAbsent(content)) return E.right([]);
+  if (isString(content)) return E.right(textBlocks(content));
+  if (!isArray(content)) return E.left(fault(path, 'must be a string or an array of content parts.'));
+  const blocks: (readonly JsonObject[])[] = [];
+  for (const [index, part] of content.entries()) {
+    const at = `${path}[${index}]`;
+    if (!isRecord(part)) return E.left(fault(at, 'must be a content part.'));
+    const made = partBlocks(part, at, media);
+    if (E.isLeft(made)) return made;
+    blocks.push(made.right);
+  }
+  return E.right(blocks.flat());
+}
+
+/** Preserved thinking is dropped: request-side replay of it is not performed. */
+function partBlocks(part: JsonObject, path: string, media: Media): Blocks {
+  const { type } = part;
+  switch (isString(type) ? type : '') {
+    case 'text':
+      return E.map(textBlocks)(stringOf(part, 'text', path));
+    case 'refusal':
+      return E.map(textBlocks)(stringOf(part, 'refusal', path));
+    case 'thinking':
+    case 'redacted_thinking':
+      return E.right([]);
+    case 'image_url':
+      return media === 'none' ? foreignType(part, path) : imageBlocks(part, path, media);
+    case 'image': {
+      const problem = mediaFault(part, path, media);
+      return problem === undefined ? E.right([part]) : E.left(problem);
+    }
+    default:
+      return foreignType(part, path);
+  }
+}
+
+function imageBlocks(part: JsonObject, path: string, media: Media): Blocks {
+  const image = part['image_url'];
+  const at = `${path}.image_url`;
+  const url = isRecord(image) ? stringOf(image, 'url', at) : E.left(fault(at, 'must be an object.'));
+  if (E.isLeft(url)) return url;
+  const source = base64Source(url.right) ?? (media === 'any' ? { type: 'url', url: url.right } : undefined);
+  return source === undefined
+    ? E.left(fault(`${at}.url`, 'must be a base64 data URL: this model’s route fetches no images.'))
+    : E.right([{ type: 'image', source }]);
+}
+
+const scheme = 'data:';
+const marker = ';base64,';
+
+/** A data URL as a source; undefined: it is another URL. */
+function base64Source(url: string): JsonObject | undefined {
+  const at = url.indexOf(marker);
+  if (at < 0 || !url.startsWith(scheme)) return undefined;
+  const [mediaType] = url.slice(scheme.length, at).split(';', 1);
+  return { type: 'base64', media_type: mediaType ?? '', data: url.slice(at + marker.length) };
+}
+
+/** Levels at which a block may hold others: a tool result, a document of blocks in it, and what is in that. */
+const maxLevels = 3;
+
+/** The first image or document in a block that the upstream does not take. */
+export function mediaFault(
+  block: JsonObject,
+  path: string,
+  media: Media,
+  levels = maxLevels,
+): GatewayError | undefined {
+  const { type, source, content } = block;
+  if (media === 'any' || levels === 0) return undefined;
+  if (media === 'none' && (type === 'image' || type === 'document')) return leftOf(foreignType(block, path));
+  if (type === 'image' && !(isRecord(source) && source['type'] === 'base64'))
+    return fault(`${path}.source.type`, 'must be `base64`: this model’s route fetches no images.');
+  return (
+    firstFault(content, `${path}.content`, media, levels) ??
+    (isRecord(source) ? firstFault(source['content'], `${path}.source.content`, media, levels) : undefined)
+  );
+}
+
+function firstFault(
+  blocks: Json | undefined,
+  path: string,
+  media: Media,
+  levels: number,
+): GatewayError | undefined {
+  if (!isArray(blocks)) return undefined;
+  for (const [index, block] of blocks.entries()) {
+    const found = isRecord(block) ? mediaFault(block, `${path}[${index}]`, media, levels - 1) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const leftOf = (left: Either<GatewayError, never>): GatewayError | undefined =>
+  E.isLeft(left) ? left.left : undefined;

@@ -1,0 +1,94 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import { disagreement } from '../../../domain/reasoning/reasoning-ask.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import {
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+} from '../../../domain/shared/json.ts';
+import type { BodyRules } from './rules.ts';
+
+type Members = Either<GatewayError, JsonObject>;
+
+/** Controls of chat that the messages body has no word for, each with what makes it say nothing. */
+const foreignControls: readonly (readonly [field: string, saysNothing: (value: Json) => boolean])[] = [
+  ['n', (value) => numberOf(value) === 1],
+  ['presence_penalty', (value) => numberOf(value) === 0],
+  ['frequency_penalty', (value) => numberOf(value) === 0],
+  ['seed', () => false],
+  ['logprobs', (value) => value === false],
+  ['top_logprobs', (value) => numberOf(value) === 0],
+  ['logit_bias', (value) => isRecord(value) && Object.keys(value).length === 0],
+  ['modalities', (value) => isArray(value) && value.every((each) => each === 'text')],
+  ['audio', () => false],
+  ['web_search_options', () => false],
+];
+
+/** What would change the answer and cannot be said upstream is rejected by name; all else that is foreign is dropped. */
+export function controlFault(body: JsonObject, rules: BodyRules): GatewayError | undefined {
+  const forbidden = rules.rejected.find((field) => !isAbsent(body[field]));
+  const field =
+    forbidden ??
+    foreignControls.find(([field, saysNothing]) => {
+      const value = body[field];
+      return !isAbsent(value) && !saysNothing(value);
+    })?.[0];
+  return field === undefined ? undefined : fault(field, 'is not available on this model’s route.');
+}
+
+/** `max_tokens`, from `max_tokens` or `max_completion_tokens`; the messages body knows no answer without it. */
+export function limitMember(body: JsonObject, extraBody: JsonObject): Members {
+  const { max_tokens: old, max_completion_tokens: newer } = body;
+  for (const [field, value] of [
+    ['max_completion_tokens', newer],
+    ['max_tokens', old],
+  ] as const)
+    if (!isAbsent(value) && !isPositiveInteger(value))
+      return E.left(fault(field, 'must be a positive integer.'));
+  if (!isAbsent(old) && !isAbsent(newer) && numberOf(old) !== numberOf(newer))
+    return E.left(disagreement('max_tokens', 'max_completion_tokens'));
+  const limit = newer ?? old;
+  if (!isAbsent(limit)) return E.right({ max_tokens: limit });
+  return isAbsent(extraBody['max_tokens'])
+    ? E.left(fault('max_tokens', 'is required on this model’s route (or `max_completion_tokens`).'))
+    : E.right({});
+}
+
+function isPositiveInteger(value: Json): boolean {
+  const count = numberOf(value);
+  return count !== undefined && Number.isSafeInteger(count) && count > 0;
+}
+
+/** `stop`, a string or several, as `stop_sequences`. */
+export function stopMember({ stop }: JsonObject): Members {
+  if (isAbsent(stop)) return E.right({});
+  const sequences = isString(stop) ? [stop] : stop;
+  if (!isArray(sequences) || !sequences.every(isString))
+    return E.left(fault('stop', 'must be a string or an array of strings.'));
+  return E.right(sequences.length === 0 ? {} : { stop_sequences: sequences });
+}
+
+/** `output_config`, with the schema of `response_format` in it where the upstream takes one. */
+export function outputConfigMember(body: JsonObject, rules: BodyRules): Members {
+  const { response_format: format, output_config: config } = body;
+  const own = isAbsent(config) ? {} : { output_config: config };
+  if (!isRecord(format) || format['type'] === 'text') return E.right(own);
+  const asked = format['json_schema'];
+  if (!rules.takesSchemas || format['type'] !== 'json_schema' || !isRecord(asked))
+    return E.left(fault('response_format', 'is not available on this model’s route.'));
+  if (!isRecord(asked['schema']))
+    return E.left(fault('response_format.json_schema.schema', 'must be an object.'));
+  if (isRecord(config) && !isAbsent(config['format']))
+    return E.left(disagreement('response_format', 'output_config.format'));
+  return E.right({
+    output_config: {
+      ...(isRecord(config) ? config : {}),
+      format: { type: 'json_schema', schema: asked['schema'] },
+    },
+  });
+}

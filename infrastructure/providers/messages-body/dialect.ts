@@ -1,0 +1,93 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { UpstreamCall, WholeAnswer } from '../../../application/ports/upstream.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
+import { andThen, type Run, seal } from '../../../domain/shared/stream-machine.ts';
+import { outboundHeaders } from '../outbound-headers.ts';
+import type { Dialect, OutboundRequest, ProviderContext } from '../provider.ts';
+import { isEventStream, sseFrames } from '../wire/sse.ts';
+import type { AnswerWords } from './answer.ts';
+import { fromMessagesBody } from './native.ts';
+import { nativeMessagesStream } from './native-stream.ts';
+import type { OutboundBody } from './outbound-body.ts';
+import { fromChatBody } from './request.ts';
+import { messageAsChat, readMessage } from './response.ts';
+import type { BodyRules } from './rules.ts';
+import { chatFromMessages } from './stream.ts';
+
+/** One style of upstream that speaks the messages body. */
+export interface MessagesStyle {
+  readonly rules: BodyRules;
+  /** Reasoning metadata namespace: `cloud_a_platform`, `cloud_b_platform`. */
+  readonly namespace: string;
+  readonly streams: boolean;
+  /** Below the endpoint's base URL. */
+  readonly path: (call: UpstreamCall) => string;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly defaultHeaders: Readonly<Record<string, string>>;
+}
+
+/** How such an upstream is spoken to in chat's words, and in its own. */
+export interface MessagesDialects {
+  readonly chat_completions: Dialect;
+  readonly messages: Dialect;
+}
+
+/** Chat is translated both ways; messages callers get the upstream's own words. */
+export function messagesDialects(style: MessagesStyle, context: ProviderContext): MessagesDialects {
+  const { sanitise, digest } = context;
+  const words = ({ answer }: UpstreamCall): AnswerWords => ({
+    about: answer,
+    namespace: style.namespace,
+    sanitise,
+  });
+  return {
+    chat_completions: {
+      encode: encodeBy(style, (call) => fromChatBody(call, style.rules, digest)),
+      decode: (body, call) => messageAsChat(body.toString('utf8'), words(call)),
+      ...eventsBy(style, (call) => andThen(sseFrames, seal(chatFromMessages(words(call)))).begin()),
+    },
+    messages: {
+      encode: encodeBy(style, (call) => fromMessagesBody(call, style.rules, digest)),
+      decode: (body) =>
+        E.map((value: JsonObject): WholeAnswer => ({ value, text: body }))(
+          readMessage(body.toString('utf8'), sanitise),
+        ),
+      ...eventsBy(style, () => andThen(sseFrames, seal(nativeMessagesStream(sanitise))).begin()),
+    },
+  };
+}
+
+const encodeBy =
+  (
+    style: MessagesStyle,
+    write: (call: UpstreamCall) => Either<GatewayError, OutboundBody>,
+  ): Dialect['encode'] =>
+  (call) =>
+    E.map(
+      ({ text, betas }: OutboundBody): OutboundRequest => ({
+        path: style.path(call),
+        headers: withBetas({ ...style.headers, ...outboundHeaders(style.defaultHeaders, call) }, betas),
+        body: text,
+      }),
+    )(write(call));
+
+const betaHeader = 'anthropic-beta';
+
+/** Beside what the operator has configured. */
+const withBetas = (
+  headers: Readonly<Record<string, string>>,
+  betas: readonly string[],
+): Readonly<Record<string, string>> =>
+  betas.length === 0
+    ? headers
+    : { ...headers, [betaHeader]: [headers[betaHeader] ?? [], betas].flat().join(',') };
+
+const eventsBy = (
+  { streams }: MessagesStyle,
+  begin: (call: UpstreamCall) => Run<Buffer, StreamEvent<JsonObject>>,
+): Pick<Dialect, 'events'> =>
+  streams ? { events: (contentType, call) => (isEventStream(contentType) ? begin(call) : undefined) } : {};

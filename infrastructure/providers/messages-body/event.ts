@@ -1,0 +1,55 @@
+import {
+  isAbsent,
+  isDeeperThan,
+  isObject,
+  isString,
+  type JsonObject,
+  parseJson,
+} from '../../../domain/shared/json.ts';
+import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import { upstreamMessage } from '../../../domain/upstream/upstream-fault.ts';
+
+/** What one frame of a messages stream is. */
+export type MessagesFrame =
+  | { readonly kind: 'event'; readonly type: string; readonly value: JsonObject; readonly data: string }
+  /** The upstream failed, or sent what is no event; in words fit for the caller. */
+  | { readonly kind: 'fault'; readonly message: string }
+  /** `[DONE]`, which is no part of this protocol: nothing comes behind it. */
+  | { readonly kind: 'end' }
+  /** Nothing that callers of the messages API know. */
+  | { readonly kind: 'nothing' };
+
+/** Platform A puts these between the events of the messages API. */
+const platformEvent = 'vertex_event';
+
+const nothing: MessagesFrame = { kind: 'nothing' };
+const fault = (message: string): MessagesFrame => ({ kind: 'fault', message });
+
+/** Reads a frame; the payload's own type tells the event, else its name. */
+export function readEvent(frame: SseFrame, sanitise: (message: string) => string): MessagesFrame {
+  if (frame.kind === 'oversize') return fault('The upstream sent an event that is too large.');
+  const { event: name, data } = frame;
+  if (data === '' || name === platformEvent) return nothing;
+  if (data.trim() === '[DONE]') return { kind: 'end' };
+  const value = parseJson(data);
+  return isObject(value)
+    ? judged(name, value, data, sanitise)
+    : fault('The upstream sent a malformed event.');
+}
+
+function judged(
+  name: string | undefined,
+  value: JsonObject,
+  data: string,
+  sanitise: (message: string) => string,
+): MessagesFrame {
+  if (isDeeperThan(value, maxJsonDepth))
+    return fault('The upstream sent an event that is nested too deeply.');
+  const type = isString(value['type']) ? value['type'] : (name ?? '');
+  if (type === 'error' || name === 'error' || !isAbsent(value['error'])) {
+    const words = upstreamMessage(value);
+    return fault(words === undefined ? 'The upstream reported an error.' : sanitise(words));
+  }
+  return type === platformEvent ? nothing : { kind: 'event', type, value, data };
+}

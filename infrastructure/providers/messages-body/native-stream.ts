@@ -1,0 +1,49 @@
+import type { MessagesEvent } from '../../../domain/messages/block-writer.ts';
+import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import type { StreamMachine } from '../../../domain/shared/stream-machine.ts';
+import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
+import { type MessagesFrame, readEvent } from './event.ts';
+
+type Phase = 'open' | 'over';
+type Step = readonly [Phase, readonly MessagesEvent[]];
+
+/**
+ * A messages stream for callers who speak the same: events go out as the bytes that came, `vertex_event` is dropped,
+ * and `message_stop` is held back until the ledger row is committed. An `error` event, a malformed one, and an end
+ * before `message_stop` are failures.
+ */
+export const nativeMessagesStream = (
+  sanitise: (message: string) => string,
+): StreamMachine<Phase, SseFrame, MessagesEvent> => ({
+  start: () => 'open',
+  step: (phase, frame) => (phase === 'over' ? [phase, []] : stepEvent(frame, readEvent(frame, sanitise))),
+  end: (phase, ending) => (phase === 'over' ? [] : [{ kind: 'failed', error: prematureEnd(ending) }]),
+});
+
+const over = (...events: readonly MessagesEvent[]): Step => ['over', events];
+
+function stepEvent(frame: SseFrame, event: MessagesFrame): Step {
+  switch (event.kind) {
+    case 'nothing':
+      return ['open', []];
+    case 'fault':
+      return over({ kind: 'failed', error: streamFailure(event.message) });
+    case 'end':
+      return over({ kind: 'failed', error: prematureEnd({ kind: 'eof' }) });
+    case 'event': {
+      const told = asCame(frame, event);
+      return event.type === 'message_stop'
+        ? over({ kind: 'chunk', ...told, terminal: true, held: true }, { kind: 'done' })
+        : ['open', [{ kind: 'chunk', ...told, terminal: false }]];
+    }
+  }
+}
+
+type Told = Pick<Extract<MessagesEvent, { kind: 'chunk' }>, 'chunk' | 'wire'>;
+
+/** The bytes as they came; an event without a name is spelled again with one, which clients go by. */
+const asCame = (frame: SseFrame, { value, data }: Extract<MessagesFrame, { kind: 'event' }>): Told =>
+  frame.kind === 'frame' && frame.event !== undefined
+    ? { chunk: value, wire: frame.wire }
+    : { chunk: parseExact(data) as JsonObject, wire: undefined };

@@ -1,0 +1,111 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import { takesSystemTurns } from '../../../domain/reasoning/model-tier.ts';
+import type { Digest } from '../../../domain/responses/replay-ids.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import {
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+  objectsOf,
+  parseExact,
+} from '../../../domain/shared/json.ts';
+import { mediaFault } from './content.ts';
+import { type BodyCall, type OutboundBody, outboundBody } from './outbound-body.ts';
+import type { BodyRules } from './rules.ts';
+import { type BoundId, boundedToolId } from './tool-ids.ts';
+
+/**
+ * The caller's own messages body for an upstream that speaks it: cache marks, the caller's own thinking blocks with
+ * their signatures, and whatever nobody here knows stay as they are. Tool ids are bounded, the model-family policy
+ * applies, and of the caller's betas those go along that the upstream knows.
+ */
+export function fromMessagesBody(
+  call: BodyCall,
+  rules: BodyRules,
+  digest: Digest,
+): Either<GatewayError, OutboundBody> {
+  const body = parseExact(call.body) as JsonObject;
+  const unknown = new Set(rules.dropped);
+  const members = Object.entries(body).filter(([key]) => !unknown.has(key));
+  const messages = nativeMessages(body['messages'], rules, boundedToolId(digest));
+  if (E.isLeft(messages)) return messages;
+  const told = Object.fromEntries([...members, ['messages', messages.right]]);
+  const placed = takesSystemTurns(call.route.upstreamModel) ? told : withSystemInFront(told);
+  return outboundBody(placed, call, rules);
+}
+
+function nativeMessages(
+  messages: Json | undefined,
+  rules: BodyRules,
+  boundId: BoundId,
+): Either<GatewayError, readonly Json[]> {
+  const kept: Json[] = [];
+  for (const [index, message] of (isArray(messages) ? messages : []).entries()) {
+    const native = isRecord(message)
+      ? nativeMessage(message, `messages[${index}]`, rules, boundId)
+      : E.right(message);
+    if (E.isLeft(native)) return native;
+    if (native.right !== undefined) kept.push(native.right);
+  }
+  return E.right(kept);
+}
+
+/** Undefined: nothing is left of it once what cannot be replayed is gone. */
+function nativeMessage(
+  message: JsonObject,
+  path: string,
+  rules: BodyRules,
+  boundId: BoundId,
+): Either<GatewayError, JsonObject | undefined> {
+  const { content } = message;
+  if (!isArray(content)) return E.right(message);
+  const blocks: Json[] = [];
+  for (const [index, block] of content.entries()) {
+    if (!isRecord(block)) blocks.push(block);
+    else if (!isUnsignedThinking(block)) {
+      const problem = mediaFault(block, `${path}.content[${index}]`, rules.media);
+      if (problem !== undefined) return E.left(problem);
+      blocks.push(withBoundId(block, boundId));
+    }
+  }
+  if (blocks.length === 0 && content.length > 0) return E.right(undefined);
+  return E.right({ ...message, content: blocks });
+}
+
+/** Thinking that a translation of the gateway's made: its empty signature says that it cannot be replayed. */
+const isUnsignedThinking = ({ type, signature }: JsonObject): boolean =>
+  type === 'thinking' && (!isString(signature) || signature === '');
+
+/** The field of a block that names a call of the caller's own tools. */
+const idFields: ReadonlyMap<Json | undefined, string> = new Map([
+  ['tool_use', 'id'],
+  ['tool_result', 'tool_use_id'],
+]);
+
+function withBoundId(block: JsonObject, boundId: BoundId): JsonObject {
+  const field = idFields.get(block['type']);
+  const id = field === undefined ? undefined : block[field];
+  return field === undefined || !isString(id) ? block : { ...block, [field]: boundId(id) };
+}
+
+/** For models that know the system's words at the front alone: there they go, behind what is there already. */
+function withSystemInFront(body: JsonObject): JsonObject {
+  const messages = isArray(body['messages']) ? body['messages'] : [];
+  const later = objectsOf(messages).filter(isSystem);
+  if (later.length === 0) return body;
+  return {
+    ...body,
+    system: [body['system'], ...later.map(({ content }) => content)].flatMap(systemBlocks),
+    messages: messages.filter((message) => !isRecord(message) || !isSystem(message)),
+  };
+}
+
+const isSystem = ({ role }: JsonObject): boolean => role === 'system';
+
+const systemBlocks = (content: Json | undefined): readonly Json[] => {
+  if (isString(content)) return content === '' ? [] : [{ type: 'text', text: content }];
+  return isArray(content) ? content : [];
+};

@@ -1,0 +1,65 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { UpstreamCall } from '../../../application/ports/upstream.ts';
+import { fault } from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import {
+  deepMerge,
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+} from '../../../domain/shared/json.ts';
+import { withReasoning } from './reasoning.ts';
+import type { BodyRules } from './rules.ts';
+
+/** What is looked at of a call to write its body. */
+export type BodyCall = Pick<UpstreamCall, 'body' | 'stream' | 'betas'> & {
+  readonly route: Pick<UpstreamCall['route'], 'upstreamModel' | 'extraBody'>;
+};
+
+/** A messages body to be sent. */
+export interface OutboundBody {
+  /** JSON text. */
+  readonly text: string;
+  /** For the header `anthropic-beta`, where the upstream has them there. */
+  readonly betas: readonly string[];
+}
+
+/**
+ * The body as it goes out: the model-family policy, the version or the model, the betas, and last the route's
+ * `extra_body`, the final raw override.
+ */
+export function outboundBody(
+  body: JsonObject,
+  { route, stream, betas }: BodyCall,
+  rules: BodyRules,
+): Either<GatewayError, OutboundBody> {
+  const own = ownBetas(body['anthropic_beta']);
+  if (E.isLeft(own)) return own;
+  const reasoned = withReasoning(body, route.upstreamModel, rules.platform);
+  if (E.isLeft(reasoned)) return reasoned;
+  const allowed = betas.flatMap((beta) => rules.betas.allowed.get(beta) ?? []);
+  const asked = [...new Set([...own.right, ...allowed, ...reasoned.right.betas])];
+  const inHeader = rules.betas.in === 'header';
+  const written: JsonObject = {
+    ...reasoned.right.body,
+    model: rules.version === undefined ? route.upstreamModel : undefined,
+    anthropic_version: rules.version,
+    anthropic_beta: asked.length === 0 || inHeader ? undefined : asked,
+    stream: stream && rules.saysStream ? true : undefined,
+  };
+  return E.right({
+    text: JSON.stringify(deepMerge(written, route.extraBody)),
+    betas: inHeader ? asked : [],
+  });
+}
+
+/** The caller's own `anthropic_beta` is copied through. */
+function ownBetas(value: Json | undefined): Either<GatewayError, readonly string[]> {
+  if (isAbsent(value)) return E.right([]);
+  return isArray(value) && value.every(isString)
+    ? E.right(value)
+    : E.left(fault('anthropic_beta', 'must be an array of strings.'));
+}

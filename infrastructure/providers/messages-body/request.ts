@@ -1,0 +1,68 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { chatReasoningFields } from '../../../domain/reasoning/reasoning-ask.ts';
+import type { Digest } from '../../../domain/responses/replay-ids.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isAbsent, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { controlFault, limitMember, outputConfigMember, stopMember } from './controls.ts';
+import { type BodyCall, type OutboundBody, outboundBody } from './outbound-body.ts';
+import type { BodyRules } from './rules.ts';
+import { boundedToolId } from './tool-ids.ts';
+import { toolMembers } from './tools.ts';
+import { conversationOf } from './turns.ts';
+
+/** A chat-completions body as the messages body that asks for the same answer. */
+export function fromChatBody(
+  call: BodyCall,
+  rules: BodyRules,
+  digest: Digest,
+): Either<GatewayError, OutboundBody> {
+  const body = parseExact(call.body) as JsonObject;
+  const foreign = controlFault(body, rules);
+  if (foreign !== undefined) return E.left(foreign);
+  const translated = translate(body, call.route.extraBody, rules, digest);
+  return E.isLeft(translated) ? translated : outboundBody(translated.right, call, rules);
+}
+
+/** Members that mean the same in both bodies; the policy looks at all of them. */
+const common = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'thinking',
+  ...chatReasoningFields,
+  'anthropic_beta',
+] as const;
+
+function translate(
+  body: JsonObject,
+  extraBody: JsonObject,
+  rules: BodyRules,
+  digest: Digest,
+): Either<GatewayError, JsonObject> {
+  const limit = limitMember(body, extraBody);
+  if (E.isLeft(limit)) return limit;
+  const said = conversationOf(body, { media: rules.media, boundId: boundedToolId(digest) });
+  if (E.isLeft(said)) return said;
+  const tools = toolMembers(body);
+  if (E.isLeft(tools)) return tools;
+  const stop = stopMember(body);
+  if (E.isLeft(stop)) return stop;
+  const outputConfig = outputConfigMember(body, rules);
+  if (E.isLeft(outputConfig)) return outputConfig;
+  const { system, messages } = said.right;
+  return E.right({
+    ...limit.right,
+    ...(system === '' ? {} : { system }),
+    messages,
+    ...tools.right,
+    ...stop.right,
+    ...present(body, common),
+    ...present(body, rules.copied),
+    ...outputConfig.right,
+  });
+}
+
+/** These members of the body, as far as they are there; null counts as absent. */
+const present = (body: JsonObject, fields: readonly string[]): JsonObject =>
+  Object.fromEntries(fields.flatMap((field) => (isAbsent(body[field]) ? [] : [[field, body[field]]])));

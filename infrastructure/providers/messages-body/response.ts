@@ -1,0 +1,85 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { WholeAnswer } from '../../../application/ports/upstream.ts';
+import {
+  isAbsent,
+  isArray,
+  isDeeperThan,
+  isString,
+  type JsonObject,
+  objectsOf,
+  parseExact,
+} from '../../../domain/shared/json.ts';
+import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import {
+  answerObject,
+  type UpstreamFault,
+  upstreamMessage,
+} from '../../../domain/upstream/upstream-fault.ts';
+import { type AnswerWords, chatUsage, finishReason, isThinking, metadataMember } from './answer.ts';
+
+/** Reads an upstream's whole message; an error under status 200 is an error, and so is anything else. */
+export function readMessage(
+  text: string,
+  sanitise: (message: string) => string,
+): Either<UpstreamFault, JsonObject> {
+  const parsed = answerObject(text);
+  if (E.isLeft(parsed)) return parsed;
+  const { error, content } = parsed.right;
+  if (isAbsent(error) && isArray(content)) return parsed;
+  const words = upstreamMessage(parsed.right);
+  return E.left({
+    kind: 'protocol',
+    message: words === undefined ? 'The upstream answered without `content`.' : sanitise(words),
+  });
+}
+
+/** A whole message as a chat completion. */
+export function messageAsChat(text: string, words: AnswerWords): Either<UpstreamFault, WholeAnswer> {
+  const read = readMessage(text, words.sanitise);
+  if (E.isLeft(read)) return read;
+  if (isDeeperThan(read.right, maxJsonDepth))
+    return E.left({ kind: 'protocol', message: 'The upstream sent an answer that is nested too deeply.' });
+  const value = completionOf(parseExact(text) as JsonObject, words);
+  return E.right({ value, text: JSON.stringify(value) });
+}
+
+function completionOf(message: JsonObject, { about, namespace }: AnswerWords): JsonObject {
+  const blocks = objectsOf(message['content']);
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
+  const said = blocks.map(({ type, text }) => (type === 'text' && isString(text) ? text : '')).join('');
+  const usage = chatUsage(message['usage']);
+  return {
+    id: about.id,
+    object: 'chat.completion',
+    created: about.createdSecs,
+    model: about.model,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: said === '' && calls.length > 0 ? null : said,
+          ...(calls.length === 0 ? {} : { tool_calls: calls }),
+          ...metadataMember(namespace, {
+            reasoning: blocks.filter(isThinking),
+            citations: blocks.flatMap(({ citations }) => (isArray(citations) ? citations : [])),
+            blocks: blocks.filter(isForeign),
+          }),
+        },
+        finish_reason: finishReason(message['stop_reason'], calls.length > 0),
+      },
+    ],
+    ...(usage === undefined ? {} : { usage }),
+  };
+}
+
+/** Blocks that chat has no word for: hosted tools, compaction, fallback, and whatever comes to be. */
+const isForeign = (block: JsonObject): boolean =>
+  !isThinking(block) && block['type'] !== 'text' && block['type'] !== 'tool_use';
+
+const toolCall = ({ id, name, input }: JsonObject): JsonObject => ({
+  id,
+  type: 'function',
+  function: { name, arguments: JSON.stringify(isAbsent(input) ? {} : input) },
+});

@@ -1,0 +1,105 @@
+import type { Platform } from '../../../domain/reasoning/thinking-plan.ts';
+
+/** What upstreams that speak the messages body differ in. */
+export interface BodyRules {
+  /** Whose column of the model-family policy applies. */
+  readonly platform: Platform;
+  /** `anthropic_version` of the body; undefined: the body has none, and names its model instead. */
+  readonly version: string | undefined;
+  /** Whether the body says that the answer is to be streamed. */
+  readonly saysStream: boolean;
+  /** Images of any source, only those inside the request, or neither images nor documents. */
+  readonly media: 'any' | 'base64' | 'none';
+  /** Chat controls that are rejected whatever they say. */
+  readonly rejected: readonly string[];
+  /** `response_format` with a schema becomes `output_config.format`, or is rejected. */
+  readonly takesSchemas: boolean;
+  /** Members that are copied from a chat body. */
+  readonly copied: readonly string[];
+  /** Members of a messages body that this upstream does not know and that change no answer. */
+  readonly dropped: readonly string[];
+  /** Where values of `anthropic-beta` go, and which of the caller's, by the name that they have there. */
+  readonly betas: { readonly in: 'body' | 'header'; readonly allowed: ReadonlyMap<string, string> };
+}
+
+/** Values that go by the same name everywhere, and the one of tool search, which has another on the platforms. */
+const betaTable = (...values: readonly string[]): ReadonlyMap<string, string> =>
+  new Map([
+    ...values.map((value) => [value, value] as const),
+    // https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
+    ['advanced-tool-use-2025-11-20', 'tool-search-tool-2025-10-19'],
+    ['tool-search-tool-2025-10-19', 'tool-search-tool-2025-10-19'],
+  ]);
+
+/** https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai and the pages of each feature. */
+const platformABetas = betaTable(
+  'compact-2026-01-12',
+  'computer-use-2025-01-24',
+  'computer-use-2025-11-24',
+  'context-1m-2025-08-07',
+  'context-management-2025-06-27',
+  'interleaved-thinking-2025-05-14',
+  'web-search-2025-03-05',
+);
+
+/**
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html
+ */
+const invokeBetas = betaTable(
+  'compact-2026-01-12',
+  'computer-use-2025-01-24',
+  'computer-use-2025-11-24',
+  'context-1m-2025-08-07',
+  'context-management-2025-06-27',
+  'effort-2025-11-24',
+  'fine-grained-tool-streaming-2025-05-14',
+  'interleaved-thinking-2025-05-14',
+  'output-128k-2025-02-19',
+  'token-efficient-tools-2025-02-19',
+  'tool-examples-2025-10-29',
+);
+
+/** The same host's messages endpoint, which also knows what coding agents name themselves by. */
+const endpointbBetas = betaTable(...invokeBetas.keys(), 'claude-code-20250219', 'web-search-2025-03-05');
+
+/** Native members that say more than chat has words for. */
+const nativeMembers = ['context_management', 'container'] as const;
+
+/** Platform A: raw-predict and stream-raw-predict; image and document blocks are unsupported. */
+export const rawPredictRules: BodyRules = {
+  platform: 'a',
+  version: 'vertex-2023-10-16',
+  saysStream: true,
+  media: 'none',
+  rejected: [],
+  takesSchemas: true,
+  copied: nativeMembers,
+  dropped: ['service_tier', 'inference_geo'],
+  betas: { in: 'body', allowed: platformABetas },
+};
+
+/** Platform B, invoke: no streaming; penalties, `n`, `seed`, `parallel_tool_calls`, `response_format` rejected. */
+export const invokeRules: BodyRules = {
+  platform: 'b',
+  version: 'bedrock-2023-05-31',
+  saysStream: false,
+  media: 'base64',
+  rejected: ['presence_penalty', 'frequency_penalty', 'n', 'seed', 'parallel_tool_calls', 'response_format'],
+  takesSchemas: false,
+  copied: [...nativeMembers, 'metadata'],
+  dropped: ['service_tier', 'inference_geo'],
+  betas: { in: 'body', allowed: invokeBetas },
+};
+
+/** Platform B, `endpointb_messages`: the messages API itself; the body names the model. */
+export const endpointbRules: BodyRules = {
+  platform: 'b',
+  version: undefined,
+  saysStream: true,
+  media: 'any',
+  rejected: [],
+  takesSchemas: false,
+  copied: nativeMembers,
+  dropped: [],
+  betas: { in: 'header', allowed: endpointbBetas },
+};

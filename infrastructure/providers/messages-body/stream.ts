@@ -1,0 +1,245 @@
+import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import { laterUsage } from '../../../domain/messages/observe-messages.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import {
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+  parseExact,
+} from '../../../domain/shared/json.ts';
+import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
+import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
+import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
+import { type AnswerWords, chatUsage, finishReason, metadataMember, type NativeParts } from './answer.ts';
+import { type MessagesFrame, readEvent } from './event.ts';
+
+/**
+ * A messages stream as canonical chat chunks: the role, text, calls and native parts as they come, the finish reason,
+ * one usage chunk, and `done` after `message_stop`. An `error` event, a malformed one and an end before the stop reason
+ * are failures; after a stop reason the answer is complete, whatever becomes of the connection.
+ */
+export const chatFromMessages = (words: AnswerWords): StreamMachine<Translation, SseFrame, ChatEvent> => ({
+  start: () => new Translation(words),
+  step: (translation, frame) => [translation, translation.see(frame)],
+  end: (translation, ending) => translation.end(ending),
+});
+
+/** A content block that is open; text and thinking need no memory. */
+type Block =
+  | { readonly kind: 'call'; readonly ordinal: number; readonly input: Json | undefined; told: boolean }
+  | { readonly kind: 'foreign' };
+
+/** What is copied from an event keeps every digit. */
+function exactMember(data: string, key: string): JsonObject {
+  const member = (parseExact(data) as JsonObject)[key];
+  return isRecord(member) ? member : {};
+}
+
+/** One answer under translation; it changes as events are seen. */
+class Translation {
+  private readonly words: AnswerWords;
+  private phase: 'new' | 'begun' | 'finished' | 'over' = 'new';
+  private readonly open = new Map<number, Block>();
+  private calls = 0;
+  private usage: Json | undefined;
+  private events: ChatEvent[] = [];
+
+  constructor(words: AnswerWords) {
+    this.words = words;
+  }
+
+  see(frame: SseFrame): readonly ChatEvent[] {
+    if (this.phase === 'over') return [];
+    const event = readEvent(frame, this.words.sanitise);
+    if (event.kind === 'end') return this.end({ kind: 'eof' });
+    if (event.kind === 'fault') this.fail(event.message);
+    else if (event.kind === 'event') this.read(event);
+    return this.take();
+  }
+
+  end(ending: Ending): readonly ChatEvent[] {
+    if (this.phase === 'over') return [];
+    if (this.phase === 'finished') this.complete();
+    else this.failed(prematureEnd(ending));
+    return this.take();
+  }
+
+  private take(): readonly ChatEvent[] {
+    const { events } = this;
+    this.events = [];
+    return events;
+  }
+
+  private read({ type, value, data }: Extract<MessagesFrame, { kind: 'event' }>): void {
+    this.begin();
+    const { message, delta, usage } = value;
+    const index = numberOf(value['index']) ?? 0;
+    switch (type) {
+      case 'message_start':
+        if (isRecord(message)) this.usage = laterUsage(this.usage, message['usage']);
+        return;
+      case 'content_block_start':
+        return this.openBlock(index, exactMember(data, 'content_block'));
+      case 'content_block_delta':
+        return this.readDelta(index, isRecord(delta) ? delta : {}, data);
+      case 'content_block_stop':
+        return this.closeBlock(index);
+      case 'message_delta':
+        this.usage = laterUsage(this.usage, usage);
+        return this.stopBy(isRecord(delta) ? delta['stop_reason'] : undefined);
+      case 'message_stop':
+        return this.complete();
+    }
+  }
+
+  private begin(): void {
+    if (this.phase !== 'new') return;
+    this.phase = 'begun';
+    this.delta({ role: 'assistant', content: '' });
+  }
+
+  private openBlock(index: number, block: JsonObject): void {
+    this.closeBlock(index);
+    const { type, text, thinking, signature, citations } = block;
+    switch (isString(type) ? type : '') {
+      case 'text':
+        this.say(text);
+        if (isArray(citations)) this.native({ citations });
+        return;
+      case 'thinking':
+        this.think(index, { thinking });
+        this.think(index, { signature });
+        return;
+      case 'redacted_thinking':
+        return this.native({ reasoning: [{ index, ...block }] });
+      case 'tool_use':
+        return this.call(index, block);
+      default:
+        return this.foreign(index, block);
+    }
+  }
+
+  private foreign(index: number, block: JsonObject): void {
+    if (this.open.size >= maxTranslatedToolCalls)
+      return this.fail('The upstream sent too many content blocks at once.');
+    this.open.set(index, { kind: 'foreign' });
+    this.native({ blocks: [{ index, content_block: block }] });
+  }
+
+  private call(index: number, { id, name, input }: JsonObject): void {
+    if (this.calls >= maxTranslatedToolCalls)
+      return this.fail('The upstream sent too many tool calls in one answer.');
+    const ordinal = this.calls;
+    this.calls += 1;
+    this.open.set(index, { kind: 'call', ordinal, input, told: false });
+    this.delta({
+      tool_calls: [{ index: ordinal, id, type: 'function', function: { name, arguments: '' } }],
+    });
+  }
+
+  private readDelta(index: number, delta: JsonObject, data: string): void {
+    const block = this.open.get(index);
+    const { type, text, thinking, signature, partial_json: json } = delta;
+    if (block?.kind !== 'foreign') {
+      if (type === 'text_delta') return this.say(text);
+      if (type === 'thinking_delta') return this.think(index, { thinking });
+      if (type === 'signature_delta') return this.think(index, { signature });
+      if (type === 'input_json_delta' && block?.kind === 'call') return this.argue(block, json);
+    }
+    const exact = exactMember(data, 'delta');
+    if (type === 'citations_delta' && !isAbsent(exact['citation']))
+      return this.native({ citations: [exact['citation']] });
+    this.native({ blocks: [{ index, delta: exact }] });
+  }
+
+  private argue(block: Extract<Block, { kind: 'call' }>, text: Json | undefined): void {
+    if (!isString(text) || text === '') return;
+    block.told ||= text.trim() !== '';
+    this.delta({ tool_calls: [{ index: block.ordinal, function: { arguments: text } }] });
+  }
+
+  /** A call without arguments has `{}`; some upstreams give the whole input as the block begins. */
+  private closeBlock(index: number): void {
+    const block = this.open.get(index);
+    this.open.delete(index);
+    if (block?.kind !== 'call' || block.told) return;
+    this.argue(block, JSON.stringify(isAbsent(block.input) ? {} : block.input));
+  }
+
+  private say(text: Json | undefined): void {
+    if (isString(text) && text !== '') this.delta({ content: text });
+  }
+
+  /** A piece of the thinking block that stands at this index. */
+  private think(index: number, piece: JsonObject): void {
+    if (Object.values(piece).some((value) => isString(value) && value !== ''))
+      this.native({ reasoning: [{ index, type: 'thinking', ...piece }] });
+  }
+
+  private native(parts: NativeParts): void {
+    const member = metadataMember(this.words.namespace, parts);
+    if (Object.keys(member).length > 0) this.delta(member);
+  }
+
+  private stopBy(stopReason: Json | undefined): void {
+    if (isString(stopReason) && stopReason !== '') this.finish(stopReason);
+  }
+
+  /** Told once: an answer ends for its first reason. */
+  private finish(stopReason: string | undefined): void {
+    if (this.phase !== 'begun') return;
+    for (const index of this.open.keys()) this.closeBlock(index);
+    this.phase = 'finished';
+    const reason = finishReason(stopReason, this.calls > 0);
+    this.emit([{ index: 0, delta: {}, finish_reason: reason }], undefined, true);
+  }
+
+  /** `message_stop` ends an answer also where nothing said why. */
+  private complete(): void {
+    this.finish(undefined);
+    const usage = chatUsage(this.usage);
+    if (usage !== undefined) this.emit([], usage, false);
+    this.over({ kind: 'done' });
+  }
+
+  private fail(message: string): void {
+    this.failed(streamFailure(message));
+  }
+
+  /** A failure tells what was used so far. */
+  private failed(error: GatewayError): void {
+    const usage = chatUsage(this.usage);
+    this.over({ kind: 'failed', error, ...(usage === undefined ? {} : { chunk: this.chunk([], usage) }) });
+  }
+
+  private over(end: ChatEvent): void {
+    this.phase = 'over';
+    this.open.clear();
+    this.events.push(end);
+  }
+
+  private delta(delta: JsonObject): void {
+    this.emit([{ index: 0, delta, finish_reason: null }], undefined, false);
+  }
+
+  private emit(choices: readonly JsonObject[], usage: JsonObject | undefined, terminal: boolean): void {
+    this.events.push({ kind: 'chunk', chunk: this.chunk(choices, usage), wire: undefined, terminal });
+  }
+
+  private chunk(choices: readonly JsonObject[], usage: JsonObject | undefined): JsonObject {
+    const { id, createdSecs, model } = this.words.about;
+    return {
+      id,
+      object: 'chat.completion.chunk',
+      created: createdSecs,
+      model,
+      choices,
+      ...(usage === undefined ? {} : { usage }),
+    };
+  }
+}

@@ -1,0 +1,16 @@
+import type { Digest } from '../../../domain/responses/replay-ids.ts';
+
+/** What an upstream takes as the id of a tool call: 1 to 64 of these. */
+const idShape = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** An id that the upstream takes. */
+export type BoundId = (id: string) => string;
+
+/**
+ * Valid provider-native ids are preserved. Invalid or overlong tool-use and result ids are replaced on both sides of
+ * the pair by the same deterministic bounded value `tool_<SHA-256>`.
+ */
+export const boundedToolId =
+  (digest: Digest, shape: RegExp = idShape): BoundId =>
+  (id) =>
+    shape.test(id) ? id : `tool_${digest(id)}`;

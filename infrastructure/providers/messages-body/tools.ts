@@ -1,0 +1,89 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault, foreignType, isRecord, nameOf } from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import {
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+  objectsOf,
+} from '../../../domain/shared/json.ts';
+
+/** Members of the messages body. */
+type Members = Either<GatewayError, JsonObject>;
+
+/** Function tools as custom tools, and the choice among them; `parallel_tool_calls` is part of the choice. */
+export function toolMembers(body: JsonObject): Members {
+  if (isArray(body['functions']) && body['functions'].length > 0)
+    return E.left(fault('functions', 'is not available on this model’s route: use `tools`.'));
+  const tools: JsonObject[] = [];
+  for (const [index, tool] of objectsOf(body['tools']).entries()) {
+    const custom = customTool(tool, `tools[${index}]`);
+    if (E.isLeft(custom)) return custom;
+    tools.push(custom.right);
+  }
+  const choice = choiceOf(body['tool_choice']);
+  if (E.isLeft(choice)) return choice;
+  const parallel = body['parallel_tool_calls'];
+  if (!isAbsent(parallel) && typeof parallel !== 'boolean')
+    return E.left(fault('parallel_tool_calls', 'must be a boolean.'));
+  return tools.length === 0 ? withoutTools(choice.right) : E.right(withTools(tools, choice.right, parallel));
+}
+
+const withTools = (
+  tools: readonly JsonObject[],
+  choice: JsonObject | undefined,
+  parallel: boolean | null | undefined,
+): JsonObject => {
+  const single = parallel === false && choice?.['type'] !== 'none';
+  const told = single ? { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true } : choice;
+  return { tools, ...(told === undefined ? {} : { tool_choice: told }) };
+};
+
+/** Without tools the upstream takes no choice; one that needs a tool cannot be kept. */
+const withoutTools = (choice: JsonObject | undefined): Members =>
+  choice === undefined || choice['type'] === 'auto' || choice['type'] === 'none'
+    ? E.right({})
+    : E.left(fault('tool_choice', 'asks for a tool, but the request has none.'));
+
+function customTool(tool: JsonObject, path: string): Members {
+  const callee = tool['function'];
+  if (tool['type'] !== 'function') return foreignType(tool, path);
+  if (!isRecord(callee)) return E.left(fault(`${path}.function`, 'must be an object.'));
+  const name = nameOf(callee, 'name', `${path}.function`);
+  if (E.isLeft(name)) return name;
+  const { description, parameters } = callee;
+  if (!isAbsent(parameters) && !isRecord(parameters))
+    return E.left(fault(`${path}.function.parameters`, 'must be an object.'));
+  return E.right({
+    type: 'custom',
+    name: name.right,
+    ...(isString(description) ? { description } : {}),
+    input_schema: inputSchema(parameters ?? {}),
+  });
+}
+
+/** The upstream wants an object's schema, whose properties are there: without parameters a function has none. */
+function inputSchema(parameters: JsonObject): JsonObject {
+  const schema = isAbsent(parameters['type']) ? { ...parameters, type: 'object' } : parameters;
+  return isAbsent(schema['properties']) ? { ...schema, properties: {} } : schema;
+}
+
+const choices: ReadonlyMap<Json, string> = new Map([
+  ['auto', 'auto'],
+  ['required', 'any'],
+  ['none', 'none'],
+]);
+
+function choiceOf(choice: Json | undefined): Either<GatewayError, JsonObject | undefined> {
+  if (isAbsent(choice)) return E.right(undefined);
+  const type = choices.get(choice);
+  if (type !== undefined) return E.right({ type });
+  if (!isRecord(choice) || choice['type'] !== 'function' || !isRecord(choice['function']))
+    return E.left(fault('tool_choice', 'must be `auto`, `required`, `none` or a function’s name.'));
+  return E.map((name: string) => ({ type: 'tool', name }))(
+    nameOf(choice['function'], 'name', 'tool_choice.function'),
+  );
+}

@@ -1,0 +1,140 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { inputOf } from '../../../domain/messages/chat-answer.ts';
+import {
+  fault,
+  foreignType,
+  isRecord,
+  nameOf,
+  paragraphs,
+  systemText,
+} from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isAbsent, isArray, isString, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
+import { type Blocks, contentBlocks, textBlocks } from './content.ts';
+import type { BodyRules } from './rules.ts';
+import type { BoundId } from './tool-ids.ts';
+
+/** What a conversation is translated by. */
+export interface TurnRules extends Pick<BodyRules, 'media'> {
+  readonly boundId: BoundId;
+}
+
+/** A chat conversation in the members of a messages body. */
+export interface Conversation {
+  readonly system: string;
+  readonly messages: readonly JsonObject[];
+}
+
+interface Turn {
+  readonly role: 'user' | 'assistant';
+  readonly blocks: readonly JsonObject[];
+}
+
+/** System and developer text is combined, wherever it stands; messages of one role in a row are one turn. */
+export function conversationOf(body: JsonObject, rules: TurnRules): Either<GatewayError, Conversation> {
+  const system: string[] = [];
+  const turns: Turn[] = [];
+  for (const [index, message] of objectsOf(body['messages']).entries()) {
+    const path = `messages[${index}]`;
+    if (message['role'] === 'system' || message['role'] === 'developer') {
+      const text = systemText(message['content'], `${path}.content`);
+      if (E.isLeft(text)) return text;
+      system.push(text.right);
+    } else {
+      const turn = turnOf(message, path, rules);
+      if (E.isLeft(turn)) return turn;
+      turns.push(turn.right);
+    }
+  }
+  const messages = merged(turns);
+  if (messages.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
+  return E.right({ system: paragraphs(system), messages });
+}
+
+/** Tool results stand before what else the user says: upstreams want them right behind the calls. */
+function merged(turns: readonly Turn[]): readonly JsonObject[] {
+  const joined: { readonly role: Turn['role']; blocks: readonly JsonObject[] }[] = [];
+  for (const { role, blocks } of turns) {
+    const last = joined.at(-1);
+    if (blocks.length === 0) continue;
+    if (last?.role === role) last.blocks = [...last.blocks, ...blocks];
+    else joined.push({ role, blocks });
+  }
+  return joined.map(({ role, blocks }) => ({
+    role,
+    content: [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))],
+  }));
+}
+
+const isResult = ({ type }: JsonObject): boolean => type === 'tool_result';
+
+function turnOf(message: JsonObject, path: string, rules: TurnRules): Either<GatewayError, Turn> {
+  const { role } = message;
+  switch (isString(role) ? role : '') {
+    case 'user':
+      return E.map((blocks: readonly JsonObject[]): Turn => ({ role: 'user', blocks }))(
+        contentBlocks(message['content'], `${path}.content`, rules.media),
+      );
+    case 'tool':
+      return E.map((block: JsonObject): Turn => ({ role: 'user', blocks: [block] }))(
+        toolResult(message, path, rules),
+      );
+    case 'assistant':
+      return E.map((blocks: readonly JsonObject[]): Turn => ({ role: 'assistant', blocks }))(
+        assistantBlocks(message, path, rules),
+      );
+    default:
+      return E.left(
+        fault(
+          `${path}.role`,
+          'must be `system`, `developer`, `user`, `assistant` or `tool` on this model’s route.',
+        ),
+      );
+  }
+}
+
+/** A result as it was told: words stay a string. */
+function toolResult(message: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {
+  const { tool_call_id: id, content } = message;
+  if (!isString(id)) return E.left(fault(`${path}.tool_call_id`, 'must be a string.'));
+  const blocks = contentBlocks(content, `${path}.content`, rules.media);
+  if (E.isLeft(blocks)) return blocks;
+  const told = isString(content) && content !== '' ? content : blocks.right;
+  return E.right({
+    type: 'tool_result',
+    tool_use_id: rules.boundId(id),
+    ...(told.length === 0 ? {} : { content: told }),
+  });
+}
+
+/** Words first, then the calls; reasoning that was preserved is dropped. */
+function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): Blocks {
+  if (!isAbsent(message['function_call']))
+    return E.left(
+      fault(`${path}.function_call`, 'is not available on this model’s route: use `tool_calls`.'),
+    );
+  const said = contentBlocks(message['content'], `${path}.content`, rules.media);
+  if (E.isLeft(said)) return said;
+  const { refusal, tool_calls: calls } = message;
+  const uses: JsonObject[] = [];
+  for (const [index, call] of (isArray(calls) ? calls : []).entries()) {
+    const at = `${path}.tool_calls[${index}]`;
+    const use = isRecord(call) ? toolUse(call, at, rules) : E.left(fault(at, 'must be an object.'));
+    if (E.isLeft(use)) return use;
+    uses.push(use.right);
+  }
+  return E.right([...said.right, ...(isString(refusal) ? textBlocks(refusal) : []), ...uses]);
+}
+
+function toolUse(call: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {
+  const { type, id, function: callee } = call;
+  if (!isAbsent(type) && type !== 'function') return foreignType(call, path);
+  if (!isString(id)) return E.left(fault(`${path}.id`, 'must be a string.'));
+  if (!isRecord(callee)) return E.left(fault(`${path}.function`, 'must be an object.'));
+  const name = nameOf(callee, 'name', `${path}.function`);
+  if (E.isLeft(name)) return name;
+  const text = callee['arguments'] ?? '';
+  if (!isString(text)) return E.left(fault(`${path}.function.arguments`, 'must be a string.'));
+  return E.right({ type: 'tool_use', id: rules.boundId(id), name: name.right, input: inputOf(text) });
+}
