@@ -16,7 +16,7 @@ export interface ChatRequest {
   readonly exposedToolCount: number;
 }
 
-const part: Watched = { image_url: {}, input_audio: {}, file: {} };
+const part: Watched = { image_url: {}, video_url: {}, input_audio: {}, file: {} };
 const call: Watched = { function: {} };
 
 /** The levels of a chat body that the gateway reads or edits. */

@@ -15,6 +15,9 @@ export const maxNamedKeyChars = 128;
 /** Bytes of one event of an upstream stream: partial images in an event are a few MiB at most. */
 export const maxStreamEventBytes = 16 * 1024 * 1024;
 
+/** Bytes of the headers of one binary event frame: what the format allows; real ones stay below 200. */
+export const maxEventHeadersBytes = 128 * 1024;
+
 /** Bytes of an upstream answer that is not a stream: a full embeddings or image answer stays below it. */
 export const maxUpstreamBodyBytes = 64 * 1024 * 1024;
 
@@ -90,3 +93,9 @@ export const heldEventBytesPerStored = 2;
  * and as many as are looked at in no time.
  */
 export const maxKnownMembers = 20_000;
+
+/** Bytes of the arguments, and of the result, that the record of an MCP invocation keeps (CONTRACT §6). */
+export const maxInvocationJsonBytes = 16 * 1024;
+
+/** Characters of an MCP server's or tool's id, name or error code that are kept: real ones stay below 128. */
+export const maxMcpNameChars = 256;

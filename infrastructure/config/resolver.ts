@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Resolver } from '../providers/live-catalogue.ts';
 import type { Variables } from './interpolation.ts';
 import type { LoadedConfig } from './load.ts';
+import type { ProviderConfig } from './provider-config.ts';
 import { resolvePersisted, samePersisted } from './persistable.ts';
 
 /**
@@ -14,7 +15,9 @@ export function resolver({ config, persistable }: LoadedConfig, variables: Varia
       const index = persistable.providers.findIndex((each) => each.id === id);
       const own = config.providers[index];
       const same = own !== undefined && samePersisted(persistable.providers[index]?.value ?? null, stored);
-      return same ? E.right(own) : resolvePersisted('provider', stored, variables);
+      return E.map((each: ProviderConfig) => withDefaultCredentials(each, variables))(
+        same ? E.right(own) : resolvePersisted('provider', stored, variables),
+      );
     },
     route: (modelId, position, stored) => {
       const index = persistable.models.findIndex(({ id }) => id === modelId);
@@ -25,4 +28,11 @@ export function resolver({ config, persistable }: LoadedConfig, variables: Varia
         : resolvePersisted('route', stored, variables);
     },
   };
+}
+
+/** `adc` means the file that `GOOGLE_APPLICATION_CREDENTIALS` names, where it names one. */
+function withDefaultCredentials(config: ProviderConfig, variables: Variables): ProviderConfig {
+  const path = variables['GOOGLE_APPLICATION_CREDENTIALS'] ?? '';
+  if (path === '' || config.auth.mode !== 'adc') return config;
+  return { ...config, auth: { ...config.auth, credentialsPath: path } } as ProviderConfig;
 }

@@ -4,9 +4,11 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { Catalogue, CatalogueSnapshot } from '../../application/ports/catalogue.ts';
 import type { PriceCatalogue } from '../../domain/money/price-catalogue.ts';
 import type { Model, Route, RoutingProvider } from '../../domain/routing/model.ts';
+import { type RedactionRules, redactedError } from '../../domain/payload/redact.ts';
 import { routesInOrder } from '../../domain/routing/resolve-route.ts';
 import type { Json } from '../../domain/shared/json.ts';
-import { sanitiseMessage } from '../../domain/upstream/upstream-fault.ts';
+import { maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
+import { sanitised } from '../../domain/upstream/upstream-fault.ts';
 import type { RouteConfig } from '../config/model-config.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { textDigest } from '../text-digest.ts';
@@ -39,12 +41,15 @@ interface OpenLine extends Line {
  * configuration did not change keeps its connections; one that went away finishes what is in flight.
  */
 export class LiveCatalogue implements Catalogue {
+  private readonly redaction: () => RedactionRules;
   private readonly warn: (message: string) => void;
   private readonly warned = new Set<string>();
   private lines: ReadonlyMap<string, OpenLine> = new Map();
   private current: CatalogueSnapshot;
 
-  constructor(prices: PriceCatalogue, warn: (message: string) => void) {
+  /** `redaction`: an upstream may also repeat credentials that are not its provider's own. */
+  constructor(prices: PriceCatalogue, redaction: () => RedactionRules, warn: (message: string) => void) {
+    this.redaction = redaction;
     this.warn = warn;
     this.current = { models: new Map(), provider: () => undefined, prices };
   }
@@ -94,13 +99,13 @@ export class LiveCatalogue implements Catalogue {
   private line(before: OpenLine | undefined, config: ProviderConfig): OpenLine | undefined {
     if (before !== undefined && isDeepStrictEqual(before.config, config)) return before;
     const implementation = implementations[config.kind];
-    if (implementation === undefined) {
-      this.warnOnce(`provider ${config.id}: this version cannot call providers of type ${config.kind}`);
-      return undefined;
-    }
     const fixed = secretsOf(config);
     let obtained: readonly string[] = [];
-    const sanitise = (message: string): string => sanitiseMessage(message, [...fixed, ...obtained]);
+    const sanitise = (message: string): string =>
+      redactedError(
+        sanitised(message.slice(0, maxUpstreamErrorBytes), [...fixed, ...obtained]),
+        this.redaction(),
+      );
     const provider = implementation.connect(config, {
       sanitise,
       digest: textDigest,

@@ -82,7 +82,7 @@ export interface ProviderContext {
 type RouteOfProvider = Pick<Route, 'upstreamModel' | 'compatibility'>;
 
 /** One provider kind. A new one is a folder with such a value and a line in `registry.ts`. */
-export interface ProviderImplementation<Config extends ProviderConfig = ProviderConfig> {
+export interface ProviderImplementation<Config = ProviderConfig> {
   readonly kind: ProviderKind;
   /** What the implementation can do on this route: the other half of the effective capability. */
   readonly supports: (route: RouteOfProvider) => Capabilities;

@@ -121,6 +121,22 @@ export const rules: readonly Rule[] = [
     instead: 'Mail knows its settings and nothing of what it says.',
   },
   {
+    of: /^infrastructure\/telemetry\//,
+    files: [
+      /^infrastructure\/(?:telemetry\/|config\/server-config\.ts$|logging\.ts$)/,
+      /^application\/ports\//,
+      /^domain\//,
+    ],
+    packages: [fpTs, node, /^@opentelemetry\/[\w-]+$/],
+    instead: 'Telemetry is told of requests through its port; this folder alone knows OpenTelemetry.',
+  },
+  {
+    of: /^infrastructure\/purge-worker\.ts$/,
+    files: [/^infrastructure\//, /^application\/ports\//, /^domain\//],
+    packages: [fpTs, node, /^node-schedule$/],
+    instead: 'This file alone knows the scheduler.',
+  },
+  {
     of: /^infrastructure\//,
     files: [/^infrastructure\//, /^application\/ports\//, /^domain\//],
     packages: [fpTs, node],

@@ -116,6 +116,65 @@ export interface EmbeddingsFacts {
   readonly usage: UsageFacts;
 }
 
+/** Counts as the platform reports them. */
+export interface ContentUsageFacts {
+  readonly promptTokenCount?: number;
+  readonly toolUsePromptTokenCount?: number;
+  readonly candidatesTokenCount?: number;
+  readonly thoughtsTokenCount?: number;
+  readonly totalTokenCount?: number;
+}
+
+/** A generate-content answer, whole or streamed; `functionCalls` is their number where they are many. */
+export interface ContentFacts {
+  readonly protocol: 'gemini' | 'gemini-stream' | 'gemini-stream-json-array';
+  readonly text: TextFacts;
+  readonly thoughts?: TextFacts;
+  readonly finishReason: string | number;
+  readonly functionCalls?:
+    | readonly { readonly id?: string; readonly name?: string; readonly args?: object }[]
+    | number;
+  readonly usage?: ContentUsageFacts;
+}
+
+/** Counts as a messages upstream reports them. */
+export interface MessagesUsageFacts {
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cache_read?: number;
+  readonly cache_write?: number;
+}
+
+export interface MessagesStreamFacts {
+  readonly protocol: 'messages-stream';
+  readonly eventTypes: Readonly<Record<string, number>>;
+  readonly blocks: readonly {
+    readonly index: number;
+    readonly type: string;
+    readonly id?: string;
+    readonly name?: string;
+    readonly thinking?: TextFacts;
+    readonly signatureChars?: number;
+    readonly inputJsonSha256?: string;
+  }[];
+  /** Of all text blocks. */
+  readonly text: TextFacts;
+  readonly stop_reason: string;
+  readonly startUsage: MessagesUsageFacts;
+  readonly deltaUsage: MessagesUsageFacts;
+}
+
+export interface MessagesFacts {
+  readonly protocol: 'messages';
+  readonly stop_reason: string;
+  readonly text: TextFacts;
+  readonly thinking?: TextFacts;
+  /** The types of the content blocks, in order. */
+  readonly blocks: readonly string[];
+  readonly toolUses: readonly { readonly id: string; readonly name: string; readonly input: object }[];
+  readonly usage: MessagesUsageFacts;
+}
+
 export interface ErrorFacts {
   readonly protocol: 'error';
   /** The upstream's own message, cut at 200 characters; absent when the body is not JSON. */
@@ -175,6 +234,31 @@ export function embeddingsRecordings() {
   };
 }
 
+/** The same of generate-content paths. */
+export function contentRecordings() {
+  const all = metadata();
+  return {
+    streams: [
+      ...all.filter(isOf<ContentFacts>('gemini-stream')),
+      ...all.filter(isOf<ContentFacts>('gemini-stream-json-array')),
+    ].map(withBody(contentFraming)),
+    answers: all.filter(isOf<ContentFacts>('gemini')).map(withBody()),
+    refusals: refusalsUnder('generate-content', all),
+  };
+}
+
+/** The same of messages paths, and of platforms that answer in the words of the messages family. */
+export function messagesRecordings() {
+  const all = metadata();
+  return {
+    streams: all
+      .filter(isOf<MessagesStreamFacts>('messages-stream'))
+      .map(withBody(responsesFramings['names first'])),
+    answers: all.filter(isOf<MessagesFacts>('messages')).map(withBody()),
+    refusals: refusalsUnder('messages', all).filter(({ name }) => name.includes('/messages/')),
+  };
+}
+
 type MetaOf<Facts> = Omit<Meta, 'facts'> & { readonly facts: Facts };
 
 const isOf =
@@ -225,6 +309,9 @@ const withBody =
 
 const chatFraming: Framing = (payloads) =>
   [...payloads, '[DONE]'].map((payload) => `data: ${payload}\n\n`).join('');
+
+/** There is no end to it but that of the bytes. */
+const contentFraming: Framing = (payloads) => payloads.map((payload) => `data: ${payload}\r\n\r\n`).join('');
 
 const typeIn = (payload: string): string => (JSON.parse(payload) as { readonly type: string }).type;
 

@@ -69,7 +69,16 @@ export const replayConfig = (
   api_keys: [{ name: 'dev', owner: 'user:a@example.com', value: key }],
 });
 
-/** The body of a request, which tells the upstream by its `user` which answer it has to give. */
+/** The trace of a request tells the upstream which answer it has to give: it passes every provider. */
+const traceIdOf = (requestId: string): string => requestId.replaceAll('-', '');
+
+const traceIn = ({ headers }: ReplayRequest): string | undefined =>
+  headers['traceparent']?.toString().split('-')[1];
+
+/** Where an upstream is asked that speaks the caller's family. */
+const sameDoor = ({ family = 'chat_completions' }: Ask): string => `/v1${doors[family].path}`;
+
+/** The body of a request. */
 function bodyOf({ model, stream, family = 'chat_completions', more }: Ask, user: string): string {
   const body = { model, ...(family === 'embeddings' ? {} : { stream }), user, ...doors[family].body };
   if (more === undefined) return JSON.stringify(body);
@@ -80,21 +89,24 @@ function bodyOf({ model, stream, family = 'chat_completions', more }: Ask, user:
 
 /**
  * A whole gateway for the calling suite, over sockets, in front of an upstream that answers each request with what
- * the test wants it to answer, on the path of the family that was asked.
+ * the test wants it to answer, on the path where the upstream is to be asked.
  */
-export function rehearsal(config: (upstreamUrl: string, key: string) => ConfigFile) {
+export function rehearsal(
+  config: (upstreamUrl: string, key: string) => ConfigFile,
+  upstreamPath: (ask: Ask) => string = sameDoor,
+) {
   const database = withDatabase();
   const query = queries(database.url);
   const devKey = aKey();
-  const replays = new Map<unknown, Replay & { readonly path: string }>();
+  const replays = new Map<string | undefined, Replay & { readonly path: string }>();
   let upstream: ReplayUpstream;
   let gateway: TestGateway;
   // One connection looks at the rows: one request after the other.
   let looking: Promise<unknown> = Promise.resolve();
   beforeAll(async () => {
-    upstream = await startReplayUpstream(({ body, path }) => {
-      const replay = replays.get(body['user']);
-      return replay !== undefined && path === `/v1${replay.path}` ? replay : undefined;
+    upstream = await startReplayUpstream((request) => {
+      const replay = replays.get(traceIn(request));
+      return request.path === replay?.path ? replay : undefined;
     });
     gateway = await startGateway(config(upstream.url, devKey), database.url());
   });
@@ -111,7 +123,7 @@ export function rehearsal(config: (upstreamUrl: string, key: string) => ConfigFi
     const requestId = randomUUID();
     const sent = bodyOf(ask, requestId);
     const { path } = doors[ask.family ?? 'chat_completions'];
-    replays.set(requestId, { ...replay, path });
+    replays.set(traceIdOf(requestId), { ...replay, path: upstreamPath(ask) });
     const response = await fetch(`${gateway.url}/v1${path}`, {
       method: 'POST',
       redirect: 'manual',
@@ -119,6 +131,7 @@ export function rehearsal(config: (upstreamUrl: string, key: string) => ConfigFi
         authorization: `Bearer ${ask.key ?? devKey}`,
         'content-type': 'application/json',
         'x-request-id': requestId,
+        traceparent: `00-${traceIdOf(requestId)}-00f067aa0ba902b7-01`,
       },
       body: sent,
     });
@@ -127,12 +140,12 @@ export function rehearsal(config: (upstreamUrl: string, key: string) => ConfigFi
 
   /** What a request left behind, and what the upstream saw of it. */
   const traceOf = async (requestId: string): Promise<Pick<Answer, 'after' | 'upstream'>> => {
-    replays.delete(requestId);
+    replays.delete(traceIdOf(requestId));
     const look = looking.then(() => aftermaths(query, () => gateway.log.lines)(requestId));
     looking = look;
     return {
       after: await look,
-      upstream: upstream.requests().find(({ body }) => body['user'] === requestId),
+      upstream: upstream.requests().find((request) => traceIn(request) === traceIdOf(requestId)),
     };
   };
 

@@ -1,0 +1,22 @@
+/** How the platform is asked for a model's embeddings, and what the model can do. */
+export interface EmbeddingModel {
+  readonly method: 'predict' | 'embedContent';
+  readonly maxDimensions: number;
+  /**
+   * Texts of one call. The platform documents five for the text models; one for `gemini-embedding-001`; and an
+   * embed-content call makes one embedding of all that it is given.
+   */
+  readonly textsPerCall: number;
+}
+
+/** The supported values of `upstream_model`. */
+const models: ReadonlyMap<string, EmbeddingModel> = new Map([
+  ['google/gemini-embedding-001', { method: 'predict', maxDimensions: 3072, textsPerCall: 1 }],
+  ['google/gemini-embedding-2', { method: 'embedContent', maxDimensions: 3072, textsPerCall: 1 }],
+  ['google/text-embedding-005', { method: 'predict', maxDimensions: 768, textsPerCall: 5 }],
+  ['google/text-multilingual-embedding-002', { method: 'predict', maxDimensions: 768, textsPerCall: 5 }],
+]);
+
+/** Undefined where the model is none of the text-embedding models. */
+export const embeddingModel = (upstreamModel: string): EmbeddingModel | undefined =>
+  models.get(upstreamModel);

@@ -1,0 +1,144 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { tokenCount } from '../ledger/usage.ts';
+import {
+  isAbsent,
+  isArray,
+  isDeeperThan,
+  isObject,
+  type Json,
+  type JsonObject,
+  objectsOf,
+  parseExact,
+  parseJson,
+} from '../shared/json.ts';
+import { maxJsonDepth } from '../shared/limits.ts';
+import { answerObject, type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
+import type { EmbeddingModel } from './embedding-models.ts';
+
+/** One embedding as the platform gave it. */
+export interface PlatformEmbedding {
+  readonly values: readonly Json[];
+  /** The values as JSON text, digit for digit as they came. */
+  readonly text: string;
+  /** Real counts only. */
+  readonly tokens: number | undefined;
+}
+
+/** Reads the answer to one predict or embed-content call, which must hold as many embeddings as texts were sent. */
+export function readPlatformEmbeddings(
+  text: string,
+  method: EmbeddingModel['method'],
+  texts: number,
+  sanitise: (message: string) => string,
+): Either<UpstreamFault, readonly PlatformEmbedding[]> {
+  const parsed = answerObject(text);
+  if (E.isLeft(parsed)) return parsed;
+  const answer = parsed.right;
+  if (!isAbsent(answer['error'])) {
+    const words = upstreamMessage(answer);
+    return fault(words === undefined ? 'The upstream reported an error.' : sanitise(words));
+  }
+  const found = embeddingsOf[method](answer);
+  if (found.length !== texts || !found.every(({ values }) => isVector(values)))
+    return fault(`The upstream did not answer with one embedding for each of ${texts} texts.`);
+  const written = vectorTexts(text, found) ?? rebuiltTexts(text, answer, method);
+  if (written === undefined) return fault('The upstream answered with something too deep.');
+  return E.right(
+    found.map(({ values, tokens }, index) => ({
+      values: isArray(values) ? values : [],
+      text: written[index] ?? '',
+      tokens: tokenCount(tokens),
+    })),
+  );
+}
+
+interface Found {
+  readonly values: Json | undefined;
+  readonly tokens: Json | undefined;
+}
+
+/**
+ * Where an answer has its embeddings and their counts: predict models count per prediction,
+ * `google/gemini-embedding-2` the prompt's tokens in its usage metadata.
+ */
+const embeddingsOf = {
+  predict: ({ predictions }) =>
+    objectsOf(predictions).map(({ embeddings }) => ({
+      values: member(embeddings, 'values'),
+      tokens: member(member(embeddings, 'statistics'), 'token_count'),
+    })),
+  embedContent: ({ embedding, usageMetadata }) => [
+    { values: member(embedding, 'values'), tokens: member(usageMetadata, 'promptTokenCount') },
+  ],
+} as const satisfies Record<EmbeddingModel['method'], (answer: JsonObject) => readonly Found[]>;
+
+const member = (value: Json | undefined, key: string): Json | undefined =>
+  isObject(value) ? value[key] : undefined;
+
+const isVector = (values: Json | undefined): boolean =>
+  isArray(values) && values.length > 0 && values.every((value) => typeof value === 'number');
+
+/** A list of numbers under `values`; inside a string its quotes would be escaped. */
+const vector = /"values"\s*:\s*(\[[^[\]{}"]*\])/g;
+
+/**
+ * The vectors as they are written, cut out of the text; undefined where other lists have that name, or a vector has
+ * it in other letters.
+ */
+function vectorTexts(text: string, found: readonly Found[]): readonly string[] | undefined {
+  const written = [...text.matchAll(vector)].map(([, values = '']) => values.replaceAll(/\s+/g, ''));
+  const same = written.length === found.length && found.every(({ values }, at) => says(written[at], values));
+  return same ? written : undefined;
+}
+
+/** The same out of the parsed answer, which takes several times as long. */
+const rebuiltTexts = (
+  text: string,
+  answer: JsonObject,
+  method: EmbeddingModel['method'],
+): readonly string[] | undefined =>
+  isDeeperThan(answer, maxJsonDepth)
+    ? undefined
+    : embeddingsOf[method](parseExact(text) as JsonObject).map(({ values }) => JSON.stringify(values));
+
+function says(text: string | undefined, values: Json | undefined): boolean {
+  const said = text === undefined ? undefined : parseJson(text);
+  return (
+    isArray(said) &&
+    isArray(values) &&
+    said.length === values.length &&
+    said.every((each, at) => each === values[at])
+  );
+}
+
+const fault = (message: string): Either<UpstreamFault, never> => E.left({ kind: 'protocol', message });
+
+/**
+ * The public answer: ordered `data[]`, and `usage` only when the provider returned a real token count for every text.
+ * Tokens are never inferred from character or byte counts.
+ */
+export function embeddingsList(
+  embeddings: readonly PlatformEmbedding[],
+  model: string,
+): { readonly value: JsonObject; readonly text: string } {
+  const usage = usageOf(embeddings);
+  const rest = { model, ...(usage === undefined ? {} : { usage }) };
+  const data = embeddings.map(({ values }, index) => ({ object: 'embedding', index, embedding: values }));
+  const written = embeddings.map(
+    ({ text }, index) => `{"object":"embedding","index":${index},"embedding":${text}}`,
+  );
+  return {
+    value: { object: 'list', data, ...rest },
+    text: `{"object":"list","data":[${written.join(',')}],${JSON.stringify(rest).slice(1)}`,
+  };
+}
+
+function usageOf(embeddings: readonly PlatformEmbedding[]): JsonObject | undefined {
+  let sum = 0;
+  for (const { tokens } of embeddings) {
+    if (tokens === undefined) return undefined;
+    sum += tokens;
+  }
+  return tokenCount(sum) === undefined ? undefined : { prompt_tokens: sum, total_tokens: sum };
+}

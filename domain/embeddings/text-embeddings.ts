@@ -1,0 +1,143 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { isAbsent, isArray, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import type { EmbeddingModel } from './embedding-models.ts';
+
+/** What a native platform is asked for: one embedding for each text. */
+export interface TextEmbeddings {
+  readonly texts: readonly string[];
+  readonly dimensions: number | undefined;
+  readonly taskType: string | undefined;
+  readonly title: string | undefined;
+  readonly autoTruncate: boolean | undefined;
+}
+
+/**
+ * Texts of one request: as many as the platform takes in one of its own. With 3072 dimensions an answer has 16 MiB
+ * then, which is held until it is complete.
+ */
+const maxTexts = 250;
+
+/** Controls of predict models alone. */
+const predictOnly = ['task_type', 'input_type', 'title', 'auto_truncate', 'autoTruncate'] as const;
+
+/** Members under which other APIs are given what is to be embedded; here it would be lost without a word. */
+const otherPayloads = [
+  'image',
+  'images',
+  'video',
+  'audio',
+  'file',
+  'content',
+  'contents',
+  'instances',
+  'messages',
+] as const;
+
+/** Reads a caller's embeddings body for a native text-embedding model; unknown members mean nothing there. */
+export function readTextEmbeddings(
+  body: JsonObject,
+  upstreamModel: string,
+  model: EmbeddingModel,
+): Either<GatewayError, TextEmbeddings> {
+  const unsupported = model.method === 'predict' ? otherPayloads : [...otherPayloads, ...predictOnly];
+  const name = unsupported.find((each) => !isAbsent(body[each]));
+  if (name !== undefined)
+    return E.left(invalidRequest(`\`${name}\` is not supported by \`${upstreamModel}\`.`, name));
+  const refusal = encodingFault(body['encoding_format']) ?? inputFault(body['input']);
+  if (refusal !== undefined) return E.left(refusal);
+  const dimensions = oneOf(body, dimensionsNamed(model.maxDimensions));
+  if (E.isLeft(dimensions)) return dimensions;
+  const taskType = oneOf(body, taskTypeNamed);
+  if (E.isLeft(taskType)) return taskType;
+  const title = oneOf(body, titleNamed);
+  if (E.isLeft(title)) return title;
+  if (title.right !== undefined && taskType.right !== 'RETRIEVAL_DOCUMENT')
+    return E.left(invalidRequest('`title` is only for the `task_type` `RETRIEVAL_DOCUMENT`.', 'title'));
+  return E.map((autoTruncate: boolean | undefined) => ({
+    texts: textsOf(body['input']),
+    dimensions: dimensions.right,
+    taskType: taskType.right,
+    title: title.right,
+    autoTruncate,
+  }))(oneOf(body, autoTruncateNamed));
+}
+
+/** The texts of an `input` that was found good: a string is one. */
+export const textsOf = (input: Json | undefined): readonly string[] =>
+  isArray(input) ? input.filter(isString) : isString(input) ? [input] : [];
+
+/** Vectors are floats; the official SDKs ask for base64 unless they are told otherwise. */
+function encodingFault(format: Json | undefined): GatewayError | undefined {
+  if (isAbsent(format) || format === 'float') return undefined;
+  return invalidRequest(
+    '`encoding_format` must be `float` for this model: send `encoding_format: "float"`; some clients ask for base64 unless they are told.',
+    'encoding_format',
+  );
+}
+
+function inputFault(input: Json | undefined): GatewayError | undefined {
+  const items = isArray(input) ? input : [input ?? null];
+  if (items.length === 0) return invalidRequest('`input` must not be empty.', 'input');
+  if (items.length > maxTexts)
+    return invalidRequest(`\`input\` has ${items.length} texts; send at most ${maxTexts} at once.`, 'input');
+  const at = items.findIndex((item) => textFault(item) !== undefined);
+  if (at < 0) return undefined;
+  const place = isArray(input) ? `input[${at}]` : 'input';
+  return invalidRequest(`\`${place}\` ${textFault(items[at] ?? null)}.`, 'input');
+}
+
+/** Only text is embedded: no tokens, no nested lists, no content parts, no payloads in base64. */
+function textFault(item: Json): string | undefined {
+  if (!isString(item)) return 'must be a string: this model takes text, not tokens or content parts';
+  if (item === '') return 'must not be empty';
+  return /^data:[^,]{0,256};base64,/i.test(item) ? 'holds base64 data: this model takes text' : undefined;
+}
+
+/** A control under all its names. */
+interface Named<A> {
+  readonly names: readonly string[];
+  readonly is: string;
+  readonly read: (value: Json) => A | undefined;
+}
+
+const dimensionsNamed = (max: number): Named<number> => ({
+  names: ['dimensions', 'output_dimensionality', 'outputDimensionality'],
+  is: `an integer from 1 to ${max} for this model`,
+  read: (value) => {
+    const count = numberOf(value);
+    return Number.isInteger(count) && count !== undefined && count >= 1 && count <= max ? count : undefined;
+  },
+});
+
+const aText = (value: Json): string | undefined => (isString(value) && value !== '' ? value : undefined);
+
+const taskTypeNamed: Named<string> = {
+  names: ['task_type', 'input_type'],
+  is: 'a non-empty string',
+  read: aText,
+};
+
+const titleNamed: Named<string> = { names: ['title'], is: 'a non-empty string', read: aText };
+
+const autoTruncateNamed: Named<boolean> = {
+  names: ['auto_truncate', 'autoTruncate'],
+  is: 'a boolean',
+  read: (value) => (typeof value === 'boolean' ? value : undefined),
+};
+
+/** The control's value under whichever name; names that disagree are a conflict. */
+function oneOf<A>(body: JsonObject, { names, is, read }: Named<A>): Either<GatewayError, A | undefined> {
+  let first: { readonly name: string; readonly value: A } | undefined;
+  for (const name of names) {
+    const given = body[name];
+    if (isAbsent(given)) continue;
+    const value = read(given);
+    if (value === undefined) return E.left(invalidRequest(`\`${name}\` must be ${is}.`, name));
+    if (first !== undefined && first.value !== value)
+      return E.left(invalidRequest(`\`${name}\` and \`${first.name}\` say different things.`, name));
+    first ??= { name, value };
+  }
+  return E.right(first?.value);
+}

@@ -1,0 +1,60 @@
+import type { defaultProvider } from '@aws-sdk/credential-provider-node';
+import * as E from 'fp-ts/lib/Either.js';
+import type { CloudBAuth } from '../../config/provider-auth.ts';
+import type { ProviderContext } from '../provider.ts';
+import { Renewed } from './renewed.ts';
+
+/** What requests are signed with. */
+export interface SigningCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+type Current = Renewed<SigningCredentials>['current'];
+
+/** The configured credentials, or those that the platform's default chain finds, renewed ahead of their end. */
+export function signingCredentials(
+  auth: CloudBAuth,
+  region: string,
+  { conceal, warn }: Pick<ProviderContext, 'conceal' | 'warn'>,
+): () => ReturnType<Current> {
+  if (auth.mode === 'static_credentials') {
+    const { sessionToken, ...keys } = auth;
+    const fixed = sessionToken === undefined ? keys : { ...keys, sessionToken };
+    return () => fixed;
+  }
+  const ask = chain(region, warn);
+  const credentials = new Renewed<SigningCredentials>({
+    name: 'the signing credentials',
+    obtain: async () => {
+      const { accessKeyId, secretAccessKey, sessionToken, expiration } = await ask();
+      if (sessionToken !== undefined) conceal(sessionToken);
+      return E.right({
+        value: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) },
+        endsAt: expiration?.getTime() ?? Number.POSITIVE_INFINITY,
+      });
+    },
+    explain: reasonOf,
+    warn,
+  });
+  return () => credentials.current();
+}
+
+/** The chain keeps what it found for as long as it can; whoever renews wants something newer. */
+function chain(region: string, warn: ProviderContext['warn']) {
+  const quiet = (): void => undefined;
+  const logger = { debug: quiet, info: quiet, warn: (message: string) => warn(message), error: quiet };
+  let found: ReturnType<typeof defaultProvider> | undefined;
+  return async () => {
+    const library = await import('@aws-sdk/credential-provider-node');
+    found ??= library.defaultProvider({ clientConfig: { region }, logger });
+    return found({ forceRefresh: true });
+  };
+}
+
+/** The kind of the failure; messages of the chain hold names of profiles, roles and paths. */
+const reasonOf = (error: unknown): string => {
+  const name = error instanceof Error && /^\w{1,64}$/.test(error.name) ? ` (${error.name})` : '';
+  return `the default chain found no credentials${name}`;
+};

@@ -1,0 +1,20 @@
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Lease } from './renewed.ts';
+import { accessTokenLease, cloudPlatformScope, idTokenLease } from './token-service.ts';
+
+/**
+ * An access token of the machine's own account. The metadata server is asked at once: finding out first whether there
+ * is one takes about a second.
+ */
+export async function metadataAccessToken(): Promise<Either<string, Lease<string>>> {
+  const { Compute } = await import('google-auth-library');
+  const client = new Compute({ scopes: [cloudPlatformScope] });
+  const { token } = await client.getAccessToken();
+  return accessTokenLease(token, client.credentials.expiry_date);
+}
+
+/** An ID token of the machine's own account. The library puts the audience into the query as it is. */
+export async function metadataIdToken(audience: string): Promise<Either<string, Lease<string>>> {
+  const { Compute } = await import('google-auth-library');
+  return idTokenLease(await new Compute().fetchIdToken(encodeURIComponent(audience)));
+}

@@ -1,0 +1,73 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { CloudAAuth, CloudRunAuth } from '../../config/provider-auth.ts';
+import type { Authenticator, ProviderContext } from '../provider.ts';
+import { type Lease, Renewed } from './renewed.ts';
+import { accountAccessToken, accountIdToken } from './google-service-account.ts';
+import { metadataAccessToken, metadataIdToken } from './google-metadata.ts';
+import { readServiceAccount, type ServiceAccount } from './service-account-file.ts';
+import { reasonOf } from './token-service.ts';
+
+type Context = Pick<ProviderContext, 'conceal' | 'warn'>;
+
+/** Asks for one token; Left is a clause without a secret. */
+type Obtain = (signal: AbortSignal) => Promise<Either<string, Lease<string>>>;
+
+/** Access tokens for platform A. */
+export function googleAccessTokens(auth: CloudAAuth, context: Context): Authenticator {
+  if (auth.mode === 'bearer') return withToken('authorization', () => auth.token);
+  const obtain = from(auth.credentialsPath, metadataAccessToken, accountAccessToken);
+  return withToken('authorization', renewed('the access token', obtain, context));
+}
+
+/** ID tokens for a serverless service, made out to its audience. */
+export function googleIdTokens(auth: CloudRunAuth, context: Context): Authenticator {
+  if (auth.mode === 'bearer') return withToken(auth.header, () => auth.token);
+  const { audience } = auth;
+  const obtain = from(
+    auth.credentialsPath,
+    () => metadataIdToken(audience),
+    (account, signal) => accountIdToken(account, audience, signal),
+  );
+  return withToken(auth.header, renewed('the ID token', obtain, context));
+}
+
+/** The metadata server, or, where there is a file, what it says at that moment: it may have been rotated. */
+function from(
+  path: string | undefined,
+  metadata: Obtain,
+  exchanged: (account: ServiceAccount, signal: AbortSignal) => ReturnType<Obtain>,
+): Obtain {
+  if (path === undefined) return metadata;
+  return async (signal) => {
+    const account = await readServiceAccount(path);
+    return E.isLeft(account) ? account : exchanged(account.right, signal);
+  };
+}
+
+function renewed(name: string, obtain: Obtain, { conceal, warn }: Context): () => Token {
+  const tokens = new Renewed<string>({
+    name,
+    obtain: async (signal) => {
+      const obtained = await obtain(signal);
+      if (E.isRight(obtained)) conceal(obtained.right.value);
+      return obtained;
+    },
+    explain: reasonOf,
+    warn,
+  });
+  return () => tokens.current();
+}
+
+type Token = ReturnType<Renewed<string>['current']>;
+
+const withToken =
+  (header: string, current: () => Token): Authenticator =>
+  (request) => {
+    const signed = (token: string) => ({
+      ...request,
+      headers: { ...request.headers, [header]: `Bearer ${token}` },
+    });
+    const token = current();
+    return token instanceof Promise ? token.then(E.map(signed)) : signed(token);
+  };

@@ -1,0 +1,59 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { isObject, isString, type Json, numberOf, parseJson } from '../../../domain/shared/json.ts';
+import type { Lease } from './renewed.ts';
+
+/** The one scope that the platform's model calls need. */
+export const cloudPlatformScope = 'https://www.googleapis.com/auth/cloud-platform';
+
+/** What a header can hold. */
+const isToken = (token: unknown): token is string =>
+  typeof token === 'string' && /^[\x21-\x7e]+$/.test(token);
+
+const noToken = E.left('the token service answered without a token');
+
+export const accessTokenLease = (
+  token: string | null | undefined,
+  endsAt: number | null | undefined,
+): Either<string, Lease<string>> =>
+  isToken(token) && typeof endsAt === 'number' ? E.right({ value: token, endsAt }) : noToken;
+
+/** An ID token says itself when it ends. */
+export function idTokenLease(token: string | null | undefined): Either<string, Lease<string>> {
+  if (!isToken(token)) return noToken;
+  const claims = parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+  const endsAtSecs = isObject(claims) ? numberOf(claims['exp']) : undefined;
+  return endsAtSecs === undefined ? noToken : E.right({ value: token, endsAt: endsAtSecs * 1000 });
+}
+
+/** What an HTTP library's error says, without its message: that repeats what was sent. */
+interface HttpError {
+  readonly response?: { readonly status?: unknown; readonly data?: unknown };
+  readonly code?: unknown;
+  readonly cause?: unknown;
+}
+
+/** Why a token service gave no token, as a clause that holds no secret. */
+export function reasonOf(error: unknown): string {
+  const { response } = asHttpError(error);
+  if (typeof response?.status === 'number')
+    return `the token service answered with status ${response.status}${oauthError(response.data as Json)}`;
+  const code = codeIn(error, 4);
+  return `the token service could not be asked${code === undefined ? '' : ` (${code})`}`;
+}
+
+const asHttpError = (error: unknown): HttpError => (typeof error === 'object' && error !== null ? error : {});
+
+/** The code of RFC 6749 (`invalid_grant`), never its description. */
+function oauthError(data: Json | undefined): string {
+  const body = isString(data) ? parseJson(data) : data;
+  const code = isObject(body) ? body['error'] : undefined;
+  return isString(code) && /^[a-z_]{1,64}$/.test(code) ? ` (${code})` : '';
+}
+
+/** The first code of the error or of what caused it, at most `levels` deep. */
+function codeIn(error: unknown, levels: number): string | undefined {
+  const { code, cause } = asHttpError(error);
+  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return code;
+  return levels === 0 || cause === undefined ? undefined : codeIn(cause, levels - 1);
+}

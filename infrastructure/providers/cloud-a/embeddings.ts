@@ -1,0 +1,97 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { UpstreamCall } from '../../../application/ports/upstream.ts';
+import { type EmbeddingModel, embeddingModel } from '../../../domain/embeddings/embedding-models.ts';
+import {
+  embeddingsList,
+  type PlatformEmbedding,
+  readPlatformEmbeddings,
+} from '../../../domain/embeddings/platform-embeddings.ts';
+import {
+  readTextEmbeddings,
+  type TextEmbeddings,
+  textsOf,
+} from '../../../domain/embeddings/text-embeddings.ts';
+import { invalidRequest } from '../../../domain/shared/gateway-error.ts';
+import { deepMerge, isObject, type JsonObject, parseExact, parseJson } from '../../../domain/shared/json.ts';
+import { outboundHeaders } from '../outbound-headers.ts';
+import type { FanOutDialect, OutboundRequest, ProviderContext } from '../provider.ts';
+import { pathSegment } from '../wire/path-segment.ts';
+import type { Platform } from './generate-content.ts';
+import { publishedBy } from './publishers.ts';
+
+/** Text embeddings: as many predict or embed-content calls as the input needs, its order kept. */
+export const textEmbeddings = (
+  platform: Platform,
+  { sanitise }: Pick<ProviderContext, 'sanitise'>,
+): FanOutDialect => ({
+  encodeMany: (call) => {
+    const { upstreamModel } = call.route;
+    const model = embeddingModel(upstreamModel);
+    if (model === undefined)
+      return E.left(
+        invalidRequest(`\`${upstreamModel}\` is no text-embedding model of this platform.`, 'model'),
+      );
+    return E.map((asked: TextEmbeddings) => requestsFor(asked, model, call, platform))(
+      readTextEmbeddings(parseExact(call.body) as JsonObject, upstreamModel, model),
+    );
+  },
+  decodeMany: (bodies, call) => {
+    const model = embeddingModel(call.route.upstreamModel);
+    const asked = parseJson(call.body);
+    let left = isObject(asked) ? textsOf(asked['input']).length : 0;
+    const embeddings: PlatformEmbedding[] = [];
+    for (const body of bodies) {
+      const texts = Math.min(left, model?.textsPerCall ?? 1);
+      const found = readPlatformEmbeddings(
+        body.toString('utf8'),
+        model?.method ?? 'predict',
+        texts,
+        sanitise,
+      );
+      if (E.isLeft(found)) return found;
+      embeddings.push(...found.right);
+      left -= texts;
+    }
+    return E.right(embeddingsList(embeddings, call.answer.model));
+  },
+});
+
+function requestsFor(
+  asked: TextEmbeddings,
+  { method, textsPerCall }: EmbeddingModel,
+  { route, stream }: UpstreamCall,
+  { basePath, defaultHeaders }: Platform,
+): readonly OutboundRequest[] {
+  const model = publishedBy('google', route) ?? '';
+  const path = `${basePath}/publishers/google/models/${pathSegment(model)}:${method}`;
+  const headers = outboundHeaders(defaultHeaders, { route, stream });
+  const calls = Math.ceil(asked.texts.length / textsPerCall);
+  return Array.from({ length: calls }, (_, index) => {
+    const texts = asked.texts.slice(index * textsPerCall, (index + 1) * textsPerCall);
+    const body = bodyOf[method](texts, asked);
+    return { path, headers, body: JSON.stringify(deepMerge(body, route.extraBody)) };
+  });
+}
+
+type Body = (texts: readonly string[], asked: TextEmbeddings) => JsonObject;
+
+const predictBody: Body = (texts, { dimensions, taskType, title, autoTruncate }) => {
+  const parameters = present({ outputDimensionality: dimensions, autoTruncate });
+  return {
+    instances: texts.map((content) => ({ content, ...present({ task_type: taskType, title }) })),
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+  };
+};
+
+const embedContentBody: Body = (texts, { dimensions }) => ({
+  content: { role: 'user', parts: texts.map((text) => ({ text })) },
+  ...(dimensions === undefined ? {} : { embedContentConfig: { outputDimensionality: dimensions } }),
+});
+
+const bodyOf = {
+  predict: predictBody,
+  embedContent: embedContentBody,
+} as const satisfies Record<EmbeddingModel['method'], Body>;
+
+const present = (members: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

@@ -1,0 +1,91 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault, foreignType, isRecord } from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import {
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+} from '../../../domain/shared/json.ts';
+import { jsonSchema } from './generate-content-schema.ts';
+import { thinkingConfig } from './generate-content-thinking.ts';
+
+/** Members of a generate-content object. */
+type Members = Either<GatewayError, JsonObject>;
+
+/** The members that are there; null counts as absent. */
+export const present = (members: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => !isAbsent(value)));
+
+/** The controls of a chat request as `generationConfig`. Their values are the upstream's to judge. */
+export function generationConfig(body: JsonObject, model: string): Members {
+  const maxOutputTokens = outputTokens(body);
+  if (E.isLeft(maxOutputTokens)) return maxOutputTokens;
+  const format = formatMembers(body['response_format']);
+  if (E.isLeft(format)) return format;
+  const thinking = thinkingConfig(body, model);
+  if (E.isLeft(thinking)) return thinking;
+  const { logprobs, stop } = body;
+  return E.right(
+    present({
+      maxOutputTokens: maxOutputTokens.right,
+      temperature: body['temperature'],
+      topP: body['top_p'],
+      topK: body['top_k'],
+      candidateCount: body['n'],
+      seed: body['seed'],
+      presencePenalty: body['presence_penalty'],
+      frequencyPenalty: body['frequency_penalty'],
+      stopSequences: stopSequences(stop),
+      ...(logprobs === true ? { responseLogprobs: true, logprobs: body['top_logprobs'] } : {}),
+      ...format.right,
+      thinkingConfig: thinking.right,
+    }),
+  );
+}
+
+/** `max_tokens` is the older name of `max_completion_tokens`. */
+function outputTokens({
+  max_tokens,
+  max_completion_tokens,
+}: JsonObject): Either<GatewayError, Json | undefined> {
+  const both = !isAbsent(max_tokens) && !isAbsent(max_completion_tokens);
+  return both && numberOf(max_tokens) !== numberOf(max_completion_tokens)
+    ? E.left(fault('max_tokens', 'disagrees with `max_completion_tokens`.'))
+    : E.right(max_completion_tokens ?? max_tokens);
+}
+
+function stopSequences(stop: Json | undefined): Json | undefined {
+  const sequences = isString(stop) ? [stop] : stop;
+  return isArray(sequences) && sequences.every((each) => each === '') ? undefined : sequences;
+}
+
+function formatMembers(format: Json | undefined): Members {
+  if (!isRecord(format)) return E.right({});
+  switch (isString(format['type']) ? format['type'] : '') {
+    case 'text':
+      return E.right({});
+    case 'json_object':
+      return E.right({ responseMimeType: 'application/json' });
+    case 'json_schema':
+      return schemaMembers(format['json_schema']);
+    default:
+      return foreignType(format, 'response_format');
+  }
+}
+
+function schemaMembers(described: Json | undefined): Members {
+  const at = 'response_format.json_schema';
+  if (!isRecord(described)) return E.left(fault(at, 'must be an object.'));
+  const { schema } = described;
+  if (!isAbsent(schema) && !isRecord(schema)) return E.left(fault(`${at}.schema`, 'must be an object.'));
+  return E.right(
+    present({
+      responseMimeType: 'application/json',
+      responseJsonSchema: isAbsent(schema) ? undefined : jsonSchema(schema),
+    }),
+  );
+}

@@ -1,0 +1,159 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import {
+  blocksOf,
+  fault,
+  isRecord,
+  nameOf,
+  foreignType,
+  stringOf,
+  systemText,
+} from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import {
+  isAbsent,
+  isDeeperThan,
+  isString,
+  type Json,
+  type JsonObject,
+  objectsOf,
+  parseExact,
+  parseJson,
+} from '../../../domain/shared/json.ts';
+import { maxJsonDepth, maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import { type Parts, partsOf, textParts } from './generate-content-parts.ts';
+import { Turns } from './generate-content-turns.ts';
+
+/** What was said, in the words of generate-content. */
+export interface Conversation {
+  readonly system: readonly JsonObject[];
+  readonly contents: readonly JsonObject[];
+}
+
+type Step = Either<GatewayError, void>;
+const done: Step = E.right(undefined);
+
+/**
+ * Chat messages as turns. System and developer text stands outside of them. Reasoning that is sent back is dropped
+ * (replay is not performed); `signature` stands in for it where the model wants one with a call.
+ */
+export function conversationOf(
+  messages: Json | undefined,
+  signature: string | undefined,
+): Either<GatewayError, Conversation> {
+  const turns = new Turns(signature);
+  const system: JsonObject[] = [];
+  for (const [index, message] of objectsOf(messages).entries()) {
+    const step = addMessage(message, `messages[${index}]`, turns, system);
+    if (E.isLeft(step)) return step;
+  }
+  const contents = turns.contents();
+  if (contents.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
+  return E.right({ system, contents });
+}
+
+function addMessage(message: JsonObject, path: string, turns: Turns, system: JsonObject[]): Step {
+  const { content } = message;
+  const role = isString(message['role']) ? message['role'] : '';
+  const at = `${path}.content`;
+  switch (role) {
+    case 'system':
+    case 'developer':
+      return E.map((text: string) => void system.push(...textParts(text)))(systemText(content, at));
+    case 'user':
+      return E.map((parts: readonly JsonObject[]) => turns.say('user', parts))(partsOf(content, at));
+    case 'assistant':
+      return addAssistant(message, path, turns);
+    case 'tool':
+      return addResult(message, path, turns);
+    default:
+      return E.left(
+        fault(
+          `${path}.role`,
+          `is \`${role.slice(0, maxNamedKeyChars)}\`, which is not available on this model's route.`,
+        ),
+      );
+  }
+}
+
+function addAssistant(message: JsonObject, path: string, turns: Turns): Step {
+  const { content, refusal, tool_calls } = message;
+  const said = isAbsent(content) ? E.right([]) : assistantParts(content, `${path}.content`);
+  if (E.isLeft(said)) return said;
+  turns.say('model', said.right);
+  if (said.right.length === 0 && isString(refusal)) turns.say('model', textParts(refusal));
+  turns.beginCalls();
+  for (const [index, call] of objectsOf(tool_calls).entries()) {
+    const step = addCall(call, `${path}.tool_calls[${index}]`, turns);
+    if (E.isLeft(step)) return step;
+  }
+  return isAbsent(message['function_call'])
+    ? done
+    : E.left(fault(`${path}.function_call`, "is not available on this model's route: use `tool_calls`."));
+}
+
+const dropped: ReadonlySet<Json | undefined> = new Set(['thinking', 'redacted_thinking']);
+
+function assistantParts(content: Json, path: string): Parts {
+  if (isString(content)) return E.right(textParts(content));
+  const blocks = blocksOf(content, path);
+  if (E.isLeft(blocks)) return blocks;
+  const parts: JsonObject[] = [];
+  for (const [index, block] of blocks.right.entries()) {
+    const { type } = block;
+    const at = `${path}[${index}]`;
+    if (dropped.has(type)) continue;
+    if (type !== 'text' && type !== 'refusal') return foreignType(block, at);
+    const text = stringOf(block, type, at);
+    if (E.isLeft(text)) return text;
+    parts.push(...textParts(text.right));
+  }
+  return E.right(parts);
+}
+
+function addCall(call: JsonObject, path: string, turns: Turns): Step {
+  const { id, type, function: callee } = call;
+  if (!isAbsent(type) && type !== 'function') return foreignType(call, path);
+  if (!isRecord(callee)) return E.left(fault(`${path}.function`, 'must be an object.'));
+  const name = nameOf(callee, 'name', `${path}.function`);
+  if (E.isLeft(name)) return name;
+  const args = argumentsOf(callee['arguments'], `${path}.function.arguments`);
+  if (E.isLeft(args)) return args;
+  turns.call(isString(id) ? id : '', name.right, args.right);
+  return done;
+}
+
+/** Arguments are the JSON text of an object, every digit of which goes upstream; none at all are an empty one. */
+function argumentsOf(text: Json | undefined, path: string): Either<GatewayError, JsonObject> {
+  if (isAbsent(text) || (isString(text) && text.trim() === '')) return E.right({});
+  const args = isString(text) ? exactObject(text) : undefined;
+  return args === undefined ? E.left(fault(path, 'must be the JSON text of an object.')) : E.right(args);
+}
+
+function exactObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
+  return isRecord(value) && !isDeeperThan(value, maxJsonDepth) ? (parseExact(text) as JsonObject) : undefined;
+}
+
+/** The upstream knows no ids of calls: a result goes by the name of its call, and stands where its call stood. */
+function addResult(message: JsonObject, path: string, turns: Turns): Step {
+  const id = stringOf(message, 'tool_call_id', path);
+  if (E.isLeft(id)) return id;
+  const call = turns.answered(id.right);
+  if (call === undefined)
+    return E.left(fault(`${path}.tool_call_id`, 'answers no call that came before it.'));
+  const { content } = message;
+  const parts = isAbsent(content) ? E.right([]) : partsOf(content, `${path}.content`);
+  if (E.isLeft(parts)) return parts;
+  const text = parts.right.flatMap((part) => (isString(part['text']) ? [part['text']] : [])).join('');
+  turns.result(call, responseOf(text));
+  turns.say(
+    'user',
+    parts.right.filter((part) => !isString(part['text'])),
+  );
+  return done;
+}
+
+/** The result of a function is an object; what is none goes under the key that the upstream has for it. */
+const responseOf = (text: string): JsonObject =>
+  (text.trimStart().startsWith('{') ? exactObject(text) : undefined) ?? { output: text };

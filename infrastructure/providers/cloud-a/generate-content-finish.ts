@@ -1,0 +1,48 @@
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import { isAbsent, isArray, isString, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
+
+/** The reasons with a number, where enums come as integers; the others all stand for a stopped answer. */
+const numbered: ReadonlyMap<number, string> = new Map([
+  [0, 'FINISH_REASON_UNSPECIFIED'],
+  [1, 'STOP'],
+  [2, 'MAX_TOKENS'],
+]);
+
+/** With these the calls of an answer are to be answered: also one that the request did not declare. */
+const ordinary: ReadonlySet<string> = new Set(['STOP', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS']);
+
+/** The candidate's reason by its name; undefined as long as the model has not stopped. */
+export function reasonOf({ finishReason }: JsonObject): string | undefined {
+  const number = numberOf(finishReason);
+  const name = number === undefined ? finishReason : (numbered.get(number) ?? String(number));
+  return isString(name) && name !== '' && name !== 'FINISH_REASON_UNSPECIFIED' ? name : undefined;
+}
+
+/**
+ * The chat completion's reason. Answers with calls finish with `STOP`. `SAFETY`, `RECITATION`, `BLOCKLIST`,
+ * `PROHIBITED_CONTENT`, `SPII`, `MODEL_ARMOR` and every other reason, `MALFORMED_FUNCTION_CALL` among them, say that
+ * the platform withheld something: an answer must not look complete then.
+ */
+export function finishReason(reason: string, called: boolean): string {
+  if (called && ordinary.has(reason)) return 'tool_calls';
+  if (reason === 'MAX_TOKENS') return 'length';
+  return reason === 'STOP' ? 'stop' : 'content_filter';
+}
+
+/** A prompt that was blocked has no candidates; `message` is what the platform says of it, if it says anything. */
+export function blockOf(answer: JsonObject): { readonly message: string | undefined } | undefined {
+  const { promptFeedback: feedback } = answer;
+  if (candidatesOf(answer).length > 0 || !isRecord(feedback)) return undefined;
+  const { blockReason, blockReasonMessage } = feedback;
+  return isAbsent(blockReason)
+    ? undefined
+    : { message: isString(blockReasonMessage) ? blockReasonMessage : undefined };
+}
+
+/** A candidate is an object. */
+export const candidatesOf = ({ candidates }: JsonObject): readonly JsonObject[] =>
+  isArray(candidates) ? candidates.filter(isRecord) : [];
+
+/** What the platform says of a finish. */
+export const finishMessageOf = ({ finishMessage }: JsonObject): string | undefined =>
+  isString(finishMessage) && finishMessage !== '' ? finishMessage : undefined;

@@ -1,0 +1,19 @@
+/**
+ * The generation of a Gemini model: the first number of its id that stands alone (`gemini-2.5-pro`,
+ * `gemini-live-2.5-flash`). A Gemini model whose id has none is taken for one of the newest; other models have none.
+ */
+function generationOf(model: string): number | undefined {
+  if (!/^gemini(-|$)/.test(model)) return undefined;
+  const [, version] = /-(\d+(?:\.\d+)?)(?=-|@|$)/.exec(model) ?? [];
+  return version === undefined ? Number.POSITIVE_INFINITY : Number(version);
+}
+
+/** Generation 3 and later are told how much to think by a level; before, by a number of tokens. */
+export const thinksInLevels = (model: string): boolean => (generationOf(model) ?? 0) >= 3;
+
+/**
+ * Generation 3 and later refuse a call of their own that comes back without its thought signature. Replay is not
+ * performed, so that this value stands in its place: the platform documents it for calls that have none.
+ */
+export const signatureFor = (model: string): string | undefined =>
+  thinksInLevels(model) ? 'skip_thought_signature_validator' : undefined;

@@ -1,0 +1,115 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { blocksOf, fault, foreignType, isRecord, nameOf, stringOf } from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { mediaTypeOf } from './media-types.ts';
+
+/** Parts of a generate-content turn. */
+export type Parts = Either<GatewayError, readonly JsonObject[]>;
+type Part = Either<GatewayError, JsonObject>;
+
+/** Content of a user's message or a tool's: a string, or an array of content parts. */
+export function partsOf(content: Json | undefined, path: string): Parts {
+  if (isString(content)) return E.right(textParts(content));
+  const blocks = blocksOf(content, path);
+  if (E.isLeft(blocks)) return blocks;
+  const parts: (readonly JsonObject[])[] = [];
+  for (const [index, block] of blocks.right.entries()) {
+    const part = partOf(block, `${path}[${index}]`);
+    if (E.isLeft(part)) return part;
+    parts.push(part.right);
+  }
+  return E.right(parts.flat());
+}
+
+/** A text that is empty says nothing. */
+export const textParts = (text: string): readonly JsonObject[] => (text === '' ? [] : [{ text }]);
+
+function partOf(block: JsonObject, path: string): Parts {
+  switch (isString(block['type']) ? block['type'] : '') {
+    case 'text':
+      return E.map(textParts)(stringOf(block, 'text', path));
+    case 'image_url':
+      return alone(linked(block, 'image_url', 'image/jpeg', path));
+    case 'video_url':
+      return alone(linked(block, 'video_url', 'video/mp4', path));
+    case 'input_audio':
+      return alone(spoken(block['input_audio'], `${path}.input_audio`));
+    case 'file':
+      return alone(filePart(block['file'], `${path}.file`));
+    default:
+      return foreignType(block, path);
+  }
+}
+
+const alone = (part: Part): Parts => E.map((only: JsonObject) => [only])(part);
+
+/**
+ * An image or a video: `{url}`, or the URL itself. `otherwise` is what a reference is taken for that does not show
+ * its type: the kind of the part says this much.
+ */
+function linked(block: JsonObject, field: string, otherwise: string, path: string): Part {
+  const at = `${path}.${field}`;
+  const value = block[field];
+  if (isString(value)) return mediaPart(value, mediaTypeOf(value) ?? otherwise, at);
+  if (!isRecord(value)) return E.left(fault(at, 'must be an object.'));
+  const url = stringOf(value, 'url', at);
+  if (E.isLeft(url)) return url;
+  return mediaPart(url.right, told(value) ?? mediaTypeOf(url.right) ?? otherwise, `${at}.url`);
+}
+
+/** The media type that the caller tells. */
+const told = ({ format }: JsonObject): string | undefined =>
+  isString(format) && format !== '' ? format : undefined;
+
+const isReference = (url: string): boolean => url.startsWith('gs://') || /^https:\/\//i.test(url);
+
+/**
+ * Bytes inside the request go inline. Remote `gs://` and public HTTPS inputs are mapped to file-data references,
+ * signed-URL queries pass upstream unchanged.
+ */
+function mediaPart(url: string, mimeType: string, path: string): Part {
+  if (/^data:/i.test(url)) return inline(url, path);
+  if (isReference(url)) return E.right({ fileData: { mimeType, fileUri: url } });
+  return E.left(fault(path, 'must be a data URL, a `gs://` URL or an `https://` URL.'));
+}
+
+function inline(url: string, path: string): Part {
+  const comma = url.indexOf(',');
+  const [mimeType = '', ...parameters] = url.slice('data:'.length, Math.max(0, comma)).split(';');
+  if (mimeType === '' || parameters.at(-1)?.toLowerCase() !== 'base64')
+    return E.left(fault(path, 'must have a media type and be in base64, where it is a data URL.'));
+  return E.right({ inlineData: { mimeType, data: url.slice(comma + 1) } });
+}
+
+function spoken(audio: Json | undefined, path: string): Part {
+  if (!isRecord(audio)) return E.left(fault(path, 'must be an object.'));
+  const data = stringOf(audio, 'data', path);
+  if (E.isLeft(data)) return data;
+  return E.map((format: string) => ({ inlineData: { mimeType: `audio/${format}`, data: data.right } }))(
+    nameOf(audio, 'format', path),
+  );
+}
+
+/** A file by its bytes, or by a URL in any of the fields that clients put one in. */
+function filePart(file: Json | undefined, path: string): Part {
+  if (!isRecord(file)) return E.left(fault(path, 'must be an object.'));
+  const field = ['file_data', 'file_url', 'file_id'].find((name) => isString(file[name]));
+  const value = field === undefined ? undefined : file[field];
+  if (!isString(value)) return E.left(fault(path, 'must have `file_data` or a URL.'));
+  const at = `${path}.${field}`;
+  if (/^data:/i.test(value)) return inline(value, at);
+  if (field !== 'file_data' && !isReference(value))
+    return E.left(fault(at, "must be a URL: this model's route cannot read uploaded files."));
+  const mimeType = told(file) ?? typeIn(value) ?? typeIn(file['filename']);
+  if (mimeType === undefined)
+    return E.left(fault(at, 'does not show its media type: add it to the part as `file.format`.'));
+  return isReference(value)
+    ? E.right({ fileData: { mimeType, fileUri: value } })
+    : E.right({ inlineData: { mimeType, data: value } });
+}
+
+/** Bytes in base64 have no dot, and so no type. */
+const typeIn = (name: Json | undefined): string | undefined =>
+  isString(name) ? mediaTypeOf(name) : undefined;

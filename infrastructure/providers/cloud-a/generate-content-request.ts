@@ -1,0 +1,59 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault } from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isAbsent, isArray, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { generationConfig, present } from './generate-content-config.ts';
+import { conversationOf } from './generate-content-contents.ts';
+import { signatureFor } from './generate-content-models.ts';
+import { toolMembers } from './generate-content-tools.ts';
+
+/**
+ * The generate-content body that asks for the same answer as a chat-completions body, which is as `parseExact` gives
+ * it; `model` is the publisher's name of it. What generate-content has no word for is dropped where the answer means
+ * the same without it (`user`, `store`, `metadata`, `prompt_cache_key`, `stream_options`, `service_tier` and every
+ * field that nobody knows), and rejected by name where not. Messages-only fields (`thinking`, `output_config`,
+ * `anthropic_version`) do not apply to Google-published models.
+ */
+export function generateContentRequest(body: JsonObject, model: string): Either<GatewayError, JsonObject> {
+  const foreign = foreignControl(body);
+  if (foreign !== undefined) return E.left(foreign);
+  const said = conversationOf(body['messages'], signatureFor(model));
+  if (E.isLeft(said)) return said;
+  const tools = toolMembers(body);
+  if (E.isLeft(tools)) return tools;
+  const config = generationConfig(body, model);
+  if (E.isLeft(config)) return config;
+  const { system, contents } = said.right;
+  return E.right(
+    present({
+      systemInstruction: system.length === 0 ? undefined : { parts: system },
+      contents,
+      ...tools.right,
+      generationConfig: Object.keys(config.right).length === 0 ? undefined : config.right,
+    }),
+  );
+}
+
+/** Controls that would change the answer, what to use in their place, and whether an empty one asks for nothing. */
+const controls = [
+  { field: 'functions', instead: ': use `tools`', emptyIsNothing: true },
+  { field: 'function_call', instead: ': use `tool_choice`', emptyIsNothing: false },
+  { field: 'logit_bias', instead: '', emptyIsNothing: true },
+  { field: 'web_search_options', instead: '', emptyIsNothing: false },
+] as const;
+
+function foreignControl(body: JsonObject): GatewayError | undefined {
+  for (const { field, instead, emptyIsNothing } of controls) {
+    const value = body[field];
+    if (!isAbsent(value) && !(emptyIsNothing && isEmpty(value)))
+      return fault(field, `is not available on this model's route${instead}.`);
+  }
+  const { modalities } = body;
+  if (!isArray(modalities)) return undefined;
+  const other = modalities.findIndex((each) => each !== 'text');
+  return other < 0 ? undefined : fault(`modalities[${other}]`, "must be `text` on this model's route.");
+}
+
+const isEmpty = (value: Json): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;

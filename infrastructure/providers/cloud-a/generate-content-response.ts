@@ -1,0 +1,114 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import {
+  isAbsent,
+  isDeeperThan,
+  type JsonObject,
+  numberOf,
+  parseExact,
+} from '../../../domain/shared/json.ts';
+import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import {
+  answerObject,
+  type UpstreamFault,
+  upstreamMessage,
+} from '../../../domain/upstream/upstream-fault.ts';
+import { PartialArguments } from './generate-content-arguments.ts';
+import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
+import { logprobsOf } from './generate-content-logprobs.ts';
+import { idOf, metadataOf, nameOf, saidIn } from './generate-content-said.ts';
+import { chatUsage } from './generate-content-usage.ts';
+
+/** Makes an upstream's own words fit for the caller. */
+type Sanitise = (message: string) => string;
+
+/**
+ * A whole generate-content answer as a chat completion. A blocked prompt is a completion that says nothing and
+ * finishes with `content_filter`; an error body under status 200 is an error, and so is anything that is no answer.
+ */
+export function chatCompletion(
+  text: string,
+  about: AnswerNames,
+  sanitise: Sanitise,
+): Either<UpstreamFault, JsonObject> {
+  const parsed = answerObject(text);
+  if (E.isLeft(parsed)) return parsed;
+  const { error } = parsed.right;
+  const blocked = blockOf(parsed.right);
+  if (!isAbsent(error) || (candidatesOf(parsed.right).length === 0 && blocked === undefined)) {
+    const words = upstreamMessage(parsed.right);
+    return protocolFault(
+      words === undefined ? 'The upstream answered without `candidates`.' : sanitise(words),
+    );
+  }
+  if (isDeeperThan(parsed.right, maxJsonDepth))
+    return protocolFault('The upstream sent an answer that is nested too deeply.');
+  const answer = parseExact(text) as JsonObject;
+  const choices =
+    blocked === undefined
+      ? candidatesOf(answer).map((candidate, position) => choiceOf(candidate, position, about, sanitise))
+      : [blockedChoice(blocked.message, sanitise)];
+  const usage = chatUsage(answer['usageMetadata']);
+  return E.right({
+    id: about.id,
+    object: 'chat.completion',
+    created: about.createdSecs,
+    model: about.model,
+    choices,
+    ...(usage === undefined ? {} : { usage }),
+  });
+}
+
+const protocolFault = (message: string): Either<UpstreamFault, never> =>
+  E.left({ kind: 'protocol', message });
+
+function choiceOf(
+  candidate: JsonObject,
+  position: number,
+  about: AnswerNames,
+  sanitise: Sanitise,
+): JsonObject {
+  const index = numberOf(candidate['index']) ?? position;
+  const said = saidIn(candidate);
+  const calls = said.calls
+    .filter((call) => nameOf(call) !== '')
+    .map((call, ordinal) => wholeCall(call, callId(about, index, ordinal)));
+  const finish = finishReason(reasonOf(candidate) ?? 'STOP', calls.length > 0);
+  const message = {
+    role: 'assistant',
+    content: said.text === '' && calls.length > 0 ? null : said.text,
+    refusal: finish === 'content_filter' ? refusalText(finishMessageOf(candidate), sanitise) : null,
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...metadataOf(said),
+  };
+  return { index, message, logprobs: logprobsOf(candidate), finish_reason: finish };
+}
+
+const blockedChoice = (message: string | undefined, sanitise: Sanitise): JsonObject => ({
+  index: 0,
+  message: { role: 'assistant', content: '', refusal: refusalText(message, sanitise) },
+  logprobs: null,
+  finish_reason: 'content_filter',
+});
+
+/** What the platform says of an answer that it withheld. */
+export const refusalText = (message: string | undefined, sanitise: Sanitise): string | null =>
+  message === undefined ? null : sanitise(message);
+
+const wholeCall = (call: JsonObject, madeUp: string): JsonObject => ({
+  id: idOf(call) ?? madeUp,
+  type: 'function',
+  function: { name: nameOf(call), arguments: wholeArguments(call) },
+});
+
+function wholeArguments({ args, partialArgs }: JsonObject): string {
+  const pieces = new PartialArguments();
+  pieces.take(partialArgs);
+  return JSON.stringify(pieces.over(isRecord(args) ? args : {}));
+}
+
+/** The id of a call that the upstream gave none: the same for the same call, streamed or whole. */
+export const callId = ({ id }: AnswerNames, choice: number, ordinal: number): string =>
+  `call_${id.replace(/^chatcmpl-/, '')}_${choice}_${ordinal}`;

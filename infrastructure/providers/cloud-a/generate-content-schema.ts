@@ -1,0 +1,18 @@
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import { isArray, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+
+/** Keywords that some clients send as null where they mean nothing by them; the upstream rejects it. */
+const nullMeansAbsent: ReadonlySet<string> = new Set(['properties', 'required']);
+
+/** A JSON schema as the upstream takes it: as it is, but for keywords that are null. */
+export const jsonSchema = (schema: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(schema).flatMap(([key, value]) =>
+      value === null && nullMeansAbsent.has(key) ? [] : [[key, within(value)]],
+    ),
+  );
+
+function within(value: Json | undefined): Json | undefined {
+  if (isArray(value)) return value.map((each) => within(each) ?? null);
+  return isRecord(value) ? jsonSchema(value) : value;
+}

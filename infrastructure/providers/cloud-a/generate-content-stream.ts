@@ -1,0 +1,152 @@
+import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import {
+  isAbsent,
+  isDeeperThan,
+  type JsonObject,
+  numberOf,
+  parseExact,
+  parseJson,
+} from '../../../domain/shared/json.ts';
+import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
+import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
+import { prematureEnd, streamFailure, upstreamMessage } from '../../../domain/upstream/upstream-fault.ts';
+import { StreamedChoice } from './generate-content-choice.ts';
+import { blockOf, candidatesOf, finishMessageOf, reasonOf } from './generate-content-finish.ts';
+import { logprobsOf } from './generate-content-logprobs.ts';
+import { refusalText } from './generate-content-response.ts';
+import { saidIn } from './generate-content-said.ts';
+import { chatUsage } from './generate-content-usage.ts';
+
+type Event = StreamEvent<JsonObject>;
+
+/**
+ * A generate-content stream as chat chunks. There is no `[DONE]` in it: its end is the end of the bytes, and it is a
+ * success if every candidate had a finish reason. Usage repeats in each event; the last one counts, and is told once,
+ * at the end.
+ */
+export const generateContentStream = (
+  about: AnswerNames,
+  sanitise: (message: string) => string,
+): StreamMachine<StreamedAnswer, SseFrame, Event> => ({
+  start: () => new StreamedAnswer(about, sanitise),
+  step: (answer, frame) => [answer, answer.see(frame)],
+  end: (answer, ending) => answer.end(ending),
+});
+
+/** Candidates of one answer: what a chat request may ask for. */
+const maxCandidates = 128;
+
+/** A blocked prompt is told as a candidate that was withheld. */
+const withheld = (message: string | undefined): JsonObject => ({
+  finishReason: 'PROMPT_BLOCKED',
+  finishMessage: message,
+});
+
+/** One answer under translation; it changes as events are seen. */
+class StreamedAnswer {
+  private readonly about: AnswerNames;
+  private readonly sanitise: (message: string) => string;
+  private readonly choices = new Map<number, StreamedChoice>();
+  private usage: JsonObject | undefined;
+  private over = false;
+
+  constructor(about: AnswerNames, sanitise: (message: string) => string) {
+    this.about = about;
+    this.sanitise = sanitise;
+  }
+
+  see(frame: SseFrame): readonly Event[] {
+    if (this.over) return [];
+    if (frame.kind === 'oversize') return this.fail('The upstream sent an event that is too large.');
+    if (frame.data.trim() === '') return [];
+    const event = parseJson(frame.data);
+    if (!isRecord(event)) return this.fail('The upstream sent a malformed event.');
+    if (!isAbsent(event['error']) || frame.event === 'error') {
+      const words = upstreamMessage(event);
+      return this.fail(words === undefined ? 'The upstream reported an error.' : this.sanitise(words));
+    }
+    if (isDeeperThan(event, maxJsonDepth))
+      return this.fail('The upstream sent an event that is nested too deeply.');
+    return this.tell(parseExact(frame.data) as JsonObject);
+  }
+
+  end(ending: Ending): readonly Event[] {
+    if (this.over) return [];
+    if (!this.isFinished()) return this.failed(prematureEnd(ending));
+    this.over = true;
+    const usage = this.usage === undefined ? [] : [chunkEvent(this.chunk([], { usage: this.usage }), false)];
+    return [...usage, { kind: 'done' }];
+  }
+
+  private isFinished(): boolean {
+    return this.choices.size > 0 && [...this.choices.values()].every(({ finish }) => finish !== undefined);
+  }
+
+  private tell(event: JsonObject): readonly Event[] {
+    this.usage = chatUsage(event['usageMetadata']) ?? this.usage;
+    const blocked = this.choices.size === 0 ? blockOf(event) : undefined;
+    const candidates = blocked === undefined ? candidatesOf(event) : [withheld(blocked.message)];
+    const deltas: JsonObject[] = [];
+    const finishes: JsonObject[] = [];
+    for (const [position, candidate] of candidates.entries()) {
+      const index = numberOf(candidate['index']) ?? position;
+      const choice = this.choiceAt(index);
+      const [delta, finish] = this.read(candidate, choice);
+      if (choice.fault !== undefined) return this.fail(choice.fault);
+      if (delta !== undefined)
+        deltas.push({ index, delta, logprobs: logprobsOf(candidate), finish_reason: null });
+      if (finish !== undefined) finishes.push({ index, delta: {}, logprobs: null, finish_reason: finish });
+    }
+    return [
+      ...(deltas.length === 0 ? [] : [chunkEvent(this.chunk(deltas), false)]),
+      ...(finishes.length === 0 ? [] : [chunkEvent(this.chunk(finishes), this.isFinished())]),
+    ];
+  }
+
+  private choiceAt(index: number): StreamedChoice {
+    const choice = this.choices.get(index) ?? new StreamedChoice(index, this.about);
+    this.choices.set(index, choice);
+    if (this.choices.size > maxCandidates) choice.fault = 'The upstream sent too many candidates.';
+    return choice;
+  }
+
+  private read(
+    candidate: JsonObject,
+    choice: StreamedChoice,
+  ): readonly [delta: JsonObject | undefined, finish: string | undefined] {
+    const reason = reasonOf(candidate);
+    const said = saidIn(candidate);
+    const delta = choice.delta(said, reason !== undefined);
+    if (reason === undefined) return [delta, undefined];
+    const finish = choice.finished(reason);
+    const message = finish === 'content_filter' ? finishMessageOf(candidate) : undefined;
+    const refusal = refusalText(message, this.sanitise);
+    return [refusal === null ? delta : { ...delta, refusal }, finish];
+  }
+
+  private chunk(choices: readonly JsonObject[], more: JsonObject = {}): JsonObject {
+    const { id, createdSecs, model } = this.about;
+    return { id, object: 'chat.completion.chunk', created: createdSecs, model, choices, ...more };
+  }
+
+  private fail(message: string): readonly Event[] {
+    return this.failed(streamFailure(message));
+  }
+
+  /** What was used until then is told with the failure, for the logs. */
+  private failed(error: ReturnType<typeof streamFailure>): readonly Event[] {
+    this.over = true;
+    const { usage } = this;
+    return [{ kind: 'failed', error, ...(usage === undefined ? {} : { chunk: this.chunk([], { usage }) }) }];
+  }
+}
+
+const chunkEvent = (chunk: JsonObject, terminal: boolean): Event => ({
+  kind: 'chunk',
+  chunk,
+  wire: undefined,
+  terminal,
+});

@@ -1,0 +1,76 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault, foreignType, isRecord, nameOf } from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
+import { jsonSchema } from './generate-content-schema.ts';
+
+type Members = Either<GatewayError, JsonObject>;
+
+/** Function tools and the choice among them, as `tools` and `toolConfig`. */
+export function toolMembers(body: JsonObject): Members {
+  const declarations: JsonObject[] = [];
+  for (const [index, tool] of objectsOf(body['tools']).entries()) {
+    const declared = declaration(tool, `tools[${index}]`);
+    if (E.isLeft(declared)) return declared;
+    declarations.push(declared.right);
+  }
+  const config = callingConfig(body['tool_choice']);
+  if (E.isLeft(config)) return config;
+  const mode = config.right?.['mode'];
+  if (declarations.length === 0)
+    return mode === 'ANY'
+      ? E.left(fault('tool_choice', 'asks for a tool, but the request has none.'))
+      : E.right({});
+  if (body['parallel_tool_calls'] === false && mode !== 'NONE')
+    return E.left(
+      fault('parallel_tool_calls', "cannot be `false` on this model's route: the model may call several."),
+    );
+  return E.right({
+    tools: [{ functionDeclarations: declarations }],
+    ...(config.right === undefined ? {} : { toolConfig: { functionCallingConfig: config.right } }),
+  });
+}
+
+function declaration(tool: JsonObject, path: string): Members {
+  const { type, function: described } = tool;
+  if (type !== 'function') return foreignType(tool, path);
+  const at = `${path}.function`;
+  if (!isRecord(described)) return E.left(fault(at, 'must be an object.'));
+  const name = nameOf(described, 'name', at);
+  if (E.isLeft(name)) return name;
+  const { description, parameters } = described;
+  if (!isAbsent(parameters) && !isRecord(parameters))
+    return E.left(fault(`${at}.parameters`, 'must be an object.'));
+  const schema = isAbsent(parameters) ? {} : jsonSchema(parameters);
+  return E.right({
+    name: name.right,
+    ...(isString(description) ? { description } : {}),
+    // Without properties of its own a function takes none: the upstream wants a schema to be that of an object.
+    ...(Object.keys(schema).length === 0 ? {} : { parametersJsonSchema: schema }),
+  });
+}
+
+const modes: ReadonlyMap<string, string> = new Map([
+  ['auto', 'AUTO'],
+  ['none', 'NONE'],
+  ['required', 'ANY'],
+]);
+
+function callingConfig(choice: Json | undefined): Either<GatewayError, JsonObject | undefined> {
+  if (isAbsent(choice)) return E.right(undefined);
+  if (isRecord(choice)) return namedFunction(choice);
+  const mode = isString(choice) ? modes.get(choice) : undefined;
+  return mode === undefined
+    ? E.left(fault('tool_choice', 'must be `auto`, `none`, `required` or a function.'))
+    : E.right({ mode });
+}
+
+function namedFunction(choice: JsonObject): Members {
+  const { type, function: chosen } = choice;
+  if (type !== 'function') return foreignType(choice, 'tool_choice');
+  if (!isRecord(chosen)) return E.left(fault('tool_choice.function', 'must be an object.'));
+  return E.map((name: string) => ({ mode: 'ANY', allowedFunctionNames: [name] }))(
+    nameOf(chosen, 'name', 'tool_choice.function'),
+  );
+}

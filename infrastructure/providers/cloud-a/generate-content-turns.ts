@@ -1,0 +1,86 @@
+import type { JsonObject } from '../../../domain/shared/json.ts';
+
+/** A call that a result may answer: its place among all calls, and the function's name. */
+export interface AskedCall {
+  readonly ordinal: number;
+  readonly name: string;
+}
+
+/** The calls of one message that have the same id, in order. */
+interface SameId {
+  readonly message: number;
+  readonly calls: AskedCall[];
+  next: number;
+}
+
+interface Turn {
+  readonly role: 'user' | 'model';
+  readonly parts: JsonObject[];
+  called: boolean;
+  /** Results come first, in the order of their calls: nothing else tells which answers which. */
+  readonly results: { readonly ordinal: number; readonly part: JsonObject }[];
+}
+
+/** The turns of a conversation while they are collected; what the same role says in a row is one turn. */
+export class Turns {
+  private readonly turns: Turn[] = [];
+  private readonly asked = new Map<string, SameId>();
+  private readonly signature: string | undefined;
+  private message = 0;
+  private count = 0;
+
+  constructor(signature: string | undefined) {
+    this.signature = signature;
+  }
+
+  say(role: Turn['role'], parts: readonly JsonObject[]): void {
+    for (const part of parts) this.turn(role).parts.push(part);
+  }
+
+  /** Another message with calls begins: ids that it repeats are calls of its own. */
+  beginCalls(): void {
+    this.message += 1;
+  }
+
+  call(id: string, name: string, args: JsonObject): void {
+    const turn = this.turn('model');
+    const unsigned = turn.called || this.signature === undefined;
+    turn.called = true;
+    turn.parts.push({
+      functionCall: { name, args },
+      ...(unsigned ? {} : { thoughtSignature: this.signature }),
+    });
+    const known = this.asked.get(id);
+    const same = known?.message === this.message ? known : { message: this.message, calls: [], next: 0 };
+    same.calls.push({ ordinal: this.count, name });
+    this.asked.set(id, same);
+    this.count += 1;
+  }
+
+  /** The call that a result with this id answers: of several, one after the other. */
+  answered(id: string): AskedCall | undefined {
+    const same = this.asked.get(id);
+    if (same === undefined) return undefined;
+    same.next += 1;
+    return same.calls[Math.min(same.next, same.calls.length) - 1];
+  }
+
+  result({ ordinal, name }: AskedCall, response: JsonObject): void {
+    this.turn('user').results.push({ ordinal, part: { functionResponse: { name, response } } });
+  }
+
+  contents(): readonly JsonObject[] {
+    return this.turns.map(({ role, results, parts }) => ({
+      role,
+      parts: [...results.toSorted((a, b) => a.ordinal - b.ordinal).map(({ part }) => part), ...parts],
+    }));
+  }
+
+  private turn(role: Turn['role']): Turn {
+    const last = this.turns.at(-1);
+    if (last?.role === role) return last;
+    const turn: Turn = { role, parts: [], called: false, results: [] };
+    this.turns.push(turn);
+    return turn;
+  }
+}

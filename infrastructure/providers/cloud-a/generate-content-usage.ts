@@ -1,0 +1,45 @@
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import { tokenCount } from '../../../domain/ledger/usage.ts';
+import { isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+
+const counts = [
+  'promptTokenCount',
+  'toolUsePromptTokenCount',
+  'candidatesTokenCount',
+  'thoughtsTokenCount',
+  'totalTokenCount',
+  'cachedContentTokenCount',
+] as const;
+
+/**
+ * A native platform's parts are first summed as its bill does: prompt + tool-use prompt, candidates + thoughts. A part
+ * that is not there is none; without a prompt count nothing is known of the prompt. Undefined: nothing is counted.
+ */
+export function chatUsage(metadata: Json | undefined): JsonObject | undefined {
+  if (!isRecord(metadata) || counts.every((name) => isAbsent(metadata[name]))) return undefined;
+  const [prompt, toolUse, candidates, thoughts, total, cached] = counts.map((name) => metadata[name]);
+  const promptTokens = isAbsent(prompt) ? undefined : sum(prompt, toolUse);
+  const completionTokens = sum(candidates, thoughts);
+  const both =
+    promptTokens === undefined || completionTokens === undefined
+      ? undefined
+      : promptTokens + completionTokens;
+  return {
+    prompt_tokens: promptTokens ?? null,
+    completion_tokens: completionTokens ?? null,
+    total_tokens: isAbsent(total) ? (both ?? null) : total,
+    ...(isAbsent(cached) ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
+    ...(isAbsent(thoughts) ? {} : { completion_tokens_details: { reasoning_tokens: thoughts } }),
+  };
+}
+
+/** Undefined where a part is no token count. */
+function sum(...parts: readonly (Json | undefined)[]): number | undefined {
+  let whole = 0;
+  for (const part of parts) {
+    const count = isAbsent(part) ? 0 : tokenCount(part);
+    if (count === undefined) return undefined;
+    whole += count;
+  }
+  return whole;
+}

@@ -1,0 +1,51 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { WholeAnswer } from '../../../application/ports/upstream.ts';
+import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import { andThen, type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
+import { outboundHeaders } from '../outbound-headers.ts';
+import type { Dialect, ProviderContext } from '../provider.ts';
+import { pathSegment } from '../wire/path-segment.ts';
+import { isEventStream, sseFrames } from '../wire/sse.ts';
+import { generateContentRequest } from './generate-content-request.ts';
+import { chatCompletion } from './generate-content-response.ts';
+import { generateContentStream } from './generate-content-stream.ts';
+import { jsonArrayFrames } from './json-array.ts';
+import { publishedBy } from './publishers.ts';
+
+/** Where the platform's models are, and what its owner adds to each request. */
+export interface Platform {
+  /** `/v1/projects/{p}/locations/{l}`, below the endpoint's base URL. */
+  readonly basePath: string;
+  readonly defaultHeaders: Readonly<Record<string, string>>;
+}
+
+/** Chat completions over generate-content and stream-generate-content, which Google-published models use. */
+export const generateContent = (
+  { basePath, defaultHeaders }: Platform,
+  { sanitise }: Pick<ProviderContext, 'sanitise'>,
+): Dialect => ({
+  encode: (call) => {
+    const model = publishedBy('google', call.route) ?? '';
+    const method = call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+    return E.map((body: JsonObject) => ({
+      path: `${basePath}/publishers/google/models/${pathSegment(model)}:${method}`,
+      headers: outboundHeaders(defaultHeaders, call),
+      body: JSON.stringify(deepMerge(body, call.route.extraBody)),
+    }))(generateContentRequest(parseExact(call.body) as JsonObject, model));
+  },
+  decode: (body, { answer }) =>
+    E.map((value: JsonObject): WholeAnswer => ({ value, text: JSON.stringify(value) }))(
+      chatCompletion(body.toString('utf8'), answer, sanitise),
+    ),
+  events: (contentType, { answer }) => {
+    const frames = framesOf(contentType);
+    return frames && andThen(frames, seal(generateContentStream(answer, sanitise))).begin();
+  },
+});
+
+/** A stream that comes without `alt=sse`, as one array, is a stream too. */
+function framesOf(contentType: string): Sealed<Buffer, SseFrame> | undefined {
+  if (isEventStream(contentType)) return sseFrames;
+  return contentType.startsWith('application/json') ? jsonArrayFrames : undefined;
+}

@@ -1,0 +1,123 @@
+import { type Capabilities, permissive } from '../../../domain/routing/capabilities.ts';
+import type { ApiFamily, Route, Takes } from '../../../domain/routing/model.ts';
+import { embeddingModel } from '../../../domain/embeddings/embedding-models.ts';
+import type { CloudAProvider } from '../../config/provider-config.ts';
+import { googleAccessTokens } from '../auth/google-tokens.ts';
+import type {
+  Dialect,
+  Endpoint,
+  FanOutDialect,
+  ProviderContext,
+  ProviderImplementation,
+} from '../provider.ts';
+import { messagesDialects } from '../messages-body/dialect.ts';
+import { rawPredictRules } from '../messages-body/rules.ts';
+import { pathSegment } from '../wire/path-segment.ts';
+import { textEmbeddings } from './embeddings.ts';
+import { generateContent, type Platform } from './generate-content.ts';
+import { publishedBy } from './publishers.ts';
+
+type RouteOfPlatform = Pick<Route, 'upstreamModel'>;
+
+/** What is spoken to one kind of models, family by family; the others are not spoken at all. */
+interface Speech {
+  readonly capabilities: Capabilities;
+  readonly takes: Partial<Record<ApiFamily, Takes>>;
+  readonly dialects: (
+    platform: Platform,
+    context: ProviderContext,
+  ) => Partial<Record<ApiFamily, Dialect | FanOutDialect>>;
+}
+
+const nothing: Capabilities = {
+  chat_completions: false,
+  responses: false,
+  embeddings: false,
+  stream: false,
+  tools: false,
+  vision: false,
+  json_schema: false,
+};
+
+/** Google-published models: chat completions with all that belongs to them. */
+const generation: Speech = {
+  capabilities: { ...permissive, responses: false, embeddings: false },
+  takes: { chat_completions: 'translated' },
+  dialects: (platform, context) => ({ chat_completions: generateContent(platform, context) }),
+};
+
+/** The four text-embedding models. */
+const embedding: Speech = {
+  capabilities: { ...nothing, embeddings: true },
+  takes: { embeddings: 'translated' },
+  dialects: (platform, context) => ({ embeddings: textEmbeddings(platform, context) }),
+};
+
+/** Models of the messages family: chat completions and messages; image and document blocks are unsupported. */
+const messagesBody: Speech = {
+  capabilities: { ...permissive, responses: false, embeddings: false, vision: false },
+  takes: { chat_completions: 'translated', messages: 'translated' },
+  dialects: ({ basePath, defaultHeaders }, context) =>
+    messagesDialects(
+      {
+        rules: rawPredictRules,
+        namespace: 'cloud_a_platform',
+        streams: true,
+        path: ({ route, stream }) =>
+          `${basePath}/publishers/anthropic/models/${pathSegment(publishedBy('anthropic', route) ?? '')}:` +
+          (stream ? 'streamRawPredict' : 'rawPredict'),
+        headers: {},
+        defaultHeaders,
+      },
+      context,
+    ),
+};
+
+const speeches = { generation, embedding, messagesBody } as const;
+
+/** How a route's model is spoken to; undefined: this platform has no such model. */
+function speechOf(route: RouteOfPlatform): keyof typeof speeches | undefined {
+  if (embeddingModel(route.upstreamModel) !== undefined) return 'embedding';
+  if (publishedBy('anthropic', route) !== undefined) return 'messagesBody';
+  return publishedBy('google', route) === undefined ? undefined : 'generation';
+}
+
+/** Managed-cloud model platform A: what is spoken to it depends on the model. */
+export const cloudA: ProviderImplementation<CloudAProvider> = {
+  kind: 'cloud_a_platform',
+  supports: (route) => {
+    const speech = speechOf(route);
+    return speech === undefined ? nothing : speeches[speech].capabilities;
+  },
+  takes: (route, family) => {
+    const speech = speechOf(route);
+    return speech === undefined ? undefined : speeches[speech].takes[family];
+  },
+  connect: (config, context) => {
+    const { projectId, location, defaultHeaders } = config;
+    const basePath = `/v1/projects/${pathSegment(projectId)}/locations/${pathSegment(location)}`;
+    const platform = { basePath, defaultHeaders };
+    const dialects = {
+      generation: generation.dialects(platform, context),
+      embedding: embedding.dialects(platform, context),
+      messagesBody: messagesBody.dialects(platform, context),
+    };
+    const authenticate = googleAccessTokens(config.auth, context);
+    const endpoint: Endpoint = { baseUrl: baseUrl(config), authenticate };
+    return {
+      endpoints: [endpoint],
+      speak: ({ route, family }) => {
+        const speech = speechOf(route);
+        const dialect = speech === undefined ? undefined : dialects[speech][family];
+        return dialect === undefined ? undefined : { endpoint, dialect };
+      },
+    };
+  },
+};
+
+/** The platform's host for its location, or the host or URL that is configured in its place. */
+function baseUrl({ location, apiHost }: Pick<CloudAProvider, 'location' | 'apiHost'>): URL {
+  const host = location === 'global' ? 'aiplatform.googleapis.com' : `${location}-aiplatform.googleapis.com`;
+  const place = apiHost ?? host;
+  return new URL(/^https?:\/\//i.test(place) ? place : `https://${place}`);
+}

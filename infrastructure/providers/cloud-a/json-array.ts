@@ -1,0 +1,123 @@
+import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
+import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
+
+const quote = 0x22;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/**
+ * Where the next byte stands: before the array, between its elements, in one of them, or behind all that counts.
+ * The bytes of an element are a private buffer, which `step` extends in place.
+ */
+interface Scan {
+  place: 'before' | 'between' | 'inside' | 'over';
+  readonly fragments: Buffer[];
+  size: number;
+  depth: number;
+  inString: boolean;
+  escaped: boolean;
+}
+
+/**
+ * The objects of a JSON array as they become complete: how a stream comes that was not asked for as server-sent
+ * events. An object that stands alone is taken for the only one. What is neither becomes a frame that is no JSON
+ * object, and so does what stands between two of them; an element that the end cuts is none. Bounded: an element over
+ * `maxStreamEventBytes` ends the stream with `oversize`.
+ */
+export const jsonArrayFrames: Sealed<Buffer, SseFrame> = seal<Scan, Buffer, SseFrame>({
+  start: () => ({ place: 'before', fragments: [], size: 0, depth: 0, inString: false, escaped: false }),
+  step: (scan, chunk) => {
+    const frames: SseFrame[] = [];
+    let from = 0;
+    for (let at = 0; at < chunk.length && scan.place !== 'over'; at += 1) {
+      const byte = chunk[at] ?? 0;
+      if (scan.place !== 'inside') {
+        from = at;
+        const found = enter(scan, byte);
+        if (found === 'garbage') giveUp(scan, frames, frameOf(chunk.subarray(at, at + 1)));
+        if (found !== 'element') continue;
+      }
+      if (!closes(scan, byte)) continue;
+      keep(scan, chunk.subarray(from, at + 1), frames);
+      complete(scan, frames);
+    }
+    if (scan.place === 'inside') keep(scan, chunk.subarray(from), frames);
+    return [scan, frames];
+  },
+  end: () => [],
+});
+
+/** Takes a byte outside of an element: one begins with it, or it only stands between, or it can stand nowhere. */
+function enter(scan: Scan, byte: number): 'element' | 'between' | 'garbage' {
+  if (blanks.has(byte)) return 'between';
+  if (byte === openBrace) {
+    scan.place = 'inside';
+    return 'element';
+  }
+  const expected = scan.place === 'before' ? byte === openBracket : byte === comma || byte === closeBracket;
+  scan.place = byte === closeBracket ? 'over' : 'between';
+  return expected ? 'between' : 'garbage';
+}
+
+/** Takes a byte of an element; true if it is the last one. */
+function closes(scan: Scan, byte: number): boolean {
+  if (scan.inString) {
+    if (scan.escaped) scan.escaped = false;
+    else if (byte === backslash) scan.escaped = true;
+    else if (byte === quote) scan.inString = false;
+    return false;
+  }
+  if (byte === quote) scan.inString = true;
+  else if (byte === openBrace || byte === openBracket) scan.depth += 1;
+  else if (byte === closeBrace || byte === closeBracket) {
+    scan.depth -= 1;
+    return scan.depth === 0;
+  }
+  return false;
+}
+
+function keep(scan: Scan, bytes: Buffer, frames: SseFrame[]): void {
+  scan.size += bytes.length;
+  if (scan.size > maxStreamEventBytes) return giveUp(scan, frames, { kind: 'oversize' });
+  const { fragments } = scan;
+  let last = bytes;
+  for (let before = fragments.at(-1); isSmall(before, last); before = fragments.at(-1)) {
+    fragments.pop();
+    last = Buffer.concat([before, last]);
+  }
+  fragments.push(last);
+}
+
+/** Fragments below this size are joined early: an upstream that sends byte by byte costs bytes, not objects. */
+const smallBytes = 16 * 1024;
+
+/** Joined only with one that is not larger, a byte is copied a few times, however small the pieces are. */
+const isSmall = (before: Buffer | undefined, last: Buffer): before is Buffer =>
+  before !== undefined && before.length <= last.length && last.length < smallBytes;
+
+function giveUp(scan: Scan, frames: SseFrame[], last: SseFrame): void {
+  scan.place = 'over';
+  scan.fragments.length = 0;
+  frames.push(last);
+}
+
+function complete(scan: Scan, frames: SseFrame[]): void {
+  if (scan.place === 'over') return;
+  frames.push(frameOf(Buffer.concat(scan.fragments)));
+  scan.fragments.length = 0;
+  scan.size = 0;
+  scan.place = 'between';
+}
+
+const frameOf = (wire: Buffer): SseFrame => ({
+  kind: 'frame',
+  event: undefined,
+  data: wire.toString('utf8'),
+  wire,
+});

@@ -1,0 +1,31 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { UpstreamCall } from '../../../application/ports/upstream.ts';
+import {
+  mayDeclareImageGeneration,
+  withoutImageGeneration,
+} from '../../../domain/responses/hosted-image-generation.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { type ChatStyle, responsesDialect } from '../chat-style/dialects.ts';
+import type { Dialect, ProviderContext } from '../provider.ts';
+
+/** The responses family as it is, but for the hosted image-generation tool, which this host has not. */
+export function endpointbResponses(style: ChatStyle, context: ProviderContext): Dialect {
+  const dialect = responsesDialect(style, context);
+  return {
+    ...dialect,
+    encode: (call) => {
+      const ours = withoutHostedImages(call);
+      return E.isLeft(ours) ? ours : dialect.encode(ours.right);
+    },
+  };
+}
+
+function withoutHostedImages(call: UpstreamCall): Either<GatewayError, UpstreamCall> {
+  if (!mayDeclareImageGeneration(call.body)) return E.right(call);
+  const body = parseExact(call.body) as JsonObject;
+  return E.map((left: JsonObject) => (left === body ? call : { ...call, body: JSON.stringify(left) }))(
+    withoutImageGeneration(body),
+  );
+}

@@ -1,0 +1,127 @@
+import {
+  type ApiStyle,
+  apiStyles,
+  cloudBBlock,
+  styleCapabilities,
+  type StyleRules,
+} from '../../../domain/compatibility/cloud-b-style.ts';
+import type { Capabilities } from '../../../domain/routing/capabilities.ts';
+import type { ApiFamily, Route } from '../../../domain/routing/model.ts';
+import type { CloudBProvider } from '../../config/provider-config.ts';
+import { requestSigning } from '../auth/sigv4.ts';
+import { chatDialect } from '../chat-style/dialects.ts';
+import { messagesDialects } from '../messages-body/dialect.ts';
+import { endpointbRules, invokeRules } from '../messages-body/rules.ts';
+import type { Dialect, Endpoint, ProviderContext, ProviderImplementation } from '../provider.ts';
+import { pathSegment } from '../wire/path-segment.ts';
+import { endpointbResponses } from './endpointb-responses.ts';
+import { unified } from './unified.ts';
+
+const namespace = 'cloud_b_platform';
+
+const nothing: Capabilities = {
+  chat_completions: false,
+  responses: false,
+  embeddings: false,
+  stream: false,
+  tools: false,
+  vision: false,
+  json_schema: false,
+};
+
+/** Managed-cloud model platform B: how it is spoken to is selected by the route's `api_style`. */
+export const cloudB: ProviderImplementation<CloudBProvider> = {
+  kind: 'cloud_b_platform',
+  supports: ({ compatibility }) => {
+    const block = cloudBBlock(compatibility);
+    return block === undefined ? nothing : styleCapabilities(block.style);
+  },
+  takes: ({ compatibility }, family) => {
+    const block = cloudBBlock(compatibility);
+    return block === undefined ? undefined : rulesOf(block.style).takes[family];
+  },
+  connect: (config, context) => {
+    const endpoints = {
+      runtime: endpoint(config, 'runtime', context),
+      endpointb: endpoint(config, 'endpointb', context),
+    };
+    const speakers = dialectsOf(config, context);
+    return {
+      endpoints: Object.values(endpoints),
+      speak: ({ route, family }) => {
+        const block = cloudBBlock(route.compatibility);
+        if (block === undefined) return undefined;
+        const dialect = speakers[block.style](block.basePath)[family];
+        return dialect === undefined
+          ? undefined
+          : { endpoint: endpoints[rulesOf(block.style).host], dialect };
+      },
+    };
+  },
+};
+
+const rulesOf = (style: ApiStyle): StyleRules => apiStyles[style];
+
+type Dialects = Partial<Record<ApiFamily, Dialect>>;
+
+/** What speaks each style, below its base path. */
+function dialectsOf(
+  { defaultHeaders }: CloudBProvider,
+  context: ProviderContext,
+): Readonly<Record<ApiStyle, (basePath: string) => Dialects>> {
+  const converse: Dialects = { chat_completions: unified(defaultHeaders, context) };
+  const invoke: Dialects = messagesDialects(
+    {
+      rules: invokeRules,
+      namespace,
+      streams: false,
+      path: ({ route }) => `${modelPath(route)}/invoke`,
+      headers: {},
+      defaultHeaders,
+    },
+    context,
+  );
+  const messages: Dialects = messagesDialects(
+    {
+      rules: endpointbRules,
+      namespace,
+      streams: true,
+      path: () => '/anthropic/v1/messages',
+      headers: { 'anthropic-version': '2023-06-01' },
+      defaultHeaders,
+    },
+    context,
+  );
+  const chat = (basePath: string): Dialects => ({
+    chat_completions: chatDialect({ basePath, defaultHeaders, namespace }, context),
+  });
+  return {
+    runtime_unified: () => converse,
+    runtime_messages: () => invoke,
+    runtime_chat: chat,
+    endpointb_responses: (basePath) => ({
+      responses: endpointbResponses({ basePath, defaultHeaders, namespace }, context),
+    }),
+    endpointb_chat: chat,
+    endpointb_messages: () => messages,
+  };
+}
+
+/** Any model id: colons, slashes, ARNs. */
+const modelPath = ({ upstreamModel }: Pick<Route, 'upstreamModel'>): string =>
+  `/model/${pathSegment(upstreamModel)}`;
+
+/** The runtime styles use one host and signing service name, the endpointb styles another. */
+function endpoint(
+  { region, auth, runtimeEndpointUrl, endpointbEndpointUrl }: CloudBProvider,
+  host: StyleRules['host'],
+  context: ProviderContext,
+): Endpoint {
+  const runtime = host === 'runtime';
+  const own = runtime
+    ? `https://bedrock-runtime.${region}.amazonaws.com`
+    : `https://bedrock-mantle.${region}.api.aws`;
+  const baseUrl = new URL((runtime ? runtimeEndpointUrl : endpointbEndpointUrl) ?? own);
+  const service = runtime ? 'bedrock' : 'bedrock-mantle';
+  return { baseUrl, authenticate: requestSigning({ region, service, auth, baseUrl }, context) };
+}

@@ -1,0 +1,99 @@
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import { isAbsent, isString, type Json, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
+import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
+import { isServerTool, ownMetadata, reasoningBlock } from './unified-answer.ts';
+
+/** A block that was started: one of the caller's calls, or something that callers are not told of. */
+type Started =
+  | { readonly kind: 'call'; readonly index: number; argued: boolean }
+  | { readonly kind: 'untold' };
+
+/** Deltas of a chat stream; undefined: the event is malformed. */
+type Deltas = readonly JsonObject[] | undefined;
+
+/**
+ * The content blocks of one streamed answer as chat deltas. Blocks of text and reasoning have no start; tool calls
+ * are counted from 0 among themselves.
+ */
+export class UnifiedBlocks {
+  private readonly started = new Map<number, Started>();
+  private calls = 0;
+
+  called(): boolean {
+    return this.calls > 0;
+  }
+
+  start(event: JsonObject): Deltas {
+    const at = blockIndex(event);
+    const { start } = event;
+    if (at === undefined || !isRecord(start) || this.started.has(at)) return undefined;
+    if (this.started.size >= maxTranslatedToolCalls) return undefined;
+    const { toolUse } = start;
+    if (!isRecord(toolUse) || isServerTool(toolUse)) {
+      this.started.set(at, { kind: 'untold' });
+      return isAbsent(toolUse) || isRecord(toolUse) ? [] : undefined;
+    }
+    const { toolUseId, name } = toolUse;
+    if (!isString(toolUseId) || !isString(name) || this.calls >= maxTranslatedToolCalls) return undefined;
+    const index = this.calls;
+    this.calls += 1;
+    this.started.set(at, { kind: 'call', index, argued: false });
+    return [callDelta({ index, id: toolUseId, type: 'function', function: { name, arguments: '' } })];
+  }
+
+  delta(event: JsonObject): Deltas {
+    const at = blockIndex(event);
+    const { delta } = event;
+    if (at === undefined || !isRecord(delta)) return undefined;
+    const { text, toolUse, reasoningContent, citation } = delta;
+    if (!isAbsent(text)) return isString(text) ? textDeltas(text) : undefined;
+    if (!isAbsent(toolUse)) return this.argument(at, toolUse);
+    if (!isAbsent(reasoningContent)) return reasoningDeltas(reasoningContent);
+    return isAbsent(citation) ? [] : [ownMetadata({ citations: [citation] })];
+  }
+
+  stop(event: JsonObject): Deltas {
+    const at = blockIndex(event);
+    if (at === undefined) return undefined;
+    const block = this.started.get(at);
+    this.started.delete(at);
+    return block === undefined ? [] : lastArguments(block);
+  }
+
+  /** What blocks lack that were never stopped. */
+  rest(): readonly JsonObject[] {
+    const deltas = [...this.started.values()].flatMap(lastArguments);
+    this.started.clear();
+    return deltas;
+  }
+
+  private argument(at: number, toolUse: Json | undefined): Deltas {
+    const block = this.started.get(at);
+    const input = isRecord(toolUse) ? toolUse['input'] : undefined;
+    if (block === undefined || !isString(input)) return undefined;
+    if (block.kind === 'untold' || input === '') return [];
+    block.argued = true;
+    return [callDelta({ index: block.index, function: { arguments: input } })];
+  }
+}
+
+function blockIndex({ contentBlockIndex }: JsonObject): number | undefined {
+  const index = numberOf(contentBlockIndex);
+  return index !== undefined && Number.isSafeInteger(index) && index >= 0 ? index : undefined;
+}
+
+const callDelta = (call: JsonObject): JsonObject => ({ tool_calls: [call] });
+
+const textDeltas = (text: string): readonly JsonObject[] => (text === '' ? [] : [{ content: text }]);
+
+function reasoningDeltas(reasoningContent: Json | undefined): Deltas {
+  if (!isRecord(reasoningContent)) return undefined;
+  const block = reasoningBlock(reasoningContent);
+  return block === undefined ? [] : [ownMetadata({ reasoning: [block] })];
+}
+
+/** A tool without arguments sends none: they must become `{}`. */
+const lastArguments = (block: Started): readonly JsonObject[] =>
+  block.kind === 'call' && !block.argued
+    ? [callDelta({ index: block.index, function: { arguments: '{}' } })]
+    : [];

@@ -1,0 +1,134 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { blocksOf, fault, foreignType, isRecord, stringOf } from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import { documentFormat, type DocumentNames, fileName } from './unified-documents.ts';
+import { documentFormats, imageFormats } from './unified-limits.ts';
+
+/** Content blocks of a converse message. */
+export type Blocks = Either<GatewayError, readonly JsonObject[]>;
+type Block = Either<GatewayError, JsonObject>;
+
+/** A text that is blank says nothing, and the platform refuses it. */
+export const textBlocks = (text: string): readonly JsonObject[] => (text.trim() === '' ? [] : [{ text }]);
+
+/** Content that is a string, or parts; `take` reads one part. */
+export function contentBlocks(
+  content: Json | undefined,
+  path: string,
+  take: (part: JsonObject, path: string) => Blocks,
+): Blocks {
+  if (isAbsent(content)) return E.right([]);
+  if (isString(content)) return E.right(textBlocks(content));
+  const parts = blocksOf(content, path);
+  if (E.isLeft(parts)) return parts;
+  const blocks = E.traverseArrayWithIndex((index: number, part: JsonObject) =>
+    take(part, `${path}[${index}]`),
+  )(parts.right);
+  return E.map((all: readonly (readonly JsonObject[])[]) => all.flat())(blocks);
+}
+
+/** What users may say: text, images and documents. */
+export const userPart =
+  (names: DocumentNames) =>
+  (part: JsonObject, path: string): Blocks => {
+    switch (isString(part['type']) ? part['type'] : '') {
+      case 'text':
+        return E.map(textBlocks)(stringOf(part, 'text', path));
+      case 'image_url':
+        return alone(imageBlock(part['image_url'], `${path}.image_url`));
+      case 'file':
+        return alone(documentBlock(part['file'], `${path}.file`, names));
+      default:
+        return foreignType(part, path);
+    }
+  };
+
+/** What tools may answer: the same, and JSON. The platform takes JSON objects alone; other JSON is told as text. */
+export const resultPart =
+  (names: DocumentNames) =>
+  (part: JsonObject, path: string): Blocks =>
+    part['type'] === 'json' && part['json'] !== undefined
+      ? E.right([jsonBlock(part['json'])])
+      : userPart(names)(part, path);
+
+export const jsonBlock = (value: Json): JsonObject =>
+  isRecord(value) ? { json: value } : { text: JSON.stringify(value) };
+
+/** What assistants have said. */
+export const assistantPart = (part: JsonObject, path: string): Blocks => {
+  switch (isString(part['type']) ? part['type'] : '') {
+    case 'text':
+      return E.map(textBlocks)(stringOf(part, 'text', path));
+    case 'refusal':
+      return E.map(textBlocks)(stringOf(part, 'refusal', path));
+    default:
+      return foreignType(part, path);
+  }
+};
+
+const alone = (block: Block): Blocks => E.map((only: JsonObject) => [only])(block);
+
+/** Base64 images alone: the platform fetches nothing. */
+function imageBlock(image: Json | undefined, path: string): Block {
+  if (!isRecord(image)) return E.left(fault(path, 'must be an object.'));
+  const url = stringOf(image, 'url', path);
+  if (E.isLeft(url)) return url;
+  const at = `${path}.url`;
+  const data = dataUrl(url.right);
+  if (data === undefined)
+    return E.left(fault(at, "must be a base64 data URL: this model's route reads no remote images."));
+  const named = data.mediaType.replace(/^image\//, '').replace(/^jpg$/, 'jpeg');
+  const format = imageFormats.find((each) => each === named);
+  if (format === undefined) return E.left(foreignFormat(at, data.mediaType, imageFormats));
+  return E.map((bytes: string) => ({ image: { format, source: { bytes } } }))(base64(data.data, at));
+}
+
+function documentBlock(file: Json | undefined, path: string, names: DocumentNames): Block {
+  if (!isRecord(file)) return E.left(fault(path, 'must be an object.'));
+  const at = `${path}.file_data`;
+  const { file_data: given, file_id: uploaded } = file;
+  if (!isString(given))
+    return E.left(
+      isAbsent(uploaded)
+        ? fault(at, 'must be a string.')
+        : fault(`${path}.file_id`, "is not available: this model's route cannot read uploaded files."),
+    );
+  const data = dataUrl(given) ?? { mediaType: undefined, data: given };
+  if (data.mediaType === undefined && /^[a-z][a-z0-9+.-]*:/i.test(given))
+    return E.left(fault(at, "must be a base64 data URL: this model's route reads no remote files."));
+  const name = fileName(file);
+  const format = documentFormat(data.mediaType, name);
+  if (format === undefined) return E.left(foreignFormat(at, data.mediaType ?? name, documentFormats));
+  return E.map((bytes: string) => ({ document: { format, name: names.nameOf(name), source: { bytes } } }))(
+    base64(data.data, at),
+  );
+}
+
+const foreignFormat = (path: string, given: string, known: readonly string[]): GatewayError =>
+  fault(
+    path,
+    `is of the type \`${given.slice(0, maxNamedKeyChars)}\`, but must be one of: ${known.join(', ')}.`,
+  );
+
+interface DataUrl {
+  /** In lower case, without parameters. */
+  readonly mediaType: string;
+  readonly data: string;
+}
+
+/** `data:MEDIA-TYPE;base64,DATA`; parameters may stand between. */
+function dataUrl(url: string): DataUrl | undefined {
+  const comma = url.indexOf(',');
+  const [scheme, mediaType = '', ...parameters] = url
+    .slice(0, Math.max(0, comma))
+    .toLowerCase()
+    .split(/[:;]/);
+  if (scheme !== 'data' || parameters.at(-1) !== 'base64') return undefined;
+  return { mediaType, data: url.slice(comma + 1) };
+}
+
+const base64 = (data: string, path: string): Either<GatewayError, string> =>
+  /^[A-Za-z0-9+/]+={0,2}$/.test(data) ? E.right(data) : E.left(fault(path, 'holds no valid base64.'));

@@ -1,0 +1,107 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault, foreignType, isRecord } from '../../../domain/messages/blocks.ts';
+import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
+import { omittedSampling, type SamplingField } from '../../../domain/reasoning/sampling-policy.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import {
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+} from '../../../domain/shared/json.ts';
+import { maxStopSequences, maxTokensLimit } from './unified-limits.ts';
+
+/** The members that are there; null counts as absent. */
+export const present = (members: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => !isAbsent(value)));
+
+const isEmpty = (value: Json): boolean =>
+  isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0;
+const isZero = (value: Json): boolean => numberOf(value) === 0;
+const never = (): boolean => false;
+
+/** Chat controls that change the answer and that the platform has no word for, and the values that ask for nothing. */
+const foreignControls: Readonly<Record<string, (value: Json) => boolean>> = {
+  n: (value) => numberOf(value) === 1,
+  presence_penalty: isZero,
+  frequency_penalty: isZero,
+  seed: never,
+  logit_bias: isEmpty,
+  logprobs: (value) => value === false,
+  top_logprobs: isZero,
+  modalities: (value) => isArray(value) && value.every((each) => each === 'text'),
+  audio: never,
+  web_search_options: never,
+  functions: isEmpty,
+  function_call: (value) => value === 'auto' || value === 'none',
+};
+
+/** A control that is rejected, by its name. */
+export function foreignControl(body: JsonObject): GatewayError | undefined {
+  for (const [field, asksForNothing] of Object.entries(foreignControls)) {
+    const value = body[field];
+    if (!isAbsent(value) && !asksForNothing(value))
+      return fault(field, "is not available on this model's route.");
+  }
+  const format = body['response_format'];
+  if (!isRecord(format) || format['type'] === 'text') return undefined;
+  const foreign = foreignType(format, 'response_format');
+  return E.isLeft(foreign) ? foreign.left : undefined;
+}
+
+/** The sampling fields that are sent, and the rest of `inferenceConfig`. */
+export function inferenceConfig(body: JsonObject, tier: ModelTier): Either<GatewayError, JsonObject> {
+  const omitted = omittedSampling(tier, body);
+  if (E.isLeft(omitted)) return omitted;
+  const sampling = (field: SamplingField): Json | undefined =>
+    omitted.right.includes(field) ? undefined : body[field];
+  const maxTokens = tokenLimit(body);
+  if (E.isLeft(maxTokens)) return maxTokens;
+  const outside = (['temperature', 'top_p'] as const).find((field) => !isShare(sampling(field)));
+  if (outside !== undefined)
+    return E.left(fault(outside, "must be a number from 0 to 1 on this model's route."));
+  const stopSequences = stops(body['stop']);
+  if (E.isLeft(stopSequences)) return stopSequences;
+  return E.right(
+    present({
+      maxTokens: maxTokens.right,
+      temperature: sampling('temperature'),
+      topP: sampling('top_p'),
+      stopSequences: stopSequences.right,
+    }),
+  );
+}
+
+function isShare(value: Json | undefined): boolean {
+  if (isAbsent(value)) return true;
+  const number = numberOf(value);
+  return number !== undefined && number >= 0 && number <= 1;
+}
+
+/** `max_tokens` is the older name of `max_completion_tokens`. */
+function tokenLimit({
+  max_tokens: older,
+  max_completion_tokens: newer,
+}: JsonObject): Either<GatewayError, Json | undefined> {
+  const [field, value] = isAbsent(newer) ? ['max_tokens', older] : ['max_completion_tokens', newer];
+  if (isAbsent(value)) return E.right(undefined);
+  if (!isAbsent(older) && numberOf(older) !== numberOf(value))
+    return E.left(fault('max_tokens', 'disagrees with `max_completion_tokens`.'));
+  const limit = numberOf(value);
+  return limit !== undefined && Number.isInteger(limit) && limit >= 1 && limit <= maxTokensLimit
+    ? E.right(limit)
+    : E.left(fault(field, `must be an integer from 1 to ${maxTokensLimit}.`));
+}
+
+function stops(stop: Json | undefined): Either<GatewayError, readonly Json[] | undefined> {
+  if (isAbsent(stop)) return E.right(undefined);
+  const sequences = isString(stop) ? [stop] : stop;
+  if (!isArray(sequences) || !sequences.every((each) => isString(each) && each !== ''))
+    return E.left(fault('stop', 'must be a non-empty string, or an array of such strings.'));
+  if (sequences.length > maxStopSequences)
+    return E.left(fault('stop', `must have at most ${maxStopSequences} sequences on this model's route.`));
+  return E.right(sequences.length === 0 ? undefined : sequences);
+}

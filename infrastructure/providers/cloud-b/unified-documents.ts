@@ -1,0 +1,79 @@
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import { isString, type Json } from '../../../domain/shared/json.ts';
+import { documentFormats, maxDocumentNameChars } from './unified-limits.ts';
+
+type DocumentFormat = (typeof documentFormats)[number];
+
+const byMediaType: ReadonlyMap<string, DocumentFormat> = new Map([
+  ['application/pdf', 'pdf'],
+  ['text/csv', 'csv'],
+  ['application/msword', 'doc'],
+  ['application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'docx'],
+  ['application/vnd.ms-excel', 'xls'],
+  ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'xlsx'],
+  ['text/html', 'html'],
+  ['text/markdown', 'md'],
+  ['text/plain', 'txt'],
+]);
+
+/** What browsers and clients call a file whose type they do not know: its name says more. */
+const general: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  '',
+  'application/octet-stream',
+  'text/plain',
+]);
+
+/** An extension: letters and digits behind the last dot. `v1.2` has none. */
+const extensionShape = /\.([A-Za-z][A-Za-z0-9]{0,9})$/;
+
+/** The format of a document by its media type, or, where that is general, by its name. */
+export function documentFormat(mediaType: string | undefined, name: string): DocumentFormat | undefined {
+  const extension = extensionShape.exec(name)?.[1]?.toLowerCase();
+  const named = documentFormats.find((format) => format === extension);
+  if (general.has(mediaType) && named !== undefined) return named;
+  return mediaType === undefined ? undefined : byMediaType.get(mediaType);
+}
+
+/** The name of a `file` part; clients leave it out. */
+export const fileName = (file: Json | undefined): string =>
+  isRecord(file) && isString(file['filename']) ? file['filename'] : '';
+
+/**
+ * Names of documents as the platform takes them: letters, digits, hyphens, parentheses, square brackets and single
+ * spaces, and no name twice in a request. They lose folder and extension. The same files in the same order have the
+ * same names, so that a prompt cache stays valid.
+ */
+export class DocumentNames {
+  private readonly used = new Set<string>();
+  /** How often a stem was numbered: no number is tried twice. */
+  private readonly counts = new Map<string, number>();
+
+  nameOf(file: string): string {
+    const plain = normalised(file);
+    const stem = plain.slice(0, maxDocumentNameChars - suffixChars).trimEnd();
+    let name = plain;
+    let count = this.counts.get(stem) ?? 1;
+    for (; this.used.has(name); name = `${stem} (${count})`) count += 1;
+    this.counts.set(stem, count);
+    this.used.add(name);
+    return name;
+  }
+}
+
+/** Room for ` (9999999)`: more documents fit in no request. */
+const suffixChars = 10;
+
+function normalised(file: string): string {
+  const base = file.slice(Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')) + 1);
+  const name = base
+    .replace(extensionShape, '')
+    .slice(0, maxDocumentNameChars)
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/[^A-Za-z0-9 \-()[\]]+/g, '-')
+    .slice(0, maxDocumentNameChars)
+    .replaceAll(/^[ -]+|[ -]+$/g, '');
+  return name === '' ? 'document' : name;
+}

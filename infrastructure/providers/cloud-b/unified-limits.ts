@@ -1,0 +1,34 @@
+/**
+ * What the platform documents of its converse requests; each is checked before dispatch. Source: the API reference of
+ * `Converse` and `ConverseStream`, 2023-09-30, and of the shapes that they name.
+ */
+
+/** An integer there has 32 bits. */
+export const maxTokensLimit = 2 ** 31 - 1;
+export const maxStopSequences = 2500;
+
+export const maxToolNameChars = 64;
+export const toolNameShape = /^[A-Za-z0-9_-]+$/;
+export const toolIdShape = /^[A-Za-z0-9_.:-]{1,64}$/;
+
+export const maxDocumentNameChars = 200;
+
+export const maxMetadataEntries = 16;
+/** Blanks are those of ASCII. */
+export const metadataKeyShape = /^[A-Za-z0-9 \t\n\v\f\r:_@$#=/+,.-]{1,256}$/;
+export const metadataValueShape = /^[A-Za-z0-9 \t\n\v\f\r:_@$#=/+,.-]{0,256}$/;
+
+export const latencies = ['standard', 'optimized'] as const;
+
+/** An id, or an ARN; 2048 characters at most. */
+export const guardrailShape =
+  /^(?=.{1,2048}$)(?:[a-z0-9]+|arn:aws(?:-[^:]+)?:bedrock:[a-z0-9-]{1,20}:\d{12}:guardrail\/[a-z0-9]+)$/;
+export const guardrailVersionShape = /^(?:[1-9]\d{0,7}|DRAFT)$/;
+export const guardrailTraces = ['enabled', 'disabled', 'enabled_full'] as const;
+export const streamProcessingModes = ['sync', 'async'] as const;
+
+export const maxFieldPaths = 10;
+export const maxFieldPathChars = 256;
+
+export const imageFormats = ['png', 'jpeg', 'gif', 'webp'] as const;
+export const documentFormats = ['pdf', 'csv', 'doc', 'docx', 'xls', 'xlsx', 'html', 'md', 'txt'] as const;

@@ -1,0 +1,175 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { inputOf } from '../../../domain/messages/chat-answer.ts';
+import {
+  fault,
+  foreignType,
+  isRecord,
+  nameOf,
+  stringOf,
+  systemText,
+} from '../../../domain/messages/blocks.ts';
+import type { Digest } from '../../../domain/responses/replay-ids.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import {
+  assistantPart,
+  type Blocks,
+  contentBlocks,
+  jsonBlock,
+  resultPart,
+  textBlocks,
+  userPart,
+} from './unified-content.ts';
+import { DocumentNames } from './unified-documents.ts';
+import { toolIdShape } from './unified-limits.ts';
+import { toolName } from './unified-tools.ts';
+
+/** What a conversation is written with. */
+export interface Writing {
+  readonly digest: Digest;
+  /**
+   * The request offers tools. Without them the platform takes no blocks of calls and results: they are told as text,
+   * so that the model knows of them and cannot call any.
+   */
+  readonly tools: boolean;
+}
+
+/** The members of a converse body that hold the conversation. */
+export interface Conversation {
+  readonly system: readonly JsonObject[];
+  readonly messages: readonly JsonObject[];
+}
+
+/** Chat messages as system blocks and turns. What the same side says in a row is one turn. */
+export function conversation(
+  messages: Json | undefined,
+  writing: Writing,
+): Either<GatewayError, Conversation> {
+  const names = new DocumentNames();
+  const system: JsonObject[] = [];
+  const turns: Turn[] = [];
+  for (const [index, message] of (isArray(messages) ? messages : []).entries()) {
+    if (!isRecord(message)) return E.left(fault(`messages[${index}]`, 'must be an object.'));
+    const said = saidBy(message, `messages[${index}]`, names, writing);
+    if (E.isLeft(said)) return said;
+    const { role, blocks } = said.right;
+    if (role === 'system') system.push(...blocks);
+    else say(turns, role, blocks);
+  }
+  if (turns.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
+  return E.right({ system, messages: turns.map(({ role, content }) => ({ role, content })) });
+}
+
+type Role = 'system' | 'user' | 'assistant';
+
+interface Said {
+  readonly role: Role;
+  readonly blocks: readonly JsonObject[];
+}
+
+interface Turn {
+  readonly role: Role;
+  readonly content: JsonObject[];
+}
+
+function say(turns: Turn[], role: Role, blocks: readonly JsonObject[]): void {
+  if (blocks.length === 0) return;
+  const last = turns.at(-1);
+  if (last?.role !== role) turns.push({ role, content: [...blocks] });
+  else for (const block of blocks) last.content.push(block);
+}
+
+function saidBy(
+  message: JsonObject,
+  path: string,
+  names: DocumentNames,
+  writing: Writing,
+): Either<GatewayError, Said> {
+  const { role, content } = message;
+  const at = `${path}.content`;
+  const by =
+    (role: Role) =>
+    (blocks: Blocks): Either<GatewayError, Said> =>
+      E.map((said: readonly JsonObject[]) => ({ role, blocks: said }))(blocks);
+  switch (isString(role) ? role : '') {
+    case 'system':
+    case 'developer':
+      return by('system')(E.map(textBlocks)(systemText(content ?? '', at)));
+    case 'user':
+      return by('user')(contentBlocks(content, at, userPart(names)));
+    case 'assistant':
+      return by('assistant')(assistantBlocks(message, path, writing));
+    case 'tool':
+      return by('user')(toolResult(message, path, names, writing));
+    default:
+      return E.left(foreignRole(role, path));
+  }
+}
+
+const foreignRole = (role: Json | undefined, path: string): GatewayError =>
+  fault(
+    `${path}.role`,
+    isString(role)
+      ? `is \`${role.slice(0, maxNamedKeyChars)}\`, which is not available on this model's route.`
+      : 'must be a string.',
+  );
+
+/** Reasoning that callers send back is dropped: replay is not performed. */
+function assistantBlocks(message: JsonObject, path: string, writing: Writing): Blocks {
+  const foreign = ['audio', 'function_call'].find((field) => !isAbsent(message[field]));
+  if (foreign !== undefined)
+    return E.left(fault(`${path}.${foreign}`, "is not available on this model's route."));
+  const spoken = contentBlocks(message['content'], `${path}.content`, assistantPart);
+  if (E.isLeft(spoken)) return spoken;
+  const { refusal, tool_calls: calls } = message;
+  const refused = isString(refusal) ? textBlocks(refusal) : [];
+  if (isAbsent(calls)) return E.right([...spoken.right, ...refused]);
+  if (!isArray(calls)) return E.left(fault(`${path}.tool_calls`, 'must be an array.'));
+  const uses = E.traverseArrayWithIndex((index: number, call: Json) =>
+    toolUse(call, `${path}.tool_calls[${index}]`, writing),
+  )(calls);
+  return E.map((blocks: readonly JsonObject[]) => [...spoken.right, ...refused, ...blocks])(uses);
+}
+
+function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<GatewayError, JsonObject> {
+  if (!isRecord(call)) return E.left(fault(path, 'must be an object.'));
+  const { type, function: called } = call;
+  if (!isAbsent(type) && type !== 'function') return foreignType(call, path);
+  const id = stringOf(call, 'id', path);
+  if (E.isLeft(id)) return id;
+  const at = `${path}.function`;
+  if (!isRecord(called)) return E.left(fault(at, 'must be an object.'));
+  const name = tools ? toolName(called, at) : nameOf(called, 'name', at);
+  if (E.isLeft(name)) return name;
+  const text = isString(called['arguments']) ? called['arguments'] : '';
+  if (!tools)
+    return E.right({ text: `The tool ${name.right} was called (${id.right}) with: ${text.trim() || '{}'}` });
+  const toolUseId = boundedToolId(id.right, digest);
+  return E.right({ toolUse: { toolUseId, name: name.right, input: inputOf(text) } });
+}
+
+function toolResult(message: JsonObject, path: string, names: DocumentNames, writing: Writing): Blocks {
+  const id = stringOf(message, 'tool_call_id', path);
+  if (E.isLeft(id)) return id;
+  const { content } = message;
+  const blocks = isRecord(content)
+    ? E.right([jsonBlock(content)])
+    : contentBlocks(content, `${path}.content`, resultPart(names));
+  if (E.isLeft(blocks)) return blocks;
+  if (!writing.tools)
+    return E.right([{ text: `The tool call ${id.right} answered:` }, ...blocks.right.map(asUserBlock)]);
+  const toolUseId = boundedToolId(id.right, writing.digest);
+  return E.right([{ toolResult: { toolUseId, content: blocks.right } }]);
+}
+
+const asUserBlock = (block: JsonObject): JsonObject =>
+  block['json'] === undefined ? block : { text: JSON.stringify(block['json']) };
+
+/**
+ * Valid provider-native ids are preserved. Invalid or overlong tool-use and tool-result ids are replaced on both sides
+ * of the pair by the same deterministic bounded value `tool_<SHA-256>`.
+ */
+export const boundedToolId = (id: string, digest: Digest): string =>
+  toolIdShape.test(id) ? id : `tool_${digest(id)}`;

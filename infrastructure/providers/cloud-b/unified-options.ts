@@ -1,0 +1,166 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import {
+  guardrailShape,
+  guardrailTraces,
+  guardrailVersionShape,
+  latencies,
+  maxFieldPathChars,
+  maxFieldPaths,
+  maxMetadataEntries,
+  metadataKeyShape,
+  metadataValueShape,
+  streamProcessingModes,
+} from './unified-limits.ts';
+
+/** A field of the platform's own, as the caller spelled it. */
+export interface Spelled {
+  readonly path: string;
+  readonly value: Json;
+}
+
+const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The platform's fields may be spelled in its own way or in snake case; both at once is a conflict. */
+export function spelled(
+  object: JsonObject,
+  name: string,
+  prefix = '',
+): Either<GatewayError, Spelled | undefined> {
+  const names = new Set([name, snakeCase(name)]);
+  const [first, second] = [...names].flatMap((each): readonly Spelled[] => {
+    const value = object[each];
+    return isAbsent(value) ? [] : [{ path: `${prefix}${each}`, value }];
+  });
+  return first === undefined || second === undefined
+    ? E.right(first)
+    : E.left(fault(first.path, `and \`${second.path}\` are the same field: send one of them.`));
+}
+
+/** The fields that pass to the platform as they are, once they are known to be what it takes. */
+export function platformOptions(body: JsonObject, stream: boolean): Either<GatewayError, JsonObject> {
+  const members: JsonObject[] = [];
+  for (const [name, read] of Object.entries(readers)) {
+    const given = spelled(body, name);
+    if (E.isLeft(given)) return given;
+    if (given.right === undefined) continue;
+    const value = read(given.right, stream);
+    if (E.isLeft(value)) return value;
+    members.push({ [name]: value.right });
+  }
+  return E.right(Object.assign({}, ...members) as JsonObject);
+}
+
+type Read = (given: Spelled, stream: boolean) => Either<GatewayError, Json>;
+
+const oneOf = (words: readonly string[]): FieldRule => ({
+  is: (value) => isString(value) && words.includes(value),
+  problem: `must be one of: ${words.join(', ')}.`,
+});
+
+const shaped = (shape: RegExp, problem: string): FieldRule => ({
+  is: (value) => isString(value) && shape.test(value),
+  problem,
+});
+
+interface FieldRule {
+  readonly is: (value: Json) => boolean;
+  readonly problem: string;
+}
+
+const performanceFields = { latency: oneOf(latencies) };
+
+const guardrailFields = {
+  guardrailIdentifier: shaped(guardrailShape, 'must be the id or the ARN of a guardrail.'),
+  guardrailVersion: shaped(guardrailVersionShape, 'must be a version number or `DRAFT`.'),
+  trace: oneOf(guardrailTraces),
+};
+
+const streamGuardrailFields = { ...guardrailFields, streamProcessingMode: oneOf(streamProcessingModes) };
+
+const readers: Readonly<Record<string, Read>> = {
+  requestMetadata,
+  performanceConfig: (given) => fieldsOf(given, performanceFields),
+  guardrailConfig,
+  additionalModelResponseFieldPaths,
+};
+
+/** An object of known fields, each of which may be left out, in the platform's own spelling. */
+function fieldsOf(
+  { path, value }: Spelled,
+  rules: Readonly<Record<string, FieldRule>>,
+): Either<GatewayError, JsonObject> {
+  if (!isRecord(value)) return E.left(fault(path, 'must be an object.'));
+  const known = new Set(Object.keys(rules).flatMap((name) => [name, snakeCase(name)]));
+  const unknown = Object.keys(value).find((field) => !known.has(field));
+  if (unknown !== undefined)
+    return E.left(fault(`${path}.${unknown.slice(0, maxNamedKeyChars)}`, 'is not a field of it.'));
+  const fields: Record<string, Json> = {};
+  for (const [name, rule] of Object.entries(rules)) {
+    const given = spelled(value, name, `${path}.`);
+    if (E.isLeft(given)) return given;
+    if (given.right === undefined) continue;
+    if (!rule.is(given.right.value)) return E.left(fault(given.right.path, rule.problem));
+    fields[name] = given.right.value;
+  }
+  return E.right(fields);
+}
+
+/** A guardrail has an id and a version; how it works on a stream can be said of a stream alone. */
+function guardrailConfig(given: Spelled, stream: boolean): Either<GatewayError, Json> {
+  const { path, value } = given;
+  if (!stream && isRecord(value)) {
+    const mode = spelled(value, 'streamProcessingMode', `${path}.`);
+    if (E.isLeft(mode)) return mode;
+    if (mode.right !== undefined)
+      return E.left(fault(mode.right.path, 'is for streamed requests, and this one is not.'));
+  }
+  const fields = fieldsOf(given, streamGuardrailFields);
+  if (E.isLeft(fields)) return fields;
+  const { guardrailIdentifier, guardrailVersion } = fields.right;
+  if ((guardrailIdentifier === undefined) !== (guardrailVersion === undefined))
+    return E.left(fault(path, 'must have both `guardrailIdentifier` and `guardrailVersion`, or neither.'));
+  return fields;
+}
+
+function requestMetadata({ path, value }: Spelled): Either<GatewayError, Json> {
+  if (!isRecord(value)) return E.left(fault(path, 'must be an object.'));
+  const entries = Object.entries(value);
+  if (entries.length === 0 || entries.length > maxMetadataEntries)
+    return E.left(fault(path, `must have 1 to ${maxMetadataEntries} entries.`));
+  for (const [key, entry] of entries) {
+    const at = `${path}.${key.slice(0, maxNamedKeyChars)}`;
+    if (!metadataKeyShape.test(key))
+      return E.left(fault(at, `has a key that is not 1 to 256 ${metadataAlphabet}`));
+    if (!isString(entry) || !metadataValueShape.test(entry))
+      return E.left(fault(at, `must be a string of at most 256 ${metadataAlphabet}`));
+  }
+  return E.right(value);
+}
+
+const metadataAlphabet = 'letters, digits, blanks and `:_@$#=/+,-.`';
+
+/** Paths of RFC 6901; the empty one, which names the whole answer, is refused there. */
+function additionalModelResponseFieldPaths({ path, value }: Spelled): Either<GatewayError, Json> {
+  if (!isArray(value)) return E.left(fault(path, 'must be an array of JSON pointers.'));
+  if (value.length > maxFieldPaths) return E.left(fault(path, `must have at most ${maxFieldPaths} entries.`));
+  const bad = value.findIndex((each) => !isPointer(each));
+  return bad < 0
+    ? E.right(value)
+    : E.left(
+        fault(
+          `${path}[${bad}]`,
+          `must be a JSON pointer (RFC 6901) of 1 to ${maxFieldPathChars} characters.`,
+        ),
+      );
+}
+
+const isPointer = (value: Json): boolean =>
+  isString(value) &&
+  value.length <= 2 * maxFieldPathChars &&
+  Array.from(value).length <= maxFieldPathChars &&
+  /^(?:\/(?:[^~/]|~[01])*)+$/.test(value);

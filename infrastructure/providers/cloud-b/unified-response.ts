@@ -1,0 +1,120 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import {
+  isArray,
+  isDeeperThan,
+  isString,
+  type Json,
+  type JsonObject,
+  parseExact,
+} from '../../../domain/shared/json.ts';
+import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import {
+  answerObject,
+  type UpstreamFault,
+  upstreamMessage,
+} from '../../../domain/upstream/upstream-fault.ts';
+import {
+  answerMetadata,
+  chatUsage,
+  isServerTool,
+  ownMetadata,
+  reasoningBlock,
+  stopOf,
+} from './unified-answer.ts';
+
+/**
+ * A whole converse answer as a chat completion. Reasoning goes into `provider_metadata` and never into the content;
+ * cited text is text of the answer; tools that the platform ran itself are not told as calls.
+ */
+export function unifiedCompletion(
+  text: string,
+  names: AnswerNames,
+  sanitise: (message: string) => string,
+): Either<UpstreamFault, JsonObject> {
+  const parsed = answerObject(text);
+  if (E.isLeft(parsed)) return parsed;
+  if (isDeeperThan(parsed.right, maxJsonDepth))
+    return E.left(protocol('The upstream sent an answer that is nested too deeply.'));
+  const answer = parseExact(text) as JsonObject;
+  const blocks = contentOf(answer);
+  if (blocks === undefined) {
+    const words = upstreamMessage(answer);
+    return E.left(
+      protocol(words === undefined ? 'The upstream answered without a message.' : sanitise(words)),
+    );
+  }
+  const calls = callsIn(blocks);
+  const stop = stopOf(answer['stopReason'], calls.length > 0);
+  if (stop.kind === 'failed') return E.left(protocol(stop.message));
+  if (stop.kind === 'unknown') return E.left(protocol('The upstream answered without a `stopReason`.'));
+  const usage = chatUsage(answer['usage']);
+  return E.right({
+    id: names.id,
+    object: 'chat.completion',
+    created: names.createdSecs,
+    model: names.model,
+    choices: [{ index: 0, message: messageOf(blocks, calls), logprobs: null, finish_reason: stop.reason }],
+    ...(usage === undefined ? {} : { usage }),
+    ...answerMetadata(answer),
+  });
+}
+
+const protocol = (message: string): UpstreamFault => ({ kind: 'protocol', message });
+
+function contentOf({ output }: JsonObject): readonly JsonObject[] | undefined {
+  const message = isRecord(output) ? output['message'] : undefined;
+  const content = isRecord(message) ? message['content'] : undefined;
+  return isArray(content) ? content.filter(isRecord) : undefined;
+}
+
+function messageOf(blocks: readonly JsonObject[], calls: readonly JsonObject[]): JsonObject {
+  const content = blocks.map(textOf).join('');
+  const reasoning = blocks.flatMap(reasoningIn);
+  const citations = blocks.flatMap(citationsIn);
+  return {
+    role: 'assistant',
+    content: content === '' && calls.length > 0 ? null : content,
+    refusal: null,
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...ownMetadata({
+      reasoning: reasoning.length === 0 ? undefined : reasoning,
+      citations: citations.length === 0 ? undefined : citations,
+    }),
+  };
+}
+
+/** The words of a block; those that are cited come in a block of their own. */
+function textOf({ text, citationsContent }: JsonObject): string {
+  if (isString(text)) return text;
+  const cited = isRecord(citationsContent) ? citationsContent['content'] : undefined;
+  return isArray(cited) ? cited.map((part) => (isRecord(part) ? wordsIn(part['text']) : '')).join('') : '';
+}
+
+const wordsIn = (text: Json | undefined): string => (isString(text) ? text : '');
+
+function reasoningIn({ reasoningContent }: JsonObject): readonly JsonObject[] {
+  if (!isRecord(reasoningContent)) return [];
+  const { reasoningText } = reasoningContent;
+  const block = reasoningBlock(isRecord(reasoningText) ? reasoningText : reasoningContent);
+  return block === undefined ? [] : [block];
+}
+
+const citationsIn = ({ citationsContent }: JsonObject): readonly Json[] =>
+  isRecord(citationsContent) && isArray(citationsContent['citations']) ? citationsContent['citations'] : [];
+
+/** The input is told with every digit that it came with. */
+const callsIn = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
+  blocks.flatMap(({ toolUse }) =>
+    isRecord(toolUse) && !isServerTool(toolUse)
+      ? [
+          {
+            id: wordsIn(toolUse['toolUseId']),
+            type: 'function',
+            function: { name: wordsIn(toolUse['name']), arguments: JSON.stringify(toolUse['input'] ?? {}) },
+          },
+        ]
+      : [],
+  );

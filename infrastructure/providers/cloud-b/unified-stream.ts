@@ -1,0 +1,212 @@
+import { isUtf8 } from 'node:buffer';
+import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isDeeperThan, type JsonObject, parseExact, parseJson } from '../../../domain/shared/json.ts';
+import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
+import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
+import {
+  callerStatus,
+  prematureEnd,
+  streamFailure,
+  upstreamMessage,
+} from '../../../domain/upstream/upstream-fault.ts';
+import type { EventFrame } from '../wire/event-stream.ts';
+import { answerMetadata, chatUsage, stopOf } from './unified-answer.ts';
+import { UnifiedBlocks } from './unified-blocks.ts';
+
+type ChatEvent = StreamEvent<JsonObject>;
+
+/** `open` until `messageStop`, then `stopped`; `over` after `done` or `failed`. */
+interface Answer {
+  phase: 'open' | 'stopped' | 'over';
+  begun: boolean;
+  readonly blocks: UnifiedBlocks;
+  /** The stop told of a failure: it is passed on with the usage that follows. */
+  failure: GatewayError | undefined;
+}
+
+/**
+ * Converse stream frames → chat chunks: `messageStart` emits the assistant role, `contentBlockDelta` emits text,
+ * function-argument or reasoning-metadata deltas, `messageStop` emits the finish reason, `metadata.usage` emits a
+ * usage chunk. Metadata comes after the stop, so that only the end of the stream is `done`. Exception, malformed or
+ * incomplete frames fail the stream; after the stop a reset or a cut last frame does not (CONTRACT §4).
+ */
+export const unifiedStream = (
+  names: AnswerNames,
+  sanitise: (message: string) => string,
+): StreamMachine<Answer, EventFrame, ChatEvent> => ({
+  start: () => ({ phase: 'open', begun: false, blocks: new UnifiedBlocks(), failure: undefined }),
+  step: (answer, frame) => {
+    if (answer.phase === 'over') return [answer, []];
+    if (frame.kind === 'fault') return [answer, frame.fault === 'cut' ? [] : fail(answer, malformed)];
+    switch (frame.headers.get(':message-type') ?? '') {
+      case 'event':
+        return [answer, new Telling(answer, names).event(frame)];
+      case 'exception':
+        return [answer, fail(answer, exception(frame, sanitise))];
+      case 'error':
+        return [answer, fail(answer, reportedError(frame.headers, sanitise))];
+      default:
+        return [answer, fail(answer, malformed)];
+    }
+  },
+  end: (answer, ending) => endOf(answer, ending),
+});
+
+type Frame = EventFrame & { readonly kind: 'frame' };
+
+function endOf(answer: Answer, ending: Ending): readonly ChatEvent[] {
+  if (answer.phase === 'over') return [];
+  if (answer.failure !== undefined) return fail(answer, answer.failure);
+  return answer.phase === 'stopped' ? [{ kind: 'done' }] : fail(answer, prematureEnd(ending));
+}
+
+function fail(answer: Answer, error: GatewayError, chunk?: JsonObject): readonly ChatEvent[] {
+  answer.phase = 'over';
+  return [{ kind: 'failed', error, ...(chunk === undefined ? {} : { chunk }) }];
+}
+
+const malformed = streamFailure('The upstream sent a malformed event.');
+
+/** The exceptions that the service models, and the statuses that they have when nothing was streamed yet. */
+const exceptionStatuses: ReadonlyMap<string | undefined, number> = new Map([
+  ['validationException', 400],
+  ['modelTimeoutException', 408],
+  ['throttlingException', 429],
+  ['serviceUnavailableException', 503],
+]);
+
+function exception({ headers, payload }: Frame, sanitise: (message: string) => string): GatewayError {
+  const type = headers.get(':exception-type');
+  const words = upstreamMessage(parseJson(payload.toString('utf8')));
+  const message = words === undefined ? unexplained(type, sanitise) : sanitise(words);
+  return streamFailure(message, callerStatus(exceptionStatuses.get(type) ?? 502));
+}
+
+function reportedError(
+  headers: ReadonlyMap<string, string>,
+  sanitise: (message: string) => string,
+): GatewayError {
+  const words = headers.get(':error-message') ?? '';
+  return streamFailure(words === '' ? unexplained(headers.get(':error-code'), sanitise) : sanitise(words));
+}
+
+const unexplained = (name: string | undefined, sanitise: (message: string) => string): string =>
+  name === undefined || name === ''
+    ? 'The upstream reported an error.'
+    : `The upstream reported an error (${sanitise(name)}).`;
+
+const known: ReadonlySet<string> = new Set([
+  'messageStart',
+  'contentBlockStart',
+  'contentBlockDelta',
+  'contentBlockStop',
+  'messageStop',
+  'metadata',
+]);
+
+/** Events that carry JSON of the model's own: its digits are kept. */
+const exactEvents: ReadonlySet<string> = new Set(['messageStop', 'metadata']);
+
+function payloadOf(payload: Buffer, type: string): JsonObject | undefined {
+  if (!isUtf8(payload)) return undefined;
+  const text = payload.toString('utf8');
+  const value = parseJson(text);
+  if (!isRecord(value) || isDeeperThan(value, maxJsonDepth)) return undefined;
+  return exactEvents.has(type) ? (parseExact(text) as JsonObject) : value;
+}
+
+/** What one event adds to an answer. */
+class Telling {
+  private readonly answer: Answer;
+  private readonly names: AnswerNames;
+
+  constructor(answer: Answer, names: AnswerNames) {
+    this.answer = answer;
+    this.names = names;
+  }
+
+  /** Events that nobody knows are passed over. */
+  event({ headers, payload }: Frame): readonly ChatEvent[] {
+    const type = headers.get(':event-type');
+    if (type === undefined) return fail(this.answer, malformed);
+    if (!known.has(type)) return [];
+    const event = payloadOf(payload, type);
+    if (event === undefined) return fail(this.answer, malformed);
+    if (type === 'metadata') return this.metadata(event);
+    return this.answer.phase === 'stopped' ? this.afterStop(type) : this.told(type, event);
+  }
+
+  private told(type: string, event: JsonObject): readonly ChatEvent[] {
+    const { answer } = this;
+    switch (type) {
+      case 'messageStart':
+        return event['role'] === 'assistant' ? this.begin() : fail(answer, malformed);
+      case 'contentBlockStart':
+        return this.deltas(answer.blocks.start(event));
+      case 'contentBlockDelta':
+        return this.deltas(answer.blocks.delta(event));
+      case 'contentBlockStop':
+        return this.deltas(answer.blocks.stop(event));
+      default:
+        return this.stop(event);
+    }
+  }
+
+  /** Content after the stop would be lost: it is no answer that makes sense. */
+  private afterStop(type: string): readonly ChatEvent[] {
+    return type === 'contentBlockStop' || type === 'messageStop' ? [] : fail(this.answer, malformed);
+  }
+
+  /** The role comes once, and first, also where the upstream forgets it. */
+  private begin(): readonly ChatEvent[] {
+    if (this.answer.begun) return [];
+    this.answer.begun = true;
+    return [this.chunk({ role: 'assistant', content: '' }, null)];
+  }
+
+  private deltas(deltas: readonly JsonObject[] | undefined): readonly ChatEvent[] {
+    if (deltas === undefined) return fail(this.answer, malformed);
+    if (deltas.length === 0) return [];
+    return [...this.begin(), ...deltas.map((delta) => this.chunk(delta, null))];
+  }
+
+  private stop(event: JsonObject): readonly ChatEvent[] {
+    const { answer } = this;
+    const stop = stopOf(event['stopReason'], answer.blocks.called());
+    if (stop.kind === 'unknown') return fail(answer, malformed);
+    answer.phase = 'stopped';
+    if (stop.kind === 'failed') {
+      answer.failure = streamFailure(stop.message);
+      return [];
+    }
+    return [
+      ...this.begin(),
+      ...this.deltas(answer.blocks.rest()),
+      this.chunk({}, stop.reason, answerMetadata(event)),
+    ];
+  }
+
+  private metadata(event: JsonObject): readonly ChatEvent[] {
+    const { answer } = this;
+    const usage = chatUsage(event['usage']);
+    const members = { ...(usage === undefined ? {} : { usage }), ...answerMetadata(event) };
+    if (Object.keys(members).length === 0) return [];
+    const chunk = { ...this.head(), choices: [], ...members };
+    if (answer.failure !== undefined) return fail(answer, answer.failure, chunk);
+    return [{ kind: 'chunk', chunk, wire: undefined, terminal: false }];
+  }
+
+  private chunk(delta: JsonObject, reason: string | null, members: JsonObject = {}): ChatEvent {
+    const choice = { index: 0, delta, logprobs: null, finish_reason: reason };
+    const chunk = { ...this.head(), choices: [choice], ...members };
+    return { kind: 'chunk', chunk, wire: undefined, terminal: reason !== null };
+  }
+
+  private head(): JsonObject {
+    const { id, model, createdSecs } = this.names;
+    return { id, object: 'chat.completion.chunk', created: createdSecs, model };
+  }
+}

@@ -1,0 +1,34 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import { parseExact } from '../../../domain/shared/json.ts';
+import { andThen, seal } from '../../../domain/shared/stream-machine.ts';
+import { outboundHeaders } from '../outbound-headers.ts';
+import type { Dialect, ProviderContext } from '../provider.ts';
+import { eventFrames } from '../wire/event-stream.ts';
+import { pathSegment } from '../wire/path-segment.ts';
+import { unifiedRequest } from './unified-request.ts';
+import { unifiedCompletion } from './unified-response.ts';
+import { unifiedStream } from './unified-stream.ts';
+
+const eventStream = 'application/vnd.amazon.eventstream';
+
+/** Chat completions over converse and converse-stream, whose streams are binary frames. */
+export const unified = (
+  defaultHeaders: Readonly<Record<string, string>>,
+  { sanitise, digest }: ProviderContext,
+): Dialect => ({
+  encode: (call) =>
+    E.map((body: JsonObject) => ({
+      path: `/model/${pathSegment(call.route.upstreamModel)}/${call.stream ? 'converse-stream' : 'converse'}`,
+      headers: outboundHeaders(defaultHeaders, call, eventStream),
+      body: JSON.stringify(body),
+    }))(unifiedRequest(parseExact(call.body) as JsonObject, call, digest)),
+  decode: (body, { answer }) =>
+    E.map((value: JsonObject) => ({ value, text: JSON.stringify(value) }))(
+      unifiedCompletion(body.toString('utf8'), answer, sanitise),
+    ),
+  events: (contentType, { answer }) =>
+    contentType.startsWith(eventStream)
+      ? andThen(eventFrames, seal(unifiedStream(answer, sanitise))).begin()
+      : undefined,
+});

@@ -1,0 +1,168 @@
+import { isUtf8 } from 'node:buffer';
+import { maxEventHeadersBytes, maxStreamEventBytes } from '../../../domain/shared/limits.ts';
+import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
+
+/** One message of a binary event stream (`application/vnd.amazon.eventstream`), or why there can be none. */
+export type EventFrame =
+  | {
+      readonly kind: 'frame';
+      /** The headers whose value is a string. */
+      readonly headers: ReadonlyMap<string, string>;
+      readonly payload: Buffer;
+    }
+  /** The bytes are no frames; nothing comes after it. */
+  | { readonly kind: 'fault'; readonly fault: FrameFault };
+
+export type FrameFault =
+  /** The frame is announced as shorter than any frame, or as longer than the bound. */
+  | 'total_length'
+  /** The headers are announced as longer than their frame, or than the bound. */
+  | 'headers_length'
+  /** A header runs past the headers, or has no name. */
+  | 'header_boundary'
+  | 'header_type'
+  /** A name or string that is not UTF-8. */
+  | 'header_encoding'
+  /** The stream ended inside a frame. */
+  | 'cut';
+
+/** Total length, headers length and their checksum. */
+const preludeBytes = 12;
+const checksumBytes = 4;
+
+/** Bytes of the frame that is being collected: a private buffer that `step` extends in place. */
+interface Pending {
+  held: Buffer;
+  size: number;
+  over: boolean;
+}
+
+const nothing = Buffer.alloc(0);
+
+/**
+ * Bytes → frames. Lengths, boundaries and encodings of the headers are validated; checksums are recognised and not
+ * validated. A frame is judged by its first 12 bytes, so that one that is announced as too large fails at once; the
+ * first fault ends everything.
+ */
+export const eventFrames: Sealed<Buffer, EventFrame> = seal<Pending, Buffer, EventFrame>({
+  start: () => ({ held: nothing, size: 0, over: false }),
+  step: (pending, chunk) => {
+    const frames: EventFrame[] = [];
+    let at = 0;
+    while (at < chunk.length && !pending.over) at += take(pending, chunk.subarray(at), frames);
+    return [pending, frames];
+  },
+  end: ({ size, over }) => (over || size === 0 ? [] : [{ kind: 'fault', fault: 'cut' }]),
+});
+
+/** Takes bytes of one frame, and says how many: a frame that is whole in the bytes is read in place. */
+function take(pending: Pending, bytes: Buffer, frames: EventFrame[]): number {
+  const whole = pending.size === 0 ? frameIn(bytes) : undefined;
+  if (whole !== undefined) {
+    emit(pending, whole, frames);
+    return whole.length;
+  }
+  const wanted = pending.size < preludeBytes ? preludeBytes : totalLength(pending.held);
+  const added = bytes.subarray(0, wanted - pending.size);
+  hold(pending, added, wanted);
+  const collected = frameIn(pending.held.subarray(0, pending.size));
+  if (collected !== undefined) emit(pending, collected, frames);
+  return added.length;
+}
+
+/** The frame that the bytes begin with, or as much of a bad one as shows that it is; undefined: more is needed. */
+function frameIn(bytes: Buffer): Buffer | undefined {
+  if (bytes.length < preludeBytes) return undefined;
+  if (lengthFault(bytes) !== undefined) return bytes;
+  const total = totalLength(bytes);
+  return total > bytes.length ? undefined : bytes.subarray(0, total);
+}
+
+/** Keeps bytes; the buffer doubles until it is as large as the frame, so that a byte is copied a few times at most. */
+function hold(pending: Pending, bytes: Buffer, wanted: number): void {
+  const size = pending.size + bytes.length;
+  if (size > pending.held.length) {
+    const larger = Buffer.allocUnsafe(Math.max(size, Math.min(wanted, 2 * pending.held.length)));
+    pending.held.copy(larger, 0, 0, pending.size);
+    pending.held = larger;
+  }
+  bytes.copy(pending.held, pending.size);
+  pending.size = size;
+}
+
+/** The frame, or what is wrong with it, goes out; the held bytes are its own from now on. */
+function emit(pending: Pending, bytes: Buffer, frames: EventFrame[]): void {
+  const frame = frameOf(bytes);
+  frames.push(frame);
+  pending.held = nothing;
+  pending.size = 0;
+  pending.over = frame.kind === 'fault';
+}
+
+const totalLength = (bytes: Buffer): number => bytes.readUInt32BE(0);
+
+/** What the prelude alone tells. */
+function lengthFault(bytes: Buffer): FrameFault | undefined {
+  const total = totalLength(bytes);
+  const headers = bytes.readUInt32BE(4);
+  if (total < preludeBytes + checksumBytes || total > maxStreamEventBytes) return 'total_length';
+  if (headers > maxEventHeadersBytes || headers > total - preludeBytes - checksumBytes)
+    return 'headers_length';
+  return undefined;
+}
+
+function frameOf(bytes: Buffer): EventFrame {
+  const fault = lengthFault(bytes);
+  if (fault !== undefined) return { kind: 'fault', fault };
+  const payloadStart = preludeBytes + bytes.readUInt32BE(4);
+  const headers = stringHeaders(bytes.subarray(preludeBytes, payloadStart));
+  if (!(headers instanceof Map)) return { kind: 'fault', fault: headers };
+  return { kind: 'frame', headers, payload: bytes.subarray(payloadStart, -checksumBytes) };
+}
+
+/**
+ * The types of header values: how many bytes the value has, or that its length comes first, in two bytes. In order:
+ * true, false, byte, short, integer, long, bytes, string, timestamp, UUID.
+ */
+const valueSizes: readonly (number | 'counted')[] = [0, 0, 1, 2, 4, 8, 'counted', 'counted', 8, 16];
+const stringType = 7;
+
+function stringHeaders(bytes: Buffer): Map<string, string> | FrameFault {
+  const headers = new Map<string, string>();
+  for (let at = 0; at < bytes.length; ) {
+    const header = headerAt(bytes, at);
+    if (!('end' in header)) return header.fault;
+    if (header.text !== undefined) headers.set(header.name, header.text);
+    at = header.end;
+  }
+  return headers;
+}
+
+type Header =
+  | { readonly name: string; readonly text: string | undefined; readonly end: number }
+  | { readonly fault: FrameFault };
+
+/** Name length, name, type, value. */
+function headerAt(bytes: Buffer, start: number): Header {
+  const typeAt = start + 1 + (bytes[start] ?? 0);
+  const type = bytes[typeAt];
+  if (typeAt === start + 1 || type === undefined) return { fault: 'header_boundary' };
+  if (valueSizes[type] === undefined) return { fault: 'header_type' };
+  const [valueAt, end] = valueSpan(bytes, typeAt + 1, valueSizes[type]);
+  if (end > bytes.length) return { fault: 'header_boundary' };
+  const name = bytes.subarray(start + 1, typeAt);
+  const text = type === stringType ? bytes.subarray(valueAt, end) : undefined;
+  if (!isUtf8(name) || (text !== undefined && !isUtf8(text))) return { fault: 'header_encoding' };
+  return { name: name.toString('utf8'), text: text?.toString('utf8'), end };
+}
+
+/** Where a value begins and ends; it may end behind the bytes. */
+function valueSpan(
+  bytes: Buffer,
+  at: number,
+  size: number | 'counted',
+): readonly [start: number, end: number] {
+  if (size !== 'counted') return [at, at + size];
+  const counted = at + 2 > bytes.length ? 0 : bytes.readUInt16BE(at);
+  return [at + 2, at + 2 + counted];
+}

@@ -1,0 +1,153 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import {
+  laterUsage,
+  MessagesObserver,
+  messagesBodyUsage,
+  observeMessage,
+} from '../../../domain/messages/observe-messages.ts';
+import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { maxCountedToolCalls } from '../../../domain/shared/limits.ts';
+
+const usage = (promptTokens: number, completionTokens: number) => ({
+  promptTokens,
+  completionTokens,
+  totalTokens: promptTokens + completionTokens,
+});
+
+describe('usage is summed as the bill does: input, cache read and cache write', () => {
+  it.each<[string, Json | undefined, ReturnType<typeof usage> | undefined]>([
+    ['input and output', { input_tokens: 5, output_tokens: 7 }, usage(5, 7)],
+    [
+      'cached parts',
+      {
+        input_tokens: 4,
+        cache_read_input_tokens: 14714,
+        cache_creation_input_tokens: 379,
+        output_tokens: 290,
+      },
+      usage(15097, 290),
+    ],
+    [
+      'cached parts of null',
+      { input_tokens: 4, cache_read_input_tokens: null, output_tokens: 2 },
+      usage(4, 2),
+    ],
+    ['digits that only text can hold', parseExact('{"input_tokens":4.0,"output_tokens":2}'), usage(4, 2)],
+    ['no input', { output_tokens: 7 }, undefined],
+    ['no output', { input_tokens: 7 }, undefined],
+    [
+      'a cached part that is no count',
+      { input_tokens: 4, cache_read_input_tokens: -1, output_tokens: 2 },
+      undefined,
+    ],
+    [
+      'a sum that is no count',
+      { input_tokens: 2 ** 53 - 1, cache_read_input_tokens: 1, output_tokens: 2 },
+      undefined,
+    ],
+    ['a total that is no count', { input_tokens: 2 ** 53 - 1, output_tokens: 1 }, undefined],
+    ['nothing', undefined, undefined],
+    ['no object', 7, undefined],
+  ])('%s', (_, reported, expected) => {
+    expect(messagesBodyUsage(reported)).toEqual(expected);
+  });
+});
+
+describe('`message_delta.usage` replaces start values', () => {
+  it.each<[Json | undefined, Json | undefined, Json | undefined]>([
+    [{ input_tokens: 5, output_tokens: 1 }, { output_tokens: 7 }, { input_tokens: 5, output_tokens: 7 }],
+    [{ input_tokens: 5 }, { input_tokens: null, output_tokens: 7 }, { input_tokens: 5, output_tokens: 7 }],
+    [{ input_tokens: 5 }, undefined, { input_tokens: 5 }],
+    [{ input_tokens: 5 }, null, { input_tokens: 5 }],
+    [undefined, { output_tokens: 7 }, { output_tokens: 7 }],
+  ])('%p then %p', (start, later, expected) => {
+    expect(laterUsage(start, later)).toEqual(expected);
+  });
+});
+
+const seen = (...events: readonly JsonObject[]) => {
+  const observer = new MessagesObserver();
+  for (const event of events) observer.see(event);
+  return observer.observed();
+};
+
+const start = { type: 'message_start', message: { usage: { input_tokens: 5, output_tokens: 1 } } };
+const delta = {
+  type: 'message_delta',
+  delta: { stop_reason: 'end_turn' },
+  usage: { input_tokens: 9, output_tokens: 7 },
+};
+const block = (index: number, type: string) => ({
+  type: 'content_block_start',
+  index,
+  content_block: { type },
+});
+
+describe('a messages stream', () => {
+  it('usage on message_start only, on message_delta only, on both: never a sum', () => {
+    expect(seen(start).usage).toEqual(usage(5, 1));
+    expect(seen(delta).usage).toEqual(usage(9, 7));
+    expect(seen(start, delta).usage).toEqual(usage(9, 7));
+    expect(seen(start, delta, delta).usage).toEqual(usage(9, 7));
+  });
+
+  it('usage that was reported and cannot be used is told apart from none', () => {
+    expect(seen(start, { type: 'message_delta', usage: { output_tokens: -1 } })).toMatchObject({
+      usage: undefined,
+      usageUnusable: true,
+    });
+    expect(seen({ type: 'message_start', message: {} })).toMatchObject({
+      usage: undefined,
+      usageUnusable: false,
+    });
+  });
+
+  it('calls of the caller’s tools and of hosted ones are counted, each once', () => {
+    expect(
+      seen(
+        block(0, 'text'),
+        block(1, 'tool_use'),
+        block(1, 'tool_use'),
+        block(2, 'server_tool_use'),
+        block(3, 'web_search_tool_result'),
+        block(4, 'mcp_tool_use'),
+      ).invokedToolCount,
+    ).toBe(3);
+    const nameless = { type: 'content_block_start', content_block: { type: 'tool_use' } };
+    expect(seen(nameless, nameless).invokedToolCount).toBe(2);
+  });
+
+  it('what it remembers is bounded', () => {
+    const many = Array.from({ length: maxCountedToolCalls + 5 }, (_, index) => block(index, 'tool_use'));
+    expect(seen(...many).invokedToolCount).toBe(maxCountedToolCalls);
+  });
+
+  it('never throws, whatever the events hold', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.record({
+            type: fc.constantFrom('message_start', 'message_delta', 'content_block_start', 'x'),
+            message: fc.jsonValue({ maxDepth: 2 }),
+            usage: fc.jsonValue({ maxDepth: 2 }),
+            content_block: fc.jsonValue({ maxDepth: 2 }),
+            index: fc.jsonValue({ maxDepth: 1 }),
+          }),
+        ),
+        (events) => {
+          seen(...(events as readonly JsonObject[]));
+        },
+      ),
+    );
+  });
+});
+
+it('a whole message is observed the same', () => {
+  const content = [{ type: 'text' }, { type: 'tool_use' }, { type: 'server_tool_use' }, { type: 'thinking' }];
+  expect(observeMessage({ content, usage: { input_tokens: 5, output_tokens: 7 } })).toEqual({
+    usage: usage(5, 7),
+    usageUnusable: false,
+    invokedToolCount: 2,
+  });
+});

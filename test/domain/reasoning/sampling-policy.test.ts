@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import { modelTiers } from '../../../domain/reasoning/model-tier.ts';
+import { omittedSampling } from '../../../domain/reasoning/sampling-policy.ts';
+import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+
+describe('non-default temperature, top_p, top_k rejected; defaults temperature: 1, top_p: 1 omitted', () => {
+  it.each<[string, JsonObject, readonly string[]]>([
+    ['nothing', {}, []],
+    ['null', { temperature: null, top_p: null, top_k: null }, []],
+    ['temperature 1', { temperature: 1 }, ['temperature']],
+    ['top_p 1', { top_p: 1 }, ['top_p']],
+    [
+      'both, written with a fraction',
+      parseExact('{"temperature":1.0,"top_p":1.00}') as JsonObject,
+      ['temperature', 'top_p'],
+    ],
+  ])('%s', (_, body, omitted) => {
+    expect(omittedSampling('latest', body)).toEqual(E.right(omitted));
+  });
+
+  it.each<[string, JsonObject]>([
+    ['temperature', { temperature: 0 }],
+    ['temperature', { temperature: 0.7, top_p: 1 }],
+    ['temperature', { temperature: '1' }],
+    ['top_p', { temperature: 1, top_p: 0.95 }],
+    ['top_k', { top_k: 40 }],
+    ['top_k', { top_k: 1 }],
+    ['top_k', { top_k: 0 }],
+  ])('%s is rejected by name', (field, body) => {
+    expect(omittedSampling('latest', body)).toMatchObject({
+      left: { code: 'invalid_request', param: field, message: expect.stringContaining('leave it out') },
+    });
+  });
+
+  it('other tiers take them as they are', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...modelTiers.filter((tier) => tier !== 'latest')),
+        fc.record({ temperature: fc.double(), top_p: fc.double(), top_k: fc.nat() }, { requiredKeys: [] }),
+        (tier, body) => {
+          expect(omittedSampling(tier, body)).toEqual(E.right([]));
+        },
+      ),
+    );
+  });
+});

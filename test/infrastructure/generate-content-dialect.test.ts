@@ -1,0 +1,185 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import type { UpstreamCall } from '../../application/ports/upstream.ts';
+import type { ApiFamily } from '../../domain/routing/model.ts';
+import type { CloudAProvider } from '../../infrastructure/config/provider-config.ts';
+import { cloudA } from '../../infrastructure/providers/cloud-a/index.ts';
+import type { Dialect } from '../../infrastructure/providers/provider.ts';
+import { aRoute } from '../support/arbitraries/routing.ts';
+
+const config = (over: Partial<CloudAProvider> = {}): CloudAProvider => ({
+  kind: 'cloud_a_platform',
+  id: 'a',
+  pricingProviderId: 'a',
+  projectId: 'p-1',
+  location: 'europe-west4',
+  auth: { mode: 'bearer', token: 'token-0123456789' },
+  apiHost: undefined,
+  defaultHeaders: { 'X-Goog-User-Project': 'bill' },
+  timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+  ...over,
+});
+
+const connected = (over: Partial<CloudAProvider> = {}) =>
+  cloudA.connect(config(over), {
+    sanitise: (message) => message,
+    digest: (text) => text,
+    conceal: () => undefined,
+    warn: () => undefined,
+  });
+
+const callOf = (over: Partial<UpstreamCall> & { readonly model?: string } = {}): UpstreamCall => ({
+  route: { ...aRoute(), upstreamModel: over.model ?? 'google/gemini-2.5-pro' },
+  family: 'chat_completions',
+  stream: false,
+  body: '{"model":"m","messages":[{"role":"user","content":"Hi"}]}',
+  answer: { id: 'chatcmpl-1', model: 'asked', createdSecs: 1 },
+  betas: [],
+  ...over,
+});
+
+function dialectOf(call: UpstreamCall, over: Partial<CloudAProvider> = {}): Dialect {
+  const dialect = connected(over).speak(call)?.dialect;
+  if (dialect === undefined || !('encode' in dialect)) throw new Error('no dialect');
+  return dialect;
+}
+
+function requestOf(call: UpstreamCall, over: Partial<CloudAProvider> = {}) {
+  const request = dialectOf(call, over).encode(call);
+  if (E.isLeft(request)) throw new Error(request.left.message);
+  return request.right;
+}
+
+const base = '/v1/projects/p-1/locations/europe-west4/publishers/google/models';
+
+describe('Google-published models use generate-content and stream-generate-content', () => {
+  it('the path has project, location, publisher and model', () => {
+    expect(requestOf(callOf()).path).toBe(`${base}/gemini-2.5-pro:generateContent`);
+    expect(requestOf(callOf({ stream: true })).path).toBe(
+      `${base}/gemini-2.5-pro:streamGenerateContent?alt=sse`,
+    );
+  });
+
+  it.each([
+    ['google/../x?y#z', '..%2Fx%3Fy%23z'],
+    ['google/a b', 'a%20b'],
+    ['google/ü%', '%C3%BC%25'],
+  ])('the model %s is one segment of it', (model, segment) => {
+    expect(requestOf(callOf({ model })).path).toBe(`${base}/${segment}:generateContent`);
+  });
+
+  it.each<[string, Partial<CloudAProvider>, string]>([
+    ['a location', {}, 'https://europe-west4-aiplatform.googleapis.com/'],
+    ['global', { location: 'global' }, 'https://aiplatform.googleapis.com/'],
+    ['a host', { apiHost: 'private.example.com' }, 'https://private.example.com/'],
+    ['a URL', { apiHost: 'http://127.0.0.1:8080/prefix' }, 'http://127.0.0.1:8080/prefix'],
+  ])('%s decides where it is asked', (_case, over, url) => {
+    expect(connected(over).endpoints.map(({ baseUrl }) => baseUrl.href)).toEqual([url]);
+  });
+
+  it('headers are those of the provider and the route, and the token comes last', async () => {
+    const call = callOf({ stream: true, route: { ...callOf().route, extraHeaders: { 'X-A': 'b' } } });
+    const [endpoint] = connected().endpoints;
+    const sent = await endpoint!.authenticate(requestOf(call));
+    expect('_tag' in sent ? sent : { right: sent }).toMatchObject({
+      right: {
+        headers: {
+          accept: 'text/event-stream',
+          authorization: 'Bearer token-0123456789',
+          'content-type': 'application/json',
+          'x-goog-user-project': 'bill',
+          'x-a': 'b',
+        },
+      },
+    });
+  });
+
+  it('route `extra_body` is the final raw override', () => {
+    const extraBody = {
+      generationConfig: { temperature: 0, topK: 3 },
+      safetySettings: [{ category: 'X', threshold: 'OFF' }],
+    };
+    const call = callOf({
+      body: '{"messages":[{"role":"user","content":"Hi"}],"temperature":0.9,"top_p":0.5}',
+      route: { ...callOf().route, extraBody },
+    });
+    expect(JSON.parse(requestOf(call).body)).toEqual({
+      contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
+      generationConfig: { temperature: 0, topP: 0.5, topK: 3 },
+      safetySettings: extraBody.safetySettings,
+    });
+  });
+
+  it('the generation of the model decides how thinking is asked for', () => {
+    const body = '{"messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"low"}';
+    expect(requestOf(callOf({ body })).body).toContain('"thinkingBudget":1024');
+    expect(requestOf(callOf({ body, model: 'google/gemini-3-pro' })).body).toContain('"thinkingLevel":"LOW"');
+  });
+
+  it('what it cannot express is told before anything is sent', () => {
+    const call = callOf({ body: '{"messages":[{"role":"user","content":"Hi"}],"logit_bias":{"1":1}}' });
+    expect(dialectOf(call).encode(call)).toMatchObject({
+      left: { code: 'invalid_request', param: 'logit_bias' },
+    });
+  });
+});
+
+describe('an answer', () => {
+  const body =
+    '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"n":1.0}}}]},"finishReason":"STOP"}]}';
+
+  it('whole: what is read is what goes out', () => {
+    const told = dialectOf(callOf()).decode(Buffer.from(body), callOf());
+    if (E.isLeft(told)) throw new Error('a fault');
+    const { text, value } = told.right;
+    expect(text).toBe(JSON.stringify(value));
+    expect(JSON.parse(text as string)).toMatchObject({ id: 'chatcmpl-1', model: 'asked', created: 1 });
+  });
+
+  it.each([
+    ['text/event-stream; charset=utf-8', `data: ${body}\r\n\r\n`],
+    ['application/json; charset=utf-8', `[${body}]`],
+  ])('a stream of type %s is read', (contentType, bytes) => {
+    const run = dialectOf(callOf()).events?.(contentType, callOf());
+    expect([...run!.push(Buffer.from(bytes)), ...run!.end({ kind: 'eof' })].map(({ kind }) => kind)).toEqual([
+      'chunk',
+      'chunk',
+      'done',
+    ]);
+  });
+
+  it('any other type is no stream', () => {
+    expect(dialectOf(callOf()).events?.('text/html', callOf())).toBeUndefined();
+    expect(dialectOf(callOf()).events?.('', callOf())).toBeUndefined();
+  });
+});
+
+describe('what the platform can do depends on the model', () => {
+  const families: readonly ApiFamily[] = ['chat_completions', 'messages', 'responses', 'embeddings'];
+
+  it.each([
+    ['google/gemini-2.5-pro', 'chat_completions'],
+    ['google/text-embedding-005', 'embeddings'],
+    ['openai/gpt', undefined],
+    ['gemini-2.5-pro', undefined],
+  ])('%s: translated %s, and nothing else', (upstreamModel, only) => {
+    const route = { ...aRoute(), upstreamModel };
+    for (const family of families) {
+      expect(cloudA.takes(route, family)).toBe(family === only ? 'translated' : undefined);
+      expect(connected().speak(callOf({ route, family })) !== undefined).toBe(family === only);
+      if (family !== 'messages') expect(cloudA.supports(route)[family]).toBe(family === only);
+    }
+  });
+
+  it('google/* models stream, take tools and images, and follow schemas', () => {
+    expect(cloudA.supports({ ...aRoute(), upstreamModel: 'google/gemini-2.5-pro' })).toEqual({
+      chat_completions: true,
+      responses: false,
+      embeddings: false,
+      stream: true,
+      tools: true,
+      vision: true,
+      json_schema: true,
+    });
+  });
+});

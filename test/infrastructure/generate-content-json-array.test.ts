@@ -1,0 +1,91 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
+import type { SseFrame } from '../../domain/shared/sse-frame.ts';
+import { jsonArrayFrames } from '../../infrastructure/providers/cloud-a/json-array.ts';
+import { byteByByte, chunkingsOf } from '../support/arbitraries/bytes.ts';
+import { jsonArraySoup } from '../support/arbitraries/generate-content-streams.ts';
+import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
+
+const mebibyte = 1024 * 1024;
+
+describeMachineLaws('jsonArrayFrames', {
+  machine: jsonArrayFrames,
+  streams: jsonArraySoup,
+  isTerminal: (frame) => frame.kind === 'oversize' || !frame.data.startsWith('{'),
+  endless: {
+    piece: Buffer.alloc(mebibyte, '{"a":['),
+    pushes: 2 * (maxStreamEventBytes / mebibyte),
+    outputs: [{ kind: 'oversize' }],
+  },
+});
+
+const read = (...pieces: readonly (string | Buffer)[]) =>
+  outputsOf(
+    jsonArrayFrames,
+    pieces.map((piece) => Buffer.from(piece as string)),
+  ).map((frame: SseFrame) => (frame.kind === 'frame' ? frame.data : frame.kind));
+
+describe('a JSON array in bytes', () => {
+  it.each([
+    ['pretty-printed', '[{\n  "a": 1\n}\n,\r\n{\n  "a": 2\n}\n]\n', ['{\n  "a": 1\n}', '{\n  "a": 2\n}']],
+    ['on one line', '[{"a":1},{"a":2}]', ['{"a":1}', '{"a":2}']],
+    ['brackets in texts', '[{"a":"]}\\"}","b":[{}]}]', ['{"a":"]}\\"}","b":[{}]}']],
+    ['a backslash at the end of a text', '[{"a":"\\\\"},{}]', ['{"a":"\\\\"}', '{}']],
+    ['an object that stands alone', ' {"error":{}} ', ['{"error":{}}']],
+    ['nothing', '[]', []],
+    ['no bytes', '', []],
+    ['what comes after the end', '[{}]{"a":1}', ['{}']],
+  ])('%s', (_case, text, frames) => {
+    expect(read(text)).toEqual(frames);
+  });
+
+  it.each([
+    ['another element', '[{},7,{}]', ['{}', '7']],
+    ['no array', '<html>{}', ['<']],
+    ['a text', '"[{}]', ['"']],
+    ['garbage between the elements', '[{}x{}]', ['{}', 'x']],
+  ])('%s is a frame that is no object, and the last one', (_case, text, frames) => {
+    expect(read(text)).toEqual(frames);
+  });
+
+  it.each([['[{"a":1},{"a":2'], ['[{"a":1},{"a":"}'], ['[{"a":1}, {"a":[}']])(
+    'an element that the end cuts is none: %s',
+    (text) => {
+      expect(read(text)).toEqual(['{"a":1}']);
+    },
+  );
+
+  it('elements come out as they are, whatever is in them and however they are cut', () => {
+    const elements = fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), { maxLength: 6 });
+    const cut = elements.chain((objects) => {
+      const text = JSON.stringify(objects, undefined, 1);
+      return fc.tuple(fc.constant(objects), chunkingsOf(Buffer.from(text)));
+    });
+    fc.assert(
+      fc.property(cut, ([objects, pieces]) => {
+        expect(read(...pieces).map((data) => JSON.parse(data) as unknown)).toEqual(
+          JSON.parse(JSON.stringify(objects)),
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('an element may be as large as an event, and no larger', () => {
+    const element = (bytes: number) =>
+      Buffer.concat([Buffer.from('{"a":"'), Buffer.alloc(bytes - 8, 'x'), Buffer.from('"}')]);
+    const most = element(maxStreamEventBytes);
+    expect(read('[', most, ',{}]').map((data) => data.length)).toEqual([maxStreamEventBytes, 2]);
+    expect(read('[', element(maxStreamEventBytes + 1), ',{}]')).toEqual(['oversize']);
+  });
+
+  it('bytes that come one by one cost no more than bytes', () => {
+    const text = Buffer.from(`[{"a":"${'x'.repeat(200_000)}"}]`);
+    const run = jsonArrayFrames.begin();
+    const started = performance.now();
+    const frames = byteByByte(text).flatMap((piece) => run.push(piece));
+    expect(frames).toHaveLength(1);
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+});

@@ -1,0 +1,322 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { observeCompletion } from '../../domain/chat/observe-chat.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import { chatCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
+
+const about = { id: 'chatcmpl-7f3a', model: 'asked', createdSecs: 1_700_000_000 };
+const sanitise = (message: string): string => message.replaceAll('secret', '***');
+
+const read = (text: string) => chatCompletion(text, about, sanitise);
+
+function completion(answer: object | string): JsonObject {
+  const told = read(typeof answer === 'string' ? answer : JSON.stringify(answer));
+  if (E.isLeft(told)) throw new Error(JSON.stringify(told.left));
+  return told.right;
+}
+
+function fault(answer: object | string): unknown {
+  const told = read(typeof answer === 'string' ? answer : JSON.stringify(answer));
+  return E.isLeft(told) ? told.left : 'an answer';
+}
+
+const choices = (answer: object | string) => completion(answer)['choices'] as readonly JsonObject[];
+const message = (answer: object | string) => choices(answer)[0]!['message'] as JsonObject;
+
+const says = (parts: readonly object[], more: object = { finishReason: 'STOP' }) => ({
+  candidates: [{ content: { role: 'model', parts }, ...more }],
+});
+
+describe('a whole answer', () => {
+  it('is a chat completion under the requested model, with every text of the model in it', () => {
+    const answer = {
+      ...says([{ text: 'Good ' }, { text: 'day.' }]),
+      usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+      modelVersion: 'other',
+      responseId: 'other',
+    };
+    expect(completion(answer)).toEqual({
+      id: 'chatcmpl-7f3a',
+      object: 'chat.completion',
+      created: 1_700_000_000,
+      model: 'asked',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'Good day.', refusal: null },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
+      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+    });
+  });
+
+  it('native reasoning is never placed in the content: it is kept under the platform’s metadata', () => {
+    const parts = [
+      { text: 'hm', thought: true, thoughtSignature: 's1' },
+      { text: 'Yes', thoughtSignature: 's2' },
+      { text: '', thoughtSignature: 's3' },
+    ];
+    expect(message(says(parts))).toEqual({
+      role: 'assistant',
+      content: 'Yes',
+      refusal: null,
+      provider_metadata: {
+        cloud_a_platform: {
+          reasoning: [
+            { type: 'thinking', thinking: 'hm', signature: 's1' },
+            { type: 'thinking', thinking: '', signature: 's2' },
+            { type: 'thinking', thinking: '', signature: 's3' },
+          ],
+        },
+      },
+    });
+  });
+
+  it('parts that a chat completion has no place for are kept there too', () => {
+    const parts = [
+      { executableCode: { language: 'PYTHON', code: '1' }, thoughtSignature: 's' },
+      { codeExecutionResult: { output: '1' } },
+      { inlineData: { mimeType: 'image/png', data: 'AA' } },
+      { text: 'One' },
+      {},
+    ];
+    expect(message(says(parts))).toMatchObject({
+      content: 'One',
+      provider_metadata: {
+        cloud_a_platform: {
+          reasoning: [{ type: 'thinking', thinking: '', signature: 's' }],
+          parts: [{ executableCode: parts[0]!.executableCode }, parts[1], parts[2]],
+        },
+      },
+    });
+  });
+
+  it('calls keep every digit of their arguments, and have ids that are the same each time', () => {
+    const text =
+      '{"candidates":[{"content":{"parts":[' +
+      '{"functionCall":{"name":"f","args":{"n":9007199254740993,"x":1.0,"s":"ü"}}},' +
+      '{"functionCall":{"name":"g"}},' +
+      '{"functionCall":{"id":"own","name":"h","args":{}}},{"functionCall":{}}]},"finishReason":"STOP"}]}';
+    expect(choices(text)[0]).toEqual({
+      index: 0,
+      message: {
+        role: 'assistant',
+        content: null,
+        refusal: null,
+        tool_calls: [
+          {
+            id: 'call_7f3a_0_0',
+            type: 'function',
+            function: { name: 'f', arguments: '{"n":9007199254740993,"x":1.0,"s":"ü"}' },
+          },
+          { id: 'call_7f3a_0_1', type: 'function', function: { name: 'g', arguments: '{}' } },
+          { id: 'own', type: 'function', function: { name: 'h', arguments: '{}' } },
+        ],
+      },
+      logprobs: null,
+      finish_reason: 'tool_calls',
+    });
+  });
+
+  it('several candidates are several choices', () => {
+    const answer = {
+      candidates: [
+        { content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' },
+        { index: 1, content: { parts: [{ functionCall: { name: 'f' } }] }, finishReason: 'STOP' },
+        { index: 2, content: {}, finishReason: 'SAFETY' },
+      ],
+    };
+    expect(choices(answer).map(({ index, finish_reason }) => [index, finish_reason])).toEqual([
+      [0, 'stop'],
+      [1, 'tool_calls'],
+      [2, 'content_filter'],
+    ]);
+    expect(JSON.stringify(choices(answer)[1])).toContain('call_7f3a_1_0');
+  });
+
+  it('logprobs have their place', () => {
+    const chosen = { token: 'A', tokenId: 1, logProbability: -0.25 };
+    const other = { token: 'B', logProbability: -3 };
+    const answer = says([{ text: 'A' }], {
+      finishReason: 'STOP',
+      logprobsResult: { chosenCandidates: [chosen], topCandidates: [{ candidates: [chosen, other] }] },
+    });
+    const told = (token: string, logprob: number) => ({ token, logprob, bytes: null });
+    expect(choices(answer)[0]!['logprobs']).toEqual({
+      content: [{ ...told('A', -0.25), top_logprobs: [told('A', -0.25), told('B', -3)] }],
+      refusal: null,
+    });
+  });
+});
+
+describe('finish reasons', () => {
+  const withheld = [
+    'SAFETY',
+    'RECITATION',
+    'LANGUAGE',
+    'OTHER',
+    'BLOCKLIST',
+    'PROHIBITED_CONTENT',
+    'SPII',
+    'MALFORMED_FUNCTION_CALL',
+    'MODEL_ARMOR',
+    'IMAGE_SAFETY',
+    'NEVER_HEARD_OF',
+    3,
+    8,
+    10,
+  ];
+  it.each([
+    ['STOP', 'stop', 'tool_calls'],
+    [1, 'stop', 'tool_calls'],
+    ['MAX_TOKENS', 'length', 'length'],
+    [2, 'length', 'length'],
+    ['UNEXPECTED_TOOL_CALL', 'content_filter', 'tool_calls'],
+    ['TOO_MANY_TOOL_CALLS', 'content_filter', 'tool_calls'],
+    ['FINISH_REASON_UNSPECIFIED', 'stop', 'tool_calls'],
+    [0, 'stop', 'tool_calls'],
+    [undefined, 'stop', 'tool_calls'],
+    ...withheld.map((reason) => [reason, 'content_filter', 'content_filter'] as const),
+  ])('%p is %s, and with calls %s', (finishReason, finish, called) => {
+    expect(choices(says([{ text: 'a' }], { finishReason }))[0]!['finish_reason']).toBe(finish);
+    expect(choices(says([{ functionCall: { name: 'f' } }], { finishReason }))[0]!['finish_reason']).toBe(
+      called,
+    );
+  });
+
+  it('what the platform says of a withheld answer is a refusal, sanitised; of others it is nothing', () => {
+    const finishMessage = 'It was secret.';
+    expect(message(says([], { finishReason: 'SPII', finishMessage }))).toMatchObject({
+      content: '',
+      refusal: 'It was ***.',
+    });
+    expect(message(says([{ text: 'a' }], { finishReason: 'STOP', finishMessage }))['refusal']).toBeNull();
+  });
+});
+
+describe('a blocked answer is a completion that says nothing', () => {
+  it.each([
+    ['a candidate without content', { candidates: [{ finishReason: 'MODEL_ARMOR' }] }],
+    ['content that is empty', { candidates: [{ content: {}, finishReason: 'SAFETY' }] }],
+    ['content without parts', { candidates: [{ content: { role: 'model' }, finishReason: 'SPII' }] }],
+    ['content without any part', { candidates: [{ content: { parts: [] }, finishReason: 'BLOCKLIST' }] }],
+    [
+      'no candidates',
+      { promptFeedback: { blockReason: 'MODEL_ARMOR' }, usageMetadata: { trafficType: 'ON_DEMAND' } },
+    ],
+    ['an empty list of candidates', { candidates: [], promptFeedback: { blockReason: 4 } }],
+  ])('%s', (_case, answer) => {
+    const told = completion(answer);
+    expect(told['choices']).toEqual([
+      {
+        index: 0,
+        message: { role: 'assistant', content: '', refusal: null },
+        logprobs: null,
+        finish_reason: 'content_filter',
+      },
+    ]);
+    expect(told).not.toHaveProperty('usage');
+    expect(observeCompletion(told)).toEqual({ usage: undefined, usageUnusable: false, invokedToolCount: 0 });
+  });
+
+  it('the platform’s reason is a refusal', () => {
+    const promptFeedback = { blockReason: 'OTHER', blockReasonMessage: 'Blocked: secret.' };
+    expect(message({ promptFeedback })['refusal']).toBe('Blocked: ***.');
+  });
+});
+
+describe('usage is summed as the bill does: prompt + tool-use prompt, candidates + thoughts', () => {
+  const counted = (usageMetadata: object) =>
+    observeCompletion(completion({ ...says([{ text: 'a' }]), usageMetadata }));
+  const usage = (promptTokens: number, completionTokens: number, totalTokens: number) => ({
+    usage: { promptTokens, completionTokens, totalTokens },
+    usageUnusable: false,
+    invokedToolCount: 0,
+  });
+  const missing = { usage: undefined, usageUnusable: true, invokedToolCount: 0 };
+
+  it.each([
+    [
+      'all parts',
+      {
+        promptTokenCount: 95,
+        toolUsePromptTokenCount: 439,
+        candidatesTokenCount: 66,
+        thoughtsTokenCount: 132,
+        totalTokenCount: 732,
+      },
+      usage(534, 198, 732),
+    ],
+    [
+      'thinking that used up the budget',
+      { promptTokenCount: 5, thoughtsTokenCount: 4, totalTokenCount: 9 },
+      usage(5, 4, 9),
+    ],
+    ['an answer that was withheld', { promptTokenCount: 14, totalTokenCount: 14 }, usage(14, 0, 14)],
+    ['no total', { promptTokenCount: 5, candidatesTokenCount: 2 }, usage(5, 2, 7)],
+    ['no prompt', { candidatesTokenCount: 18, thoughtsTokenCount: 58 }, missing],
+    ['a negative count', { promptTokenCount: 5, candidatesTokenCount: -1, totalTokenCount: 4 }, missing],
+    ['half a token', { promptTokenCount: 1.5, candidatesTokenCount: 1, totalTokenCount: 2 }, missing],
+    ['counts that are text', { promptTokenCount: '5', candidatesTokenCount: 1, totalTokenCount: 6 }, missing],
+    [
+      'a sum that is no token count',
+      { promptTokenCount: Number.MAX_SAFE_INTEGER, toolUsePromptTokenCount: 1, candidatesTokenCount: 0 },
+      missing,
+    ],
+  ])('%s', (_case, metadata, observed) => {
+    expect(counted(metadata)).toEqual(observed);
+  });
+
+  it('cached and reasoning tokens are told as parts of them', () => {
+    const usageMetadata = {
+      promptTokenCount: 9,
+      cachedContentTokenCount: 8,
+      thoughtsTokenCount: 3,
+      totalTokenCount: 12,
+    };
+    expect(completion({ ...says([]), usageMetadata })['usage']).toEqual({
+      prompt_tokens: 9,
+      completion_tokens: 3,
+      total_tokens: 12,
+      prompt_tokens_details: { cached_tokens: 8 },
+      completion_tokens_details: { reasoning_tokens: 3 },
+    });
+  });
+});
+
+describe('what is no answer', () => {
+  it.each([
+    ['an error body', { error: { code: 400, message: 'no secret', status: 'X' } }, 'no ***'],
+    ['an error beside candidates', { ...says([{ text: 'a' }]), error: { message: 'no' } }, 'no'],
+    ['nothing', {}, 'The upstream answered without `candidates`.'],
+    ['feedback without a reason', { promptFeedback: {} }, 'The upstream answered without `candidates`.'],
+    [
+      'candidates that are none',
+      { candidates: [1, null, 'a'] },
+      'The upstream answered without `candidates`.',
+    ],
+    ['a page', '<html>', expect.any(String)],
+    ['an array', '[{"error":{"message":"no"}}]', expect.any(String)],
+    ['a number', '12.0', expect.any(String)],
+    [
+      'what is nested too deeply',
+      `{"candidates":[{"x":${'['.repeat(300)}${']'.repeat(300)}}]}`,
+      'The upstream sent an answer that is nested too deeply.',
+    ],
+  ])('%s is a fault', (_case, answer, words) => {
+    expect(fault(answer)).toEqual({ kind: 'protocol', message: words });
+  });
+
+  it('no bytes make it throw', () => {
+    const answers = fc
+      .json({ maxDepth: 6 })
+      .map((text) => `{"candidates":[{"content":{"parts":${text}}},${text}],"usageMetadata":${text}}`);
+    fc.assert(
+      fc.property(fc.oneof(answers, fc.string()), (text) => void read(text)),
+      { numRuns: 400 },
+    );
+  });
+});

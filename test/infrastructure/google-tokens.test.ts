@@ -1,0 +1,308 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { googleAccessTokens, googleIdTokens } from '../../infrastructure/providers/auth/google-tokens.ts';
+import { accountAccessToken } from '../../infrastructure/providers/auth/google-service-account.ts';
+import { readServiceAccount } from '../../infrastructure/providers/auth/service-account-file.ts';
+import type { Authenticator, OutboundRequest } from '../../infrastructure/providers/provider.ts';
+import { type GoogleFakes, startGoogleFakes } from '../support/google-fakes.ts';
+
+let fakes: GoogleFakes;
+let folder: string;
+let file: string;
+let warnings: string[];
+let concealed: string[];
+
+const context = {
+  warn: (message: string) => void warnings.push(message),
+  conceal: (secret: string) => void concealed.push(secret),
+};
+
+beforeAll(async () => {
+  fakes = await startGoogleFakes();
+  folder = await mkdtemp(path.join(tmpdir(), 'google-tokens-'));
+  file = path.join(folder, 'account.json');
+  process.env['GCE_METADATA_HOST'] = fakes.metadataHost;
+});
+
+beforeEach(async () => {
+  await fakes.writeAccount(file);
+  fakes.mood = {};
+  for (const list of [fakes.requests, fakes.faults, fakes.tokens]) list.length = 0;
+  warnings = [];
+  concealed = [];
+});
+
+afterAll(async () => {
+  delete process.env['GCE_METADATA_HOST'];
+  await fakes.close();
+  await rm(folder, { recursive: true });
+});
+
+const request: OutboundRequest = {
+  path: '/v1/x',
+  headers: { 'content-type': 'application/json', authorization: 'Bearer of-the-application' },
+  body: '{}',
+};
+
+const send = async (authenticate: Authenticator): Promise<OutboundRequest | string> => {
+  const answer = authenticate(request);
+  if (!(answer instanceof Promise)) return answer;
+  const settled = await answer;
+  if (E.isRight(settled)) return settled.right;
+  return settled.left.kind === 'protocol' ? settled.left.message : settled.left.kind;
+};
+
+const sentHeaders = async (authenticate: Authenticator): Promise<OutboundRequest['headers']> => {
+  const sent = await send(authenticate);
+  if (typeof sent === 'string') throw new Error(sent);
+  return sent.headers;
+};
+
+const bearerOf = async (authenticate: Authenticator, header = 'authorization'): Promise<string> =>
+  (await sentHeaders(authenticate))[header]!.replace('Bearer ', '');
+
+const audience = 'https://svc-x.a.run.app';
+const headers = ['authorization', 'x-serverless-authorization'] as const;
+const scope = 'https://www.googleapis.com/auth/cloud-platform';
+
+describe('access tokens', () => {
+  it('adc: the metadata server’s, for the scope of the platform', async () => {
+    const tokens = googleAccessTokens({ mode: 'adc' }, context);
+    expect(await bearerOf(tokens)).toBe(fakes.tokens[0]);
+    expect(fakes.requests).toEqual([{ from: 'metadata', kind: 'access', for: scope }]);
+  });
+
+  it.each(['adc', 'service_account'] as const)(
+    '%s with a file: a signed assertion is exchanged',
+    async (mode) => {
+      const tokens = googleAccessTokens({ mode, credentialsPath: file }, context);
+      expect(await bearerOf(tokens)).toBe(fakes.tokens[0]);
+      expect(fakes.requests).toMatchObject([{ from: 'assertion', kind: 'access', for: scope }]);
+      expect(fakes.faults).toEqual([]);
+    },
+  );
+
+  it('bearer: the static token, at once, and nobody is asked', async () => {
+    const sent = googleAccessTokens({ mode: 'bearer', token: 'static' }, context)(request);
+    expect(sent).toEqual({ ...request, headers: { ...request.headers, authorization: 'Bearer static' } });
+    expect(fakes.requests).toEqual([]);
+  });
+});
+
+describe('ID tokens', () => {
+  it.each(headers)('adc: the metadata server’s, made out to the audience, in %s', async (header) => {
+    const tokens = googleIdTokens({ mode: 'adc', audience, header }, context);
+    expect(fakes.claimsOf(await bearerOf(tokens, header))).toMatchObject({ aud: audience });
+    expect(fakes.requests).toEqual([{ from: 'metadata', kind: 'identity', for: audience }]);
+  });
+
+  it.each(headers)('service-account file: a signed assertion with target_audience, in %s', async (header) => {
+    for (const mode of ['adc', 'service_account'] as const) {
+      const tokens = googleIdTokens({ mode, credentialsPath: file, audience, header }, context);
+      expect(fakes.claimsOf(await bearerOf(tokens, header))).toMatchObject({ aud: audience });
+      expect(fakes.requests.at(-1)).toMatchObject({
+        from: 'assertion',
+        claims: { target_audience: audience, aud: fakes.tokenUri, iss: 'caller@project.example.com' },
+      });
+    }
+    expect(fakes.faults).toEqual([]);
+  });
+
+  it.each(headers)('bearer: the static token, no refresh, in %s', async (header) => {
+    expect(await bearerOf(googleIdTokens({ mode: 'bearer', token: 'static', header }, context), header)).toBe(
+      'static',
+    );
+    expect(fakes.requests).toEqual([]);
+  });
+
+  it('x_serverless_authorization leaves application-level Authorization intact', async () => {
+    const tokens = googleIdTokens({ mode: 'adc', audience, header: 'x-serverless-authorization' }, context);
+    expect((await sentHeaders(tokens))['authorization']).toBe('Bearer of-the-application');
+  });
+
+  it.each(['https://svc.example.com/a?b=c&d=e', 'https://svc.example.com/ä #1', '32555940559.apps/+'])(
+    'the audience arrives as it was told: %s',
+    async (odd) => {
+      const header = 'authorization';
+      for (const credentialsPath of [undefined, file]) {
+        const auth = {
+          mode: 'adc' as const,
+          audience: odd,
+          header,
+          ...(credentialsPath && { credentialsPath }),
+        };
+        const tokens = googleIdTokens(auth as Parameters<typeof googleIdTokens>[0], context);
+        expect(fakes.claimsOf(await bearerOf(tokens))).toMatchObject({ aud: odd });
+      }
+    },
+  );
+});
+
+describe.each([
+  ['the metadata server', undefined],
+  ['a file', 'file'],
+])('tokens of %s', (_, source) => {
+  const access = (): Authenticator =>
+    googleAccessTokens(
+      source === undefined ? { mode: 'adc' } : { mode: 'adc', credentialsPath: file },
+      context,
+    );
+  const identity = (): Authenticator => {
+    const base = { mode: 'adc', audience, header: 'authorization' } as const;
+    return googleIdTokens(source === undefined ? base : { ...base, credentialsPath: file }, context);
+  };
+
+  it.each([
+    ['access tokens', access],
+    ['ID tokens', identity],
+  ])('one refresh for 200 waiting requests: %s', async (_kind, tokensOf) => {
+    fakes.mood = { delayMs: 50 };
+    const tokens = tokensOf();
+    const sent = await Promise.all(Array.from({ length: 200 }, () => bearerOf(tokens)));
+    expect(new Set(sent)).toEqual(new Set(fakes.tokens));
+    expect(fakes.requests).toHaveLength(1);
+    expect(tokens(request)).not.toBeInstanceOf(Promise);
+  });
+
+  it('a dead service: the old one is used until it ends, then a clear fault; it is not asked by each request', async () => {
+    fakes.mood = { lifetimeSecs: 1 };
+    const tokens = access();
+    const old = await bearerOf(tokens);
+    const began = Date.now();
+    fakes.mood = { refusal: { status: 404, body: '{"error":"not_found"}' } };
+    const faults = new Set<string>();
+    let good = 0;
+    while (Date.now() < began + 1500) {
+      const sent = await send(tokens);
+      if (typeof sent === 'string') faults.add(sent);
+      else {
+        expect([sent.headers['authorization'], faults.size]).toEqual([`Bearer ${old}`, 0]);
+        good += 1;
+      }
+      await sleep(2);
+    }
+    expect(good).toBeGreaterThan(10);
+    expect([...faults]).toEqual([
+      'The gateway could not obtain credentials for the upstream: the token service answered with status 404 (not_found).',
+    ]);
+    expect(fakes.requests).toHaveLength(2);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^the access token could not be renewed: .* status 404 \(not_found\)/),
+    ]);
+    fakes.mood = {};
+    await sleep(800);
+    expect(await bearerOf(tokens)).toBe(fakes.tokens.at(-1));
+  });
+
+  it('no token, key or assertion is in a fault or a warning, whatever the service says', async () => {
+    const leaky = {
+      error: 'invalid_grant',
+      error_description: `${fakes.privateKey()} ${fakes.tokens.join()}`,
+    };
+    for (const mood of [
+      { refusal: { status: 400, body: JSON.stringify(leaky) } },
+      {
+        refusal: {
+          status: 200,
+          body: JSON.stringify({ access_token: '', id_token: 'eyJ.e30.x', expires_in: 1 }),
+        },
+      },
+      { refusal: { status: 200, body: 'ya29.not json\r\n' } },
+      { refusal: { status: 403, body: 'ya29.secret' } },
+    ]) {
+      fakes.mood = mood;
+      for (const tokens of [access(), identity()]) {
+        const told = await send(tokens);
+        expect(told).toMatch(/^The gateway could not obtain credentials for the upstream: [ -~]{10,90}\.$/);
+        for (const words of [JSON.stringify(told), ...warnings])
+          expect(words).not.toMatch(/ya29|eyJ|PRIVATE|assertion|127\.0\.0\.1|secret/);
+      }
+    }
+  });
+
+  it('tells what it obtained, so that it is taken out of what upstreams repeat', async () => {
+    const tokens = [await bearerOf(access()), await bearerOf(identity())];
+    expect(concealed).toEqual(tokens);
+  });
+});
+
+describe('a metadata server that is none', () => {
+  it.each<[string, GoogleFakes['mood'], RegExp]>([
+    ['breaks off', { silence: 'breaks' }, /could not be asked \(ECONNRESET\)|in time/],
+    ['lacks the header', { noFlavor: true }, /could not be asked/],
+  ])('that %s gives no token', async (_, mood, words) => {
+    fakes.mood = mood;
+    expect(await send(googleAccessTokens({ mode: 'adc' }, context))).toMatch(words);
+  });
+});
+
+describe('a service-account file', () => {
+  it('is read anew when a token is renewed: a rotated key is noticed', async () => {
+    fakes.mood = { lifetimeSecs: 1 };
+    const tokens = googleAccessTokens({ mode: 'service_account', credentialsPath: file }, context);
+    await bearerOf(tokens);
+    fakes.rotateKey();
+    await fakes.writeAccount(file);
+    await sleep(1050);
+    expect(await bearerOf(tokens)).toBe(fakes.tokens[1]);
+    expect([fakes.faults, warnings]).toEqual([[], []]);
+  });
+
+  it.each<[string, object | string, RegExp]>([
+    ['is no JSON', '{', /not a JSON object/],
+    ['is of another type', { type: 'authorized_user' }, /not that of a service account/],
+    ['has no e-mail', { client_email: '' }, /`client_email`/],
+    ['has no key', { private_key: undefined }, /`private_key`/],
+    [
+      'has a broken key',
+      { private_key: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n' },
+      /`private_key`/,
+    ],
+    ['has an odd token_uri', { token_uri: 'file:///etc/passwd' }, /`token_uri`/],
+  ])('that %s is told as such', async (_, over, words) => {
+    if (typeof over === 'string') await writeFile(file, over);
+    else await fakes.writeAccount(file, over);
+    const told = await send(googleAccessTokens({ mode: 'service_account', credentialsPath: file }, context));
+    expect(told).toMatch(words);
+    expect(fakes.requests).toEqual([]);
+  });
+
+  it('its token is renewed ahead of its end: nobody waits, the old one is used until the new one is there', async () => {
+    fakes.mood = { lifetimeSecs: 3 };
+    const auth = { mode: 'adc', audience, header: 'authorization', credentialsPath: file } as const;
+    const tokens = googleIdTokens(auth, context);
+    const old = await bearerOf(tokens);
+    await sleep(2350);
+    fakes.mood = { delayMs: 50 };
+    const during = Array.from({ length: 50 }, () => tokens(request));
+    expect(during.every((each) => !(each instanceof Promise))).toBe(true);
+    expect(await bearerOf(tokens)).toBe(old);
+    while (fakes.tokens.length === 1) await sleep(10);
+    await sleep(50);
+    expect(await bearerOf(tokens)).toBe(fakes.tokens[1]);
+    expect(fakes.requests).toHaveLength(2);
+  });
+
+  it('that is not there is told without its path', async () => {
+    const missing = path.join(folder, 'missing.json');
+    const told = await send(
+      googleAccessTokens({ mode: 'service_account', credentialsPath: missing }, context),
+    );
+    expect(told).toBe(
+      'The gateway could not obtain credentials for the upstream: the credentials file cannot be read (ENOENT).',
+    );
+  });
+
+  it('a token service that does not answer is let go when nobody waits any more', async () => {
+    fakes.mood = { silence: 'hangs' };
+    const account = await readServiceAccount(file);
+    if (E.isLeft(account)) throw new Error(account.left);
+    const began = Date.now();
+    await expect(accountAccessToken(account.right, AbortSignal.timeout(100))).rejects.toThrow();
+    expect(Date.now() - began).toBeLessThan(2500);
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { MessagesEvent } from '../../domain/messages/block-writer.ts';
+import { MessagesObserver } from '../../domain/messages/observe-messages.ts';
+import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
+import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
+import { nativeMessagesStream } from '../../infrastructure/providers/messages-body/native-stream.ts';
+import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import { messagesWords } from '../../interfaces/http/public/words.ts';
+import { chunkingsOf } from '../support/arbitraries/bytes.ts';
+import { aMessage, messagesStreams } from '../support/arbitraries/messages-body-streams.ts';
+import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
+
+const sanitise = (message: string): string => message.replaceAll('hunter2', '[REDACTED]');
+const machine = andThen(sseFrames, seal(nativeMessagesStream(sanitise)));
+
+const failure = (message: string) => ({
+  kind: 'failed',
+  error: { code: 'upstream_error', message, upstream: { status: 502 } },
+});
+
+describeMachineLaws('sseFrames, then nativeMessagesStream', {
+  machine,
+  streams: messagesStreams,
+  isTerminal: ({ kind }) => kind !== 'chunk',
+  endless: {
+    piece: Buffer.alloc(1024 * 1024, 'data: {"type":'),
+    pushes: 2 * (maxStreamEventBytes / (1024 * 1024)),
+    outputs: [failure('The upstream sent an event that is too large.') as MessagesEvent],
+  },
+});
+
+/** What a caller receives of these events. */
+const received = (events: readonly MessagesEvent[]): string => {
+  const spell = messagesWords.spelling({ requestId: 'r1' } as never);
+  return Buffer.concat(events.map((event) => Buffer.from(spell(event)))).toString();
+};
+
+const eventsOf = (text: string, ending?: Ending): readonly MessagesEvent[] =>
+  outputsOf(machine, [Buffer.from(text)], ending);
+
+describe('a messages stream for callers who speak the same', () => {
+  it('goes out as the bytes that came, but for `vertex_event`, however it is cut', () => {
+    fc.assert(
+      fc.property(
+        aMessage.chain((message) => fc.tuple(fc.constant(message), chunkingsOf(message.bytes))),
+        ([{ events }, pieces]) => {
+          const own = events.filter(({ type }) => type !== 'vertex_event');
+          const out = outputsOf(machine, pieces);
+          const wire = out.flatMap((each) =>
+            each.kind === 'chunk' && each.wire !== undefined ? [each.wire] : [],
+          );
+          expect(Buffer.concat(wire).equals(Buffer.concat(own.map(({ bytes }) => bytes)))).toBe(true);
+          expect(out.at(-1)).toEqual({ kind: 'done' });
+        },
+      ),
+    );
+  });
+
+  it('`message_stop` alone is held and terminal, and nothing follows but `done`', () => {
+    fc.assert(
+      fc.property(aMessage, ({ bytes }) => {
+        const out = outputsOf(machine, [bytes, bytes]);
+        const held = out.flatMap((each, at) => (each.kind === 'chunk' && each.held === true ? [at] : []));
+        const terminal = out.flatMap((each, at) => (each.kind === 'chunk' && each.terminal ? [at] : []));
+        expect(held).toEqual([out.length - 2]);
+        expect(terminal).toEqual(held);
+      }),
+    );
+  });
+
+  it('an observer beside it sees usage and tool calls, hosted ones too', () => {
+    fc.assert(
+      fc.property(aMessage, ({ bytes, usage: { prompt, completion }, calls, foreign }) => {
+        const observer = new MessagesObserver();
+        for (const each of outputsOf(machine, [bytes])) if (each.kind === 'chunk') observer.see(each.chunk);
+        expect(observer.observed()).toEqual({
+          usage: { promptTokens: prompt, completionTokens: completion, totalTokens: prompt + completion },
+          usageUnusable: false,
+          invokedToolCount: calls.length + foreign.filter((type) => type.endsWith('tool_use')).length,
+        });
+      }),
+    );
+  });
+
+  it('an event without a name is given one, with every digit', () => {
+    const data = '{"type":"message_start","message":{"usage":{"input_tokens":9007199254740993}}}';
+    const out = eventsOf(`data: ${data}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n`);
+    expect(received(out)).toBe(
+      `event: message_start\ndata: ${data}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n`,
+    );
+  });
+
+  const start = 'event: message_start\ndata: {"type":"message_start","message":{}}\n\n';
+
+  it.each<[string, string, string]>([
+    [
+      'an `error` event',
+      'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded hunter2"}}\n\n',
+      'Overloaded [REDACTED]',
+    ],
+    ['a malformed event', 'event: ping\ndata: {"type":\n\n', 'The upstream sent a malformed event.'],
+    ['an end before `message_stop`', '', 'The upstream ended its stream before the answer was complete.'],
+    ['[DONE]', 'data: [DONE]\n\n', 'The upstream ended its stream before the answer was complete.'],
+    [
+      'a stop reason without `message_stop`',
+      'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\n',
+      'The upstream ended its stream before the answer was complete.',
+    ],
+  ])('fails with %s, in the presenter’s words, and never with `message_stop`', (_, more, message) => {
+    const out = eventsOf(start + more);
+    expect(out.at(-1)).toEqual(failure(message));
+    const text = received(out);
+    expect(text).not.toContain('message_stop');
+    expect(text).toContain('event: error\ndata: {"type":"error","error":{"type":"api_error","message":');
+    expect(text).not.toContain('hunter2');
+  });
+});

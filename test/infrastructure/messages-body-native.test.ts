@@ -1,0 +1,261 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import { type JsonObject, parseExact } from '../../domain/shared/json.ts';
+import { fromMessagesBody } from '../../infrastructure/providers/messages-body/native.ts';
+import {
+  type BodyRules,
+  endpointbRules,
+  invokeRules,
+  rawPredictRules,
+} from '../../infrastructure/providers/messages-body/rules.ts';
+import { boundedToolId } from '../../infrastructure/providers/messages-body/tool-ids.ts';
+import { textDigest } from '../../infrastructure/text-digest.ts';
+import { aConversation } from '../support/arbitraries/messages.ts';
+
+const boundId = boundedToolId(textDigest);
+
+interface Sending {
+  readonly upstreamModel?: string;
+  readonly extraBody?: JsonObject;
+  readonly stream?: boolean;
+  readonly betas?: readonly string[];
+}
+
+const outbound = (body: object | string, rules: BodyRules, sending: Sending = {}) =>
+  fromMessagesBody(
+    {
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      stream: sending.stream ?? false,
+      betas: sending.betas ?? [],
+      route: {
+        upstreamModel: sending.upstreamModel ?? 'anthropic.claude-opus-4-6-v1',
+        extraBody: sending.extraBody ?? {},
+      },
+    },
+    rules,
+    textDigest,
+  );
+
+const textOf = (body: object | string, rules: BodyRules, sending?: Sending): string => {
+  const result = outbound(body, rules, sending);
+  if (E.isLeft(result)) throw new Error(result.left.message);
+  return result.right.text;
+};
+
+const sent = (body: object | string, rules: BodyRules, sending?: Sending): JsonObject =>
+  JSON.parse(textOf(body, rules, sending)) as JsonObject;
+
+const refusal = (body: object, rules: BodyRules, sending?: Sending) => {
+  const result = outbound(body, rules, sending);
+  return E.isLeft(result) ? result.left : undefined;
+};
+
+const user = { role: 'user', content: [{ type: 'text', text: 'Hi' }] };
+const minimal = { model: 'anthropic.claude-opus-4-6-v1', max_tokens: 100, messages: [user] };
+
+describe('the caller’s own messages body', () => {
+  it('goes upstream as it is: cache marks, unknown members, order and every digit', () => {
+    const text =
+      '{"model":"anthropic.claude-opus-4-6-v1","max_tokens":9007199254740993,"system":[{"type":"text","text":"S","cache_control":{"type":"ephemeral","ttl":"1h"}}],' +
+      '"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm","signature":"c2ln"},{"type":"redacted_thinking","data":"eA=="},' +
+      '{"type":"tool_use","id":"toolu_1","name":"f","input":{"n":1.50}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"x","is_error":false,"cache_control":{"type":"ephemeral"}}]}],' +
+      '"tools":[{"name":"f","input_schema":{"type":"object","properties":{}},"defer_loading":true,"eager_input_streaming":true}],"context_management":{"edits":[]},' +
+      '"metadata":{"user_id":"u"},"temperature":0.10,"some_new_field":{"x":1e2}}';
+    expect(textOf(text, endpointbRules)).toBe(text);
+    const inPath = text.replace('"model":"anthropic.claude-opus-4-6-v1",', '').slice(0, -1);
+    expect(textOf(text, invokeRules)).toBe(`${inPath},"anthropic_version":"bedrock-2023-05-31"}`);
+    expect(textOf(text, rawPredictRules)).toBe(`${inPath},"anthropic_version":"vertex-2023-10-16"}`);
+  });
+
+  it('whatever a conversation holds, only ids that the upstream refuses are changed', () => {
+    const native = (messages: readonly JsonObject[]): unknown =>
+      messages.map(({ role, content }) => ({
+        role,
+        content: Array.isArray(content)
+          ? (content as readonly JsonObject[]).map(({ ...block }) => ({
+              ...block,
+              ...(block['type'] === 'tool_use' ? { id: boundId(block['id'] as string) } : {}),
+              ...(block['type'] === 'tool_result'
+                ? { tool_use_id: boundId(block['tool_use_id'] as string) }
+                : {}),
+            }))
+          : content,
+      }));
+    fc.assert(
+      fc.property(aConversation, (messages) => {
+        const upstreamModel = 'anthropic.claude-opus-5';
+        const text = textOf({ ...minimal, messages }, endpointbRules, { upstreamModel });
+        const told = (parseExact(text) as JsonObject)['messages'];
+        expect(JSON.stringify(told)).toBe(JSON.stringify(native(messages)));
+      }),
+    );
+  });
+
+  it('the model is the route’s where the body names it; the version is never the caller’s', () => {
+    const body = { ...minimal, model: 'fast', anthropic_version: 'x', anthropic_beta: ['own-2025-01-01'] };
+    expect(sent(body, endpointbRules)).toEqual(minimal);
+    expect(outbound(body, endpointbRules)).toMatchObject({ right: { betas: ['own-2025-01-01'] } });
+    expect(sent(body, invokeRules)).toMatchObject({
+      anthropic_version: 'bedrock-2023-05-31',
+      anthropic_beta: ['own-2025-01-01'],
+    });
+  });
+
+  it('`stream` goes along where the upstream reads it from the body', () => {
+    const body = { ...minimal, stream: true };
+    expect(sent(body, rawPredictRules, { stream: true })).toHaveProperty('stream', true);
+    expect(sent(body, endpointbRules, { stream: true })).toHaveProperty('stream', true);
+    expect(sent({ ...minimal, stream: false }, invokeRules)).not.toHaveProperty('stream');
+  });
+
+  it('what the platforms do not know and what changes no answer is dropped', () => {
+    const body = { ...minimal, service_tier: 'auto', inference_geo: 'us' };
+    expect(sent(body, rawPredictRules)).toEqual(sent(minimal, rawPredictRules));
+    expect(sent(body, invokeRules)).toEqual(sent(minimal, invokeRules));
+    expect(sent(body, endpointbRules)).toEqual(body);
+  });
+
+  it('extra_body is the final override', () => {
+    const extraBody = { max_tokens: 7, thinking: { type: 'disabled' }, metadata: null };
+    expect(sent(minimal, invokeRules, { extraBody })).toMatchObject(extraBody);
+  });
+});
+
+describe('thinking blocks', () => {
+  const made = { type: 'thinking', thinking: 'Hm.', signature: '' };
+  const signed = { type: 'thinking', thinking: '', signature: 'c2ln' };
+  const text = { type: 'text', text: 'Hello.' };
+
+  it('the caller’s own survive with their signatures; those of our own translation are dropped', () => {
+    const messages = [user, { role: 'assistant', content: [made, signed, text] }, user];
+    expect(sent({ ...minimal, messages }, rawPredictRules)['messages']).toEqual([
+      user,
+      { role: 'assistant', content: [signed, text] },
+      user,
+    ]);
+  });
+
+  it('a message of which nothing is left is left out', () => {
+    const messages = [
+      user,
+      { role: 'assistant', content: [made, { type: 'thinking', thinking: 'x' }] },
+      user,
+    ];
+    expect(sent({ ...minimal, messages }, invokeRules)['messages']).toEqual([user, user]);
+  });
+});
+
+describe('messages of the role `system`', () => {
+  const system = { role: 'system', content: 'Later.' };
+  const blocks = {
+    role: 'system',
+    content: [{ type: 'text', text: 'Last.', cache_control: { type: 'ephemeral' } }],
+  };
+  const body = { ...minimal, system: 'First.', messages: [system, user, blocks] };
+
+  it('stay where models know them', () => {
+    expect(sent(body, rawPredictRules, { upstreamModel: 'anthropic/claude-opus-4-8' })).toMatchObject({
+      system: 'First.',
+      messages: [system, user, blocks],
+    });
+  });
+
+  it('go to the front where models know the system’s words there alone', () => {
+    expect(sent(body, rawPredictRules)).toMatchObject({
+      system: [
+        { type: 'text', text: 'First.' },
+        { type: 'text', text: 'Later.' },
+        { type: 'text', text: 'Last.', cache_control: { type: 'ephemeral' } },
+      ],
+      messages: [user],
+    });
+    expect(sent({ ...minimal, messages: [system, user] }, invokeRules)['system']).toEqual([
+      { type: 'text', text: 'Later.' },
+    ]);
+  });
+});
+
+describe('images and documents', () => {
+  const base64 = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } };
+  const url = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
+  const document = { type: 'document', source: { type: 'text', data: 'x' } };
+  const nested = { type: 'document', source: { type: 'content', content: [url] } };
+  const result = (...content: readonly object[]) => ({ type: 'tool_result', tool_use_id: 'a', content });
+  const asking = (...content: readonly object[]) => ({ ...minimal, messages: [{ role: 'user', content }] });
+
+  it.each<[string, object, string]>([
+    ['an image', base64, 'messages[0].content[0].type'],
+    ['a document', document, 'messages[0].content[0].type'],
+    ['an image in a result', result(base64), 'messages[0].content[0].content[0].type'],
+  ])('platform A: %s is unsupported and named', (_, block, param) => {
+    expect(refusal(asking(block), rawPredictRules)).toMatchObject({ code: 'invalid_request', param });
+  });
+
+  it.each<[string, object, string]>([
+    ['an image', url, 'messages[0].content[0].source.type'],
+    ['one in a result', result(base64, url), 'messages[0].content[0].content[1].source.type'],
+    ['one in a document', nested, 'messages[0].content[0].source.content[0].source.type'],
+    [
+      'one in a document in a result',
+      result(nested),
+      'messages[0].content[0].content[0].source.content[0].source.type',
+    ],
+  ])('invoke: %s that is not in the request is rejected', (_, block, param) => {
+    expect(refusal(asking(block), invokeRules)).toMatchObject({ code: 'invalid_request', param });
+  });
+
+  it('what the upstream takes goes along', () => {
+    const body = asking(base64, document, result(base64));
+    expect(sent(body, invokeRules)['messages']).toEqual(body.messages);
+    const remote = asking(url, nested);
+    expect(sent(remote, endpointbRules)['messages']).toEqual(remote.messages);
+  });
+});
+
+describe('the model-family policy', () => {
+  it('rejects and maps as it does for chat bodies', () => {
+    const latest = { upstreamModel: 'anthropic/claude-opus-4-7' };
+    const manual = { ...minimal, thinking: { type: 'enabled', budget_tokens: 31_999, display: 'omitted' } };
+    expect(refusal(manual, rawPredictRules, latest)).toMatchObject({ param: 'thinking.budget_tokens' });
+    expect(refusal({ ...minimal, temperature: 0 }, rawPredictRules, latest)).toMatchObject({
+      param: 'temperature',
+    });
+    expect(sent({ ...minimal, temperature: 1, reasoning_effort: 'max' }, rawPredictRules, latest)).toEqual({
+      ...sent(minimal, rawPredictRules),
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'max' },
+    });
+    expect(sent(manual, invokeRules)).toMatchObject({ thinking: manual.thinking });
+  });
+
+  it('adaptive thinking with the caller’s own effort is not touched', () => {
+    const body = {
+      ...minimal,
+      thinking: { type: 'adaptive', display: 'omitted' },
+      output_config: { effort: 'high', format: { type: 'json_schema', schema: {} } },
+    };
+    for (const rules of [rawPredictRules, invokeRules, endpointbRules])
+      expect(sent(body, rules)).toMatchObject({ thinking: body.thinking, output_config: body.output_config });
+  });
+
+  it('the caller’s own effort brings the beta flag one generation older, on platform B', () => {
+    const body = { ...minimal, output_config: { effort: 'low' } };
+    const upstreamModel = 'us.anthropic.claude-opus-4-5-20251101-v1:0';
+    expect(sent(body, invokeRules, { upstreamModel })['anthropic_beta']).toEqual(['effort-2025-11-24']);
+    expect(sent(body, rawPredictRules, { upstreamModel })).not.toHaveProperty('anthropic_beta');
+  });
+});
+
+it('of the caller’s betas those go along that the upstream knows', () => {
+  const betas = [
+    'interleaved-thinking-2025-05-14',
+    'prompt-caching-2024-07-31',
+    'interleaved-thinking-2025-05-14',
+  ];
+  for (const rules of [rawPredictRules, invokeRules])
+    expect(sent(minimal, rules, { betas })['anthropic_beta']).toEqual(['interleaved-thinking-2025-05-14']);
+  expect(outbound(minimal, endpointbRules, { betas })).toMatchObject({
+    right: { betas: ['interleaved-thinking-2025-05-14'] },
+  });
+});

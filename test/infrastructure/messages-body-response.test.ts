@@ -1,0 +1,205 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import { ChatObserver, observeCompletion } from '../../domain/chat/observe-chat.ts';
+import { observeMessage } from '../../domain/messages/observe-messages.ts';
+import { isObject, type JsonObject, parseExact } from '../../domain/shared/json.ts';
+import { maxJsonDepth } from '../../domain/shared/limits.ts';
+import { messageAsChat, readMessage } from '../../infrastructure/providers/messages-body/response.ts';
+import { anObjectText } from '../support/arbitraries/messages.ts';
+
+const about = { id: 'chatcmpl-1', model: 'fast', createdSecs: 1700 };
+const namespace = 'cloud_b_platform';
+const sanitise = (message: string): string => message.replaceAll('hunter2', '[REDACTED]');
+const words = { about, namespace, sanitise };
+
+const message = (content: readonly object[], more: object = {}) => ({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude',
+  content,
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 5, cache_read_input_tokens: 2, cache_creation_input_tokens: 1, output_tokens: 7 },
+  ...more,
+});
+
+const told = (answer: object | string): JsonObject => {
+  const result = messageAsChat(typeof answer === 'string' ? answer : JSON.stringify(answer), words);
+  if (E.isLeft(result)) throw new Error(JSON.stringify(result.left));
+  expect(JSON.parse(String(result.right.text))).toEqual(JSON.parse(JSON.stringify(result.right.value)));
+  return JSON.parse(String(result.right.text)) as JsonObject;
+};
+
+describe('a whole message as a chat completion', () => {
+  it('carries the gateway’s id, the requested model, the texts and the summed usage', () => {
+    expect(
+      told(
+        message([
+          { type: 'text', text: 'Hel' },
+          { type: 'text', text: 'lo', citations: null },
+        ]),
+      ),
+    ).toEqual({
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1700,
+      model: 'fast',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+      usage: {
+        prompt_tokens: 8,
+        completion_tokens: 7,
+        total_tokens: 15,
+        prompt_tokens_details: { cached_tokens: 2 },
+      },
+    });
+  });
+
+  it('calls, reasoning, citations and blocks without a word in chat each have their place', () => {
+    const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' };
+    const signed = { type: 'thinking', thinking: '', signature: 'c2ln' };
+    const redacted = { type: 'redacted_thinking', data: 'eA==' };
+    const searching = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { q: 'x' } };
+    const compaction = { type: 'compaction', content: 'Earlier.' };
+    const citation = { type: 'web_search_result_location', url: 'https://example.com' };
+    const answer = told(
+      message(
+        [
+          thinking,
+          signed,
+          redacted,
+          searching,
+          compaction,
+          { type: 'tool_use', id: 'toolu_1', name: 'weather', input: { city: 'Ulm' } },
+          { type: 'tool_use', id: 'toolu_2', name: 'time', input: {} },
+        ],
+        { stop_reason: 'tool_use' },
+      ),
+    );
+    expect(answer['choices']).toEqual([
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'toolu_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Ulm"}' } },
+            { id: 'toolu_2', type: 'function', function: { name: 'time', arguments: '{}' } },
+          ],
+          provider_metadata: {
+            [namespace]: { reasoning: [thinking, signed, redacted], blocks: [searching, compaction] },
+          },
+        },
+        finish_reason: 'tool_calls',
+      },
+    ]);
+    expect(told(message([{ type: 'text', text: 'A', citations: [citation] }]))['choices']).toMatchObject([
+      { message: { content: 'A', provider_metadata: { [namespace]: { citations: [citation] } } } },
+    ]);
+  });
+
+  it.each([
+    ['end_turn', 'stop'],
+    ['stop_sequence', 'stop'],
+    ['pause_turn', 'stop'],
+    ['max_tokens', 'length'],
+    ['model_context_window_exceeded', 'length'],
+    ['tool_use', 'tool_calls'],
+    ['refusal', 'content_filter'],
+    ['a_new_one', 'stop'],
+    [null, 'stop'],
+  ])('stop reason %s finishes with %s', (stop_reason, finish_reason) => {
+    expect(told(message([], { stop_reason }))['choices']).toMatchObject([
+      { message: { content: '' }, finish_reason },
+    ]);
+  });
+
+  it('an input keeps every digit', () => {
+    fc.assert(
+      fc.property(anObjectText, (input) => {
+        const text = JSON.stringify(
+          message([{ type: 'tool_use', id: 'a', name: 'f', input: 'INPUT' }]),
+        ).replace('"INPUT"', () => input);
+        const [choice] = told(text)['choices'] as readonly JsonObject[];
+        const said = choice!['message'] as JsonObject;
+        const [call] = said['tool_calls'] as readonly JsonObject[];
+        expect((call!['function'] as JsonObject)['arguments']).toBe(JSON.stringify(parseExact(input)));
+      }),
+    );
+  });
+
+  it('what is observed of the translation is what is observed of the message', () => {
+    fc.assert(
+      fc.property(
+        fc.record(
+          {
+            input_tokens: fc.constantFrom<unknown>(0, 5, -1, 1.5, null, 'x', 2 ** 53),
+            output_tokens: fc.constantFrom<unknown>(0, 7, null, {}),
+            cache_read_input_tokens: fc.constantFrom<unknown>(0, 3, null, -1),
+            cache_creation_input_tokens: fc.constantFrom<unknown>(0, 4, null, 0.5),
+          },
+          { requiredKeys: [] },
+        ),
+        fc.nat(3),
+        (usage, calls) => {
+          const content = Array.from({ length: calls }, (_, at) => ({
+            type: 'tool_use',
+            id: `t${at}`,
+            name: 'f',
+            input: {},
+          }));
+          const native = message(content, { usage }) as unknown as JsonObject;
+          expect(observeCompletion(told(native))).toEqual(observeMessage(native));
+        },
+      ),
+    );
+    const silent = message([], { usage: null }) as unknown as JsonObject;
+    expect(told(silent)).not.toHaveProperty('usage');
+    expect(observeCompletion(told(silent))).toEqual(observeMessage(silent));
+    expect(new ChatObserver().observed()).toEqual(observeMessage(silent));
+  });
+});
+
+describe('an answer that is no message', () => {
+  it.each<[string, string, string | RegExp]>([
+    [
+      'an error under status 200',
+      '{"type":"error","error":{"type":"api_error","message":"key hunter2"}}',
+      'key [REDACTED]',
+    ],
+    ['a platform’s error', '{"message":"no hunter2"}', 'no [REDACTED]'],
+    ['another family’s answer', '{"choices":[]}', 'The upstream answered without `content`.'],
+    ['no JSON', '<html>', /not a JSON object/],
+    ['an array', '[]', /not a JSON object/],
+  ])('%s', (_, text, expected) => {
+    for (const result of [messageAsChat(text, words), readMessage(text, sanitise)]) {
+      const fault = E.isLeft(result) ? result.left : undefined;
+      expect(fault).toMatchObject({
+        kind: 'protocol',
+        message: typeof expected === 'string' ? expected : expect.stringMatching(expected),
+      });
+    }
+  });
+
+  it('one that is nested too deeply is not translated', () => {
+    const input = `${'{"a":'.repeat(maxJsonDepth)}1${'}'.repeat(maxJsonDepth)}`;
+    const text = JSON.stringify(message([{ type: 'tool_use', id: 'a', name: 'f', input: 0 }])).replace(
+      '"input":0',
+      `"input":${input}`,
+    );
+    expect(messageAsChat(text, words)).toMatchObject({
+      left: { message: 'The upstream sent an answer that is nested too deeply.' },
+    });
+  });
+
+  it('never throws, whatever the answer holds', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), fc.jsonValue({ maxDepth: 3 }), (content, usage) => {
+        const result = messageAsChat(JSON.stringify({ content, usage }), words);
+        expect(E.isRight(result)).toBe(Array.isArray(content));
+        if (E.isRight(result)) expect(isObject(result.right.value)).toBe(true);
+      }),
+    );
+  });
+});

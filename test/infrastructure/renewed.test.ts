@@ -1,0 +1,181 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { Renewed } from '../../infrastructure/providers/auth/renewed.ts';
+
+/** A clock that is moved by hand, and a source whose answers are given by hand. */
+function scene(obtainWithinMs = 60_000) {
+  const clock = { now: 1_000_000 };
+  const asked: { readonly at: number; readonly settle: PromiseWithResolvers<E.Either<string, Lease>> }[] = [];
+  const warnings: string[] = [];
+  const renewed = new Renewed<Lease>(
+    {
+      name: 'the token',
+      obtain: async () => {
+        const settle = Promise.withResolvers<E.Either<string, Lease>>();
+        asked.push({ at: clock.now, settle });
+        return E.map((value: Lease) => ({ value, endsAt: value.endsAt }))(await settle.promise);
+      },
+      explain: () => 'it threw',
+      warn: (message) => void warnings.push(message),
+    },
+    { now: () => clock.now, obtainWithinMs },
+  );
+  const settle = async (outcome: E.Either<string, number>): Promise<void> => {
+    asked.at(-1)?.settle.resolve(E.map((lifeMs: number) => ({ endsAt: clock.now + lifeMs }))(outcome));
+    await turn();
+  };
+  return { clock, asked, warnings, renewed, settle };
+}
+
+interface Lease {
+  readonly endsAt: number;
+}
+
+const hour = 3_600_000;
+const fault = (reason: string) =>
+  E.left({
+    kind: 'protocol',
+    message: `The gateway could not obtain credentials for the upstream: ${reason}.`,
+  });
+
+describe('a credential that is renewed', () => {
+  it('is obtained when the first one asks, once for all that wait', async () => {
+    const { renewed, asked, settle } = scene();
+    expect(asked).toHaveLength(0);
+    const waiting = Array.from({ length: 200 }, async () => renewed.current());
+    await settle(E.right(hour));
+    const answers = await Promise.all(waiting);
+    expect(new Set(answers.map((each) => (each as E.Right<Lease>).right)).size).toBe(1);
+    expect(asked).toHaveLength(1);
+  });
+
+  it.each([
+    ['an hour', hour, hour - 225_000],
+    ['what the metadata server still had', 240_000, 180_000],
+    ['a second', 1000, 750],
+  ])(
+    'is renewed ahead of its end, while the old one is handed out: %s',
+    async (_, lifeMs, renewedAfterMs) => {
+      const { renewed, asked, clock, settle } = scene();
+      void renewed.current();
+      await settle(E.right(lifeMs));
+      const first = renewed.current();
+      clock.now += renewedAfterMs - 1;
+      expect([renewed.current(), asked.length]).toEqual([first, 1]);
+      clock.now += 1;
+      expect([renewed.current(), renewed.current(), asked.length]).toEqual([first, first, 2]);
+      await settle(E.right(lifeMs));
+      expect([(renewed.current() as Lease).endsAt, asked.length]).toEqual([clock.now + lifeMs, 2]);
+    },
+  );
+
+  it('is waited for where the old one might end on its way; the old one is used where there is none', async () => {
+    const { renewed, clock, settle, warnings } = scene();
+    void renewed.current();
+    await settle(E.right(hour));
+    const old = renewed.current();
+    clock.now += hour - 5000;
+    const waiting = renewed.current();
+    expect(waiting).toBeInstanceOf(Promise);
+    await settle(E.left('no'));
+    expect(await waiting).toEqual(E.right(old));
+    expect(warnings).toEqual(['the token could not be renewed: no; the present one is good for 5 s more']);
+    expect(renewed.current()).toBe(old);
+    clock.now += 5000;
+    const late = renewed.current();
+    await settle(E.left('no'));
+    expect(await late).toEqual(fault('no'));
+  });
+
+  it('that cannot be obtained is asked for after 1, 2, 4 … 30 seconds, and requests are told at once until then', async () => {
+    const { renewed, asked, clock, settle } = scene();
+    for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
+      const before = asked.length;
+      const waiting = renewed.current();
+      expect(asked).toHaveLength(before + 1);
+      await settle(E.left('no'));
+      expect(await waiting).toEqual(fault('no'));
+      clock.now += seconds * 1000 - 1;
+      expect(await renewed.current()).toEqual(fault('no'));
+      expect(asked).toHaveLength(before + 1);
+      clock.now += 1;
+    }
+    void renewed.current();
+    await settle(E.right(hour));
+    expect(renewed.current()).toEqual({ endsAt: clock.now + hour });
+  });
+
+  it('that does not come in time is a fault', async () => {
+    const { renewed } = scene(20);
+    expect(await renewed.current()).toEqual(fault('no answer came in time'));
+  });
+
+  it('that has ended when it comes is a fault that speaks of the clocks', async () => {
+    const { renewed, settle } = scene();
+    const waiting = renewed.current();
+    await settle(E.right(0));
+    expect(await waiting).toEqual(fault('what was obtained has ended already, if the clocks are right'));
+  });
+
+  it('what a library throws is told in its own words', async () => {
+    const { renewed, asked } = scene();
+    const waiting = renewed.current();
+    asked[0]!.settle.reject(new Error('secret'));
+    expect(await waiting).toEqual(fault('it threw'));
+  });
+
+  it('that never ends is obtained once', async () => {
+    const { renewed, asked, clock, settle } = scene();
+    void renewed.current();
+    await settle(E.right(Number.POSITIVE_INFINITY));
+    clock.now += 1000 * hour;
+    expect(renewed.current()).toEqual({ endsAt: Number.POSITIVE_INFINITY });
+    expect(asked).toHaveLength(1);
+  });
+});
+
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 40_000 }) }),
+  fc.record({ kind: fc.constant('ask' as const) }),
+  fc.record({ kind: fc.constant('obtain' as const), lifeMs: fc.integer({ min: 1, max: 60_000 }) }),
+  fc.record({ kind: fc.constant('refuse' as const) }),
+);
+
+describe('always', () => {
+  it('at most one renewal is under way, nothing that has ended is handed out, and every request is answered', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const { renewed, asked, clock, settle } = scene();
+        const answers: Promise<unknown>[] = [];
+        let settled = 0;
+        let refusedAt = Number.NEGATIVE_INFINITY;
+        for (const each of steps) {
+          if (each.kind === 'pass') clock.now += each.ms;
+          else if (each.kind === 'ask') {
+            const before = asked.length;
+            const answer = renewed.current();
+            if (answer instanceof Promise)
+              answers.push(
+                answer.then((given) => {
+                  if (E.isRight(given)) expect(given.right.endsAt).toBeGreaterThan(clock.now);
+                }),
+              );
+            else expect(answer.endsAt).toBeGreaterThan(clock.now);
+            if (asked.length > before) expect(clock.now - refusedAt).toBeGreaterThanOrEqual(1000);
+          } else if (asked.length > settled) {
+            settled = asked.length;
+            if (each.kind === 'refuse') refusedAt = clock.now;
+            else refusedAt = Number.NEGATIVE_INFINITY;
+            await settle(each.kind === 'refuse' ? E.left('no') : E.right(each.lifeMs));
+          }
+          expect(asked.length - settled).toBeLessThanOrEqual(1);
+        }
+        await settle(E.left('no'));
+        await Promise.all(answers);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

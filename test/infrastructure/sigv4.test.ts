@@ -1,0 +1,428 @@
+import { createHash, createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { SignatureV4 } from '@smithy/signature-v4';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { Pool } from 'undici';
+import type { CloudBAuth } from '../../infrastructure/config/provider-auth.ts';
+import { requestSigning, type Signing } from '../../infrastructure/providers/auth/sigv4.ts';
+import type { OutboundRequest } from '../../infrastructure/providers/provider.ts';
+import { pathSegment } from '../../infrastructure/providers/wire/path-segment.ts';
+import {
+  signatureFault,
+  signatureOf,
+  type SignedRequest,
+  type Verifier,
+} from '../support/signature-verifier.ts';
+
+const published = { id: 'AKIDEXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' };
+
+describe('the verifier, by published test vectors', () => {
+  const empty = createHash('sha256').update('').digest('hex');
+  const base = {
+    method: 'GET',
+    path: '/',
+    query: '',
+    payloadHash: empty,
+    date: '20150830T123600Z',
+    scope: '20150830/us-east-1/service/aws4_request',
+    headers: [
+      ['host', 'example.amazonaws.com'],
+      ['x-amz-date', '20150830T123600Z'],
+    ] as const,
+  };
+
+  it.each([
+    ['get-vanilla', {}, '5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31'],
+    ['post-vanilla', { method: 'POST' }, '5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b'],
+    [
+      'get-vanilla-query-order-key-case',
+      { query: 'Param2=value2&Param1=value1' },
+      'b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500',
+    ],
+    [
+      'the documented ListUsers request',
+      {
+        query: 'Action=ListUsers&Version=2010-05-08',
+        scope: '20150830/us-east-1/iam/aws4_request',
+        headers: [
+          ['content-type', 'application/x-www-form-urlencoded; charset=utf-8'],
+          ['host', 'iam.amazonaws.com'],
+          ['x-amz-date', '20150830T123600Z'],
+        ] as const,
+      },
+      '5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7',
+    ],
+  ])('%s', (_, over, signature) => {
+    expect(signatureOf(published.secret, { ...base, ...over })).toBe(signature);
+  });
+});
+
+/** A service that tells what is wrong with each request it gets; it checks what came in on the socket. */
+let url: URL;
+let pool: Pool;
+let received: SignedRequest | undefined;
+let verifier: Verifier;
+const server = createServer((request, response) => {
+  void buffer(request).then((body) => {
+    received = {
+      method: request.method ?? '',
+      target: request.url ?? '',
+      rawHeaders: request.rawHeaders,
+      body,
+    };
+    response.end(signatureFault(received, verifier) ?? 'good');
+  });
+});
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  pool = new Pool(url.origin);
+});
+
+afterAll(async () => {
+  await pool.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+let warnings: string[];
+let concealed: string[];
+beforeEach(() => {
+  warnings = [];
+  concealed = [];
+});
+const context = {
+  warn: (message: string) => void warnings.push(message),
+  conceal: (secret: string) => void concealed.push(secret),
+};
+
+const staticAuth = (sessionToken?: string): CloudBAuth => ({
+  mode: 'static_credentials',
+  accessKeyId: published.id,
+  secretAccessKey: published.secret,
+  sessionToken,
+});
+
+const region = 'us-east-1';
+const signingOf = (over: Partial<Signing> = {}): Signing => ({
+  region,
+  service: 'bedrock',
+  auth: staticAuth(),
+  baseUrl: url,
+  ...over,
+});
+
+const verifierOf = (over: Partial<Verifier> = {}): Verifier => ({
+  region,
+  service: 'bedrock',
+  secretOf: (id) => (id === published.id ? { secret: published.secret } : undefined),
+  ...over,
+});
+
+const request = (over: Partial<OutboundRequest> = {}): OutboundRequest => ({
+  path: '/model/m/converse',
+  headers: { 'content-type': 'application/json', accept: 'application/json', 'user-agent': 'model-gateway' },
+  body: '{"a":"ä"}',
+  ...over,
+});
+
+async function sign(signing: Signing, outbound: OutboundRequest): Promise<OutboundRequest> {
+  const signed = await requestSigning(signing, context)(outbound);
+  if ('_tag' in signed) {
+    if (E.isLeft(signed)) throw new Error(JSON.stringify(signed.left));
+    return signed.right;
+  }
+  return signed;
+}
+
+/** Sends it as the gateway does, and gives the service's verdict. */
+async function verdict(signing: Signing, outbound: OutboundRequest): Promise<string> {
+  const { path, headers, body } = await sign(signing, outbound);
+  const prefix = signing.baseUrl.pathname.replace(/\/$/, '');
+  const answer = await pool.request({ method: 'POST', path: prefix + path, headers: { ...headers }, body });
+  return answer.body.text();
+}
+
+const header = ({ rawHeaders }: SignedRequest, wanted: string): string | undefined =>
+  rawHeaders.find((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === wanted);
+
+const anyModelId = fc.oneof(
+  fc.stringMatching(/^[\x21-\x7e]{1,60}$/),
+  fc.constantFrom(
+    'anthropic.claude-opus-4-6-v1:0',
+    'arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-pro-v1:0',
+    'arn:aws:bedrock:us-east-1::imported-model/a%2Fb',
+    '../../x',
+    '.',
+    '..',
+    'a/../b',
+    'a//b',
+    'a?b=c#d',
+    "!'()*~_-.",
+    '%',
+    '%25',
+  ),
+);
+
+const services = [
+  ['runtime', 'bedrock', '/model/', '/converse'],
+  ['endpointb', 'bedrock-mantle', '/openai/v1/', '/responses'],
+] as const;
+
+describe.each(services)('%s requests are signed as %s', (_, service, before, after) => {
+  it('whatever the model id and the body: an independent verifier and the successor of the library agree', async () => {
+    verifier = verifierOf({
+      service,
+      secretOf: () => ({ secret: published.secret, token: 'session/token+=' }),
+    });
+    const auth = staticAuth('session/token+=');
+    await fc.assert(
+      fc.asyncProperty(anyModelId, fc.string({ unit: 'grapheme' }), async (modelId, text) => {
+        const path = `${before}${pathSegment(modelId)}${after}`;
+        const outbound = request({ path, body: JSON.stringify({ text }) });
+        expect(await verdict(signingOf({ service, auth }), outbound)).toBe('good');
+        expect(received?.target).toBe(path);
+        const date = header(received!, 'x-amz-date') ?? '';
+        expect(await successorsSignature(service, outbound, date)).toBe(header(received!, 'authorization'));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('a path before the routes of the service is signed too', async () => {
+    verifier = verifierOf({ service });
+    const baseUrl = new URL('/private/endpoint/', url);
+    expect(await verdict(signingOf({ service, baseUrl }), request())).toBe('good');
+    expect(received?.target).toBe('/private/endpoint/model/m/converse');
+  });
+
+  it('and signs content type, host, date, hash of the body, session token, and nothing else', async () => {
+    verifier = verifierOf({ service });
+    const names = async (auth: CloudBAuth): Promise<string | undefined> =>
+      /SignedHeaders=([^,]+)/.exec(
+        (await sign(signingOf({ service, auth }), request())).headers['authorization']!,
+      )?.[1];
+    expect(await names(staticAuth())).toBe('content-type;host;x-amz-content-sha256;x-amz-date');
+    expect(await names(staticAuth('t'))).toBe(
+      'content-type;host;x-amz-content-sha256;x-amz-date;x-amz-security-token',
+    );
+  });
+
+  it('extra headers never replace authentication', async () => {
+    verifier = verifierOf({ service });
+    const headers = {
+      ...request().headers,
+      authorization: 'Bearer x',
+      host: 'elsewhere.example.com',
+      'x-amz-date': '20150830T123600Z',
+      'x-amz-security-token': 'other',
+      'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
+      'x-amzn-bedrock-guardrailidentifier': 'g',
+    };
+    expect(await verdict(signingOf({ service }), request({ headers }))).toBe('good');
+    expect(header(received!, 'x-amzn-bedrock-guardrailidentifier')).toBe('g');
+  });
+
+  it('the service turns away what was changed on its way', async () => {
+    verifier = verifierOf({ service });
+    const { path, headers, body } = await sign(signingOf({ service }), request());
+    const ask = async (over: Partial<OutboundRequest>): Promise<string> => {
+      const sent = { path, body, ...over, headers: { ...headers, ...over.headers } };
+      return (await pool.request({ method: 'POST', ...sent })).body.text();
+    };
+    expect(await ask({})).toBe('good');
+    expect(await ask({ path: '/model/n/converse' })).toBe('signature');
+    expect(await ask({ body: '{}' })).toBe('body');
+    expect(await ask({ headers: { 'content-type': 'text/plain' } })).toBe('signature');
+    expect(await ask({ headers: { 'x-amz-target': 'x' } })).toBe('x-amz-target is not signed');
+    verifier = verifierOf({ service, now: Date.now() + 600_000 });
+    expect(await ask({})).toMatch(/^date/);
+    verifier = verifierOf({ service: 'other' });
+    expect(await ask({})).toMatch(/^scope/);
+    verifier = verifierOf({ service, secretOf: () => ({ secret: 'other' }) });
+    expect(await ask({})).toBe('signature');
+  });
+});
+
+describe('headers with an underscore', () => {
+  const headers = { 'content-type': 'application/json', x_snake_case: '1', 'x-kebab': '2' };
+
+  it('are neither signed nor sent to endpointb, which drops them', async () => {
+    verifier = verifierOf({ service: 'bedrock-mantle', drops: (name) => name.includes('_') });
+    expect(await verdict(signingOf({ service: 'bedrock-mantle' }), request({ headers }))).toBe('good');
+    expect(header(received!, 'x_snake_case')).toBeUndefined();
+    expect(header(received!, 'x-kebab')).toBe('2');
+  });
+
+  it('go to the runtime', async () => {
+    verifier = verifierOf();
+    expect(await verdict(signingOf(), request({ headers }))).toBe('good');
+    expect(header(received!, 'x_snake_case')).toBe('1');
+  });
+});
+
+async function successorsSignature(
+  service: string,
+  { path, headers, body }: OutboundRequest,
+  date: string,
+): Promise<string | undefined> {
+  class Sha256 {
+    private readonly hash: ReturnType<typeof createHash> | ReturnType<typeof createHmac>;
+    constructor(secret?: unknown) {
+      this.hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret as Buffer);
+    }
+    update(data: unknown): void {
+      this.hash.update(data as Buffer);
+    }
+    digest(): Promise<Uint8Array> {
+      return Promise.resolve(new Uint8Array(this.hash.digest()));
+    }
+  }
+  const credentials = {
+    accessKeyId: published.id,
+    secretAccessKey: published.secret,
+    sessionToken: 'session/token+=',
+  };
+  const signer = new SignatureV4({ credentials, region, service, sha256: Sha256 });
+  const signingDate = new Date(date.replace(/^(....)(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5'));
+  const signed = await signer.sign(
+    {
+      method: 'POST',
+      protocol: 'http:',
+      hostname: url.hostname,
+      path,
+      headers: { host: url.host, 'content-type': headers['content-type'] ?? '' },
+      body,
+    },
+    { signingDate },
+  );
+  return signed.headers['authorization'];
+}
+
+describe('default_chain', () => {
+  const variables = [
+    'AWS_CONTAINER_CREDENTIALS_FULL_URI',
+    'AWS_EC2_METADATA_DISABLED',
+    'AWS_CONFIG_FILE',
+    'AWS_SHARED_CREDENTIALS_FILE',
+    'AWS_ACCESS_KEY_ID',
+    'AWS_SECRET_ACCESS_KEY',
+    'AWS_SESSION_TOKEN',
+  ];
+  let before: Record<string, string | undefined>;
+  let asked: number;
+  let mood: { delayMs?: number; status?: number; lifeMs: number };
+  const chainServer = createServer((_, response) => {
+    asked += 1;
+    const n = asked;
+    setTimeout(() => {
+      response.writeHead(mood.status ?? 200, { 'content-type': 'application/json' });
+      response.end(
+        JSON.stringify({
+          AccessKeyId: `ASIA${n}`,
+          SecretAccessKey: `secret-${n}`,
+          Token: `token-${n}`,
+          Expiration: new Date(Date.now() + mood.lifeMs).toISOString(),
+        }),
+      );
+    }, mood.delayMs ?? 0);
+  });
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => chainServer.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(() => new Promise((resolve) => chainServer.close(resolve)));
+
+  beforeEach(() => {
+    before = Object.fromEntries(variables.map((name) => [name, process.env[name]]));
+    for (const name of variables) delete process.env[name];
+    const { port } = chainServer.address() as AddressInfo;
+    Object.assign(process.env, {
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://127.0.0.1:${port}/creds`,
+      AWS_EC2_METADATA_DISABLED: 'true',
+      AWS_CONFIG_FILE: '/nowhere',
+      AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+    });
+    asked = 0;
+    mood = { lifeMs: 3_600_000 };
+    verifier = verifierOf({
+      secretOf: (id) => {
+        const n = id.replace('ASIA', '');
+        return { secret: `secret-${n}`, token: `token-${n}` };
+      },
+    });
+  });
+  afterEach(() => {
+    for (const [name, value] of Object.entries(before)) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+
+  const chained = { mode: 'default_chain' } as const;
+
+  it('signs with what the chain finds, asked once for all that wait', async () => {
+    mood = { ...mood, delayMs: 50 };
+    const authenticate = requestSigning(signingOf({ auth: chained }), context);
+    const signed = await Promise.all(Array.from({ length: 200 }, async () => authenticate(request())));
+    expect(asked).toBe(1);
+    expect(signed.every((each) => '_tag' in each && E.isRight(each))).toBe(true);
+    expect(concealed).toEqual(['token-1']);
+    expect(await verdict(signingOf({ auth: chained }), request())).toBe('good');
+  });
+
+  it('renews what is about to end, where the chain would still hand it out', async () => {
+    mood = { lifeMs: 2000 };
+    const authenticate = requestSigning(signingOf({ auth: chained }), context);
+    const idNow = async (): Promise<string | undefined> => {
+      const signed = (await authenticate(request())) as E.Right<OutboundRequest>;
+      return /Credential=(\w+)/.exec(signed.right.headers['authorization']!)?.[1];
+    };
+    expect(await idNow()).toBe('ASIA1');
+    mood = { lifeMs: 3_600_000 };
+    await sleep(1600);
+    await idNow();
+    await sleep(150);
+    expect([await idNow(), asked]).toEqual(['ASIA2', 2]);
+  });
+
+  it('where there are none: a clear fault, without names or paths', async () => {
+    delete process.env['AWS_CONTAINER_CREDENTIALS_FULL_URI'];
+    const answer = await requestSigning(signingOf({ auth: chained }), context)(request());
+    expect(answer).toEqual(
+      E.left({
+        kind: 'protocol',
+        message:
+          'The gateway could not obtain credentials for the upstream: the default chain found no credentials (CredentialsProviderError).',
+      }),
+    );
+    expect(warnings).toHaveLength(1);
+  });
+
+  it('takes those of the environment', async () => {
+    Object.assign(process.env, {
+      AWS_ACCESS_KEY_ID: 'ASIA7',
+      AWS_SECRET_ACCESS_KEY: 'secret-7',
+      AWS_SESSION_TOKEN: 'token-7',
+    });
+    expect(await verdict(signingOf({ auth: chained }), request())).toBe('good');
+  });
+});
+
+it.each([
+  ['a/b', 'a%2Fb'],
+  ['v1:0', 'v1%3A0'],
+  ['a%2Fb', 'a%252Fb'],
+  ["!'()*", '%21%27%28%29%2A'],
+  ['.', '%2E'],
+  ['..', '%2E%2E'],
+  ['...', '...'],
+  ['a?b#c', 'a%3Fb%23c'],
+])('a path segment: %s is %s', (text, segment) => {
+  expect(pathSegment(text)).toBe(segment);
+});
