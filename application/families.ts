@@ -10,6 +10,7 @@ import {
   readEmbeddingsRequest,
 } from '../domain/embeddings/embeddings-request.ts';
 import { prepareEmbeddings } from '../domain/embeddings/prepare-embeddings.ts';
+import { reasoningAsked } from '../domain/messages/effort.ts';
 import { fromChatCompletion } from '../domain/messages/from-chat.ts';
 import {
   type MessagesRequest,
@@ -78,9 +79,11 @@ export const messages: Family<MessagesRequest> = {
   fields: { json_schema: 'output_config' },
   read: reading((body) => parseDocument(body, messagesWatched, parseExact), readMessagesRequest),
   prepare: (ask, resolved, requestLogId) => {
-    if (resolved.provider.takes(resolved.route, 'messages') !== undefined)
+    const { provider, route } = resolved;
+    if (provider.takes(route, 'messages') !== undefined)
       return E.right({ speaks: speaksMessages, body: ask.document.text });
-    const chat = toChatBody(ask);
+    const translates = provider.takes(route, 'chat_completions') === 'translated';
+    const chat = translates ? toChatBody(ask, reasoningAsked) : toChatBody(ask);
     if (E.isLeft(chat)) return chat;
     const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model: ask.model };
     return E.map((body: string) => ({

@@ -28,6 +28,8 @@ export const chatWatched: Watched = {
   response_format: { json_schema: {} },
   stream_options: {},
   reasoning: {},
+  thinking: {},
+  output_config: {},
 };
 
 /** Checks what the gateway reasons about; everything else in the body is the upstream's business. */

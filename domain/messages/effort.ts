@@ -12,6 +12,23 @@ const efforts = [
 ] as const;
 
 /**
+ * Thinking for providers that translate chat bodies and know the words of the messages family too: a budget stays a
+ * budget. Where an effort says how much, the budget is told by `thinking` alone, which only that family reads.
+ */
+export function reasoningAsked(body: JsonObject): JsonObject {
+  const thinking = isRecord(body['thinking']) ? body['thinking'] : {};
+  if (thinking['type'] !== 'enabled' && thinking['type'] !== 'adaptive')
+    return { reasoning_effort: reasoningEffort(body) };
+  const config = isRecord(body['output_config']) ? body['output_config'] : {};
+  const effort = isString(config['effort']) && config['effort'] !== '' ? config['effort'] : undefined;
+  return {
+    thinking,
+    reasoning_effort: effort,
+    reasoning_budget_tokens: effort === undefined ? thinking['budget_tokens'] : undefined,
+  };
+}
+
+/**
  * `output_config.effort` and `thinking` as `reasoning_effort`; agents send them always, so they are never a reason
  * to reject. An effort passes as it was asked for, `xhigh` and `max` too: an upstream that has no such level says
  * so, while a lower one in its place would be a silent downgrade. `adaptive` without an effort leaves the choice to

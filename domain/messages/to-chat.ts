@@ -13,7 +13,10 @@ import { type MessagesRequest, outputFormat } from './messages-request.ts';
  * completions have no word for is dropped where the answer means the same without it (`metadata`, `cache_control`,
  * `context_management`, `service_tier`, `top_k` and every field that nobody knows), and rejected by name where not.
  */
-export function toChatBody({ document, model, stream }: MessagesRequest): Either<GatewayError, JsonObject> {
+export function toChatBody(
+  { document, model, stream }: MessagesRequest,
+  reasoning: (body: JsonObject) => JsonObject = asEffort,
+): Either<GatewayError, JsonObject> {
   const body = document.value;
   const foreign = ['mcp_servers', 'container'].find((field) => asksForSomething(body[field]));
   if (foreign !== undefined) return E.left(fault(foreign, "is not available on this model's route."));
@@ -34,11 +37,14 @@ export function toChatBody({ document, model, stream }: MessagesRequest): Either
       top_p: body['top_p'],
       stop: isArray(stop) && stop.length > 0 ? stop : undefined,
       response_format: format.right,
-      reasoning_effort: reasoningEffort(body),
+      ...reasoning(body),
       stream: stream ? true : undefined,
     }),
   );
 }
+
+/** What every chat-style upstream has a word for. */
+const asEffort = (body: JsonObject): JsonObject => ({ reasoning_effort: reasoningEffort(body) });
 
 const asksForSomething = (value: Json | undefined): boolean =>
   !isAbsent(value) && !(isArray(value) && value.length === 0);

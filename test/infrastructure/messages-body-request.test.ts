@@ -450,7 +450,7 @@ describe('controls of chat alone', () => {
     expect(refusal({ ...minimal, [field]: value }, invokeRules)).toMatchObject({
       code: 'invalid_request',
       param: field,
-      message: `\`${field}\` is not available on this model’s route.`,
+      message: `\`${field}\` is not available on this model's route.`,
     });
     expect(sent({ ...minimal, [field]: null }, invokeRules)).toEqual(sent(minimal, invokeRules));
   });

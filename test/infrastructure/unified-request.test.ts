@@ -411,6 +411,11 @@ describe('documents', () => {
     expect(rejected({ messages: [user(part)] })).toBe(`messages[0].content[0].file.${field}`);
   });
 
+  it('remote ones are told that they must come along', () => {
+    const request = asked({ messages: [user(file('a.pdf', 'https://example.com/a.pdf'))] });
+    expect(E.isLeft(request) ? request.left.message : '').toContain('reads no remote files');
+  });
+
   it('have names of their own in the whole request, also in tool results', () => {
     const request = turns([
       user(file('a/report.pdf', pdf), file('b\\report.csv', 'YQ==')),

@@ -83,13 +83,19 @@ describe('a converse answer as a chat completion', () => {
     });
   });
 
-  it('tools that the platform ran itself are no calls of the caller’s', () => {
+  it('tools that the platform ran itself are no calls of the caller’s, and kept as they came', () => {
     const content = [
       use('1', 'interpreter', {}, 'server_tool_use'),
       { toolResult: { toolUseId: '1', content: [{ json: {} }] } },
       use('2', 'f', {}, 'tool_use'),
     ];
-    expect(messageOf(answer(content))).toMatchObject({ tool_calls: [{ id: '2' }] });
+    expect(messageOf(answer(content))).toEqual({
+      role: 'assistant',
+      content: null,
+      refusal: null,
+      tool_calls: [{ id: '2', type: 'function', function: { name: 'f', arguments: '{}' } }],
+      provider_metadata: { cloud_b_platform: { blocks: content.slice(0, 2) } },
+    });
   });
 
   it('native reasoning is never placed in the content', () => {
@@ -139,8 +145,11 @@ describe('a converse answer as a chat completion', () => {
     });
   });
 
-  it('blocks of kinds that nobody knows are passed over', () => {
-    expect(messageOf(answer([{ video: {} }, { text: 'a' }, { other: 1 }]))).toMatchObject({ content: 'a' });
+  it('blocks that chat has no word for are kept as they came', () => {
+    expect(messageOf(answer([{ video: {} }, { text: 'a' }, { other: 1 }]))).toMatchObject({
+      content: 'a',
+      provider_metadata: { cloud_b_platform: { blocks: [{ video: {} }, { other: 1 }] } },
+    });
     expect(messageOf(answer([]))).toMatchObject({ content: '' });
   });
 

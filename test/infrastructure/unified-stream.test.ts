@@ -171,6 +171,7 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
+  const own = (members: JsonObject) => ({ provider_metadata: { cloud_b_platform: members } });
   const called = (index: number, id: string, name: string) => ({
     tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }],
   });
@@ -250,7 +251,7 @@ describe('a converse stream as a chat stream', () => {
     });
   });
 
-  it('tools that the platform runs itself are no calls of the caller’s', () => {
+  it('tools that the platform runs itself are no calls of the caller’s, and kept as they came', () => {
     expect(
       told([
         started,
@@ -264,11 +265,24 @@ describe('a converse stream as a chat stream', () => {
         stopped(2),
         stop('tool_use'),
       ]),
-    ).toEqual([role, called(0, 'b', 'f'), argued(0, '{}'), { finish: 'tool_calls' }, 'done']);
+    ).toEqual([
+      role,
+      own({
+        blocks: [
+          { index: 0, start: { toolUse: { toolUseId: 'a', name: 'interpreter', type: 'server_tool_use' } } },
+        ],
+      }),
+      own({ blocks: [{ index: 0, delta: { toolUse: { input: '{}' } } }] }),
+      own({ blocks: [{ index: 1, start: { toolResult: { toolUseId: 'a' } } }] }),
+      own({ blocks: [{ index: 1, delta: { toolResult: [{ json: {} }] } }] }),
+      called(0, 'b', 'f'),
+      argued(0, '{}'),
+      { finish: 'tool_calls' },
+      'done',
+    ]);
   });
 
   it('reasoning becomes metadata of deltas, and never content', () => {
-    const own = (members: JsonObject) => ({ provider_metadata: { cloud_b_platform: members } });
     expect(
       told([
         started,
@@ -281,9 +295,9 @@ describe('a converse stream as a chat stream', () => {
       ]),
     ).toEqual([
       role,
-      own({ reasoning: [{ type: 'thinking', thinking: 'Hm' }] }),
-      own({ reasoning: [{ type: 'thinking', thinking: '', signature: 's' }] }),
-      own({ reasoning: [{ type: 'redacted_thinking', data: 'AAAA' }] }),
+      own({ reasoning: [{ index: 0, type: 'thinking', thinking: 'Hm' }] }),
+      own({ reasoning: [{ index: 0, type: 'thinking', signature: 's' }] }),
+      own({ reasoning: [{ index: 1, type: 'redacted_thinking', data: 'AAAA' }] }),
       { content: 'Yes.' },
       { finish: 'stop' },
       'done',
@@ -313,14 +327,29 @@ describe('a converse stream as a chat stream', () => {
     ]);
   });
 
+  it('and keeps every digit', () => {
+    const exact = frame(
+      [textHeader(':message-type', 'event'), textHeader(':event-type', 'messageStop')],
+      Buffer.from('{"stopReason":"end_turn","additionalModelResponseFields":{"n":9007199254740993}}'),
+    );
+    expect(JSON.stringify(eventsOf([started, exact]))).toContain('{"n":9007199254740993}');
+  });
+
   it('events that nobody knows are passed over, whatever they hold', () => {
     const unknown = frame(
       [textHeader(':message-type', 'event'), textHeader(':event-type', 'unheardOf')],
       Buffer.from('no JSON'),
     );
     expect(told([unknown, started, unknown, stop(), unknown])).toEqual([role, { finish: 'stop' }, 'done']);
-    expect(told([started, delta(0, { hologram: {} }), start(1, { image: {} }), stop()])).toEqual([
+  });
+
+  it('blocks that chat has no word for are kept as they came', () => {
+    expect(
+      told([started, start(1, { image: {} }), delta(1, { hologram: {} }), delta(1, {}), stop()]),
+    ).toEqual([
       role,
+      own({ blocks: [{ index: 1, start: { image: {} } }] }),
+      own({ blocks: [{ index: 1, delta: { hologram: {} } }] }),
       { finish: 'stop' },
       'done',
     ]);
@@ -450,6 +479,11 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
   it('more tools than any answer has are given up', () => {
     const tools = Array.from({ length: maxTranslatedToolCalls + 1 }, (_, index) => tool(index, 'a', 'f'));
     expect(told([started, ...tools, stop()]).at(-1)).toEqual(malformed);
+    const foreign = Array.from({ length: maxTranslatedToolCalls + 1 }, (_, index) =>
+      start(index, { image: {} }),
+    );
+    expect(told([started, ...foreign, stop()]).at(-1)).toEqual(malformed);
+    expect(told([started, ...foreign.slice(1), stop()]).at(-1)).toBe('done');
     const closed = tools.flatMap((each, index) => [each, stopped(index)]);
     expect(told([started, ...closed, stop()]).at(-1)).toEqual(malformed);
     expect(told([started, ...closed.slice(0, -2), stop()]).at(-1)).toBe('done');

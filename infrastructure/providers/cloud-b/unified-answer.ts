@@ -61,7 +61,7 @@ function sumOf(parts: readonly (Json | undefined)[]): number | null {
 }
 
 /**
- * A reasoning block, or a piece of one, in the shape that native thinking has everywhere else:
+ * A reasoning block, or a piece of one, in the shape that the platform's messages styles give it:
  * `{type: thinking, thinking, signature}` or `{type: redacted_thinking, data}`.
  */
 export function reasoningBlock({ text, signature, redactedContent }: JsonObject): JsonObject | undefined {
@@ -69,7 +69,7 @@ export function reasoningBlock({ text, signature, redactedContent }: JsonObject)
   if (!isString(text) && !isString(signature)) return undefined;
   return {
     type: 'thinking',
-    thinking: isString(text) ? text : '',
+    ...(isString(text) ? { thinking: text } : {}),
     ...(isString(signature) ? { signature } : {}),
   };
 }

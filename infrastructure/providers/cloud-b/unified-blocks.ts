@@ -3,17 +3,17 @@ import { isAbsent, isString, type Json, type JsonObject, numberOf } from '../../
 import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
 import { isServerTool, ownMetadata, reasoningBlock } from './unified-answer.ts';
 
-/** A block that was started: one of the caller's calls, or something that callers are not told of. */
+/** A block that was started: one of the caller's calls, or something that chat has no word for. */
 type Started =
   | { readonly kind: 'call'; readonly index: number; argued: boolean }
-  | { readonly kind: 'untold' };
+  | { readonly kind: 'foreign' };
 
 /** Deltas of a chat stream; undefined: the event is malformed. */
 type Deltas = readonly JsonObject[] | undefined;
 
 /**
  * The content blocks of one streamed answer as chat deltas. Blocks of text and reasoning have no start; tool calls
- * are counted from 0 among themselves.
+ * are counted from 0 among themselves; blocks that chat has no word for are kept as they came, in the metadata.
  */
 export class UnifiedBlocks {
   private readonly started = new Map<number, Started>();
@@ -30,8 +30,9 @@ export class UnifiedBlocks {
     if (this.started.size >= maxTranslatedToolCalls) return undefined;
     const { toolUse } = start;
     if (!isRecord(toolUse) || isServerTool(toolUse)) {
-      this.started.set(at, { kind: 'untold' });
-      return isAbsent(toolUse) || isRecord(toolUse) ? [] : undefined;
+      if (!isAbsent(toolUse) && !isRecord(toolUse)) return undefined;
+      this.started.set(at, { kind: 'foreign' });
+      return [ownMetadata({ blocks: [{ index: at, start }] })];
     }
     const { toolUseId, name } = toolUse;
     if (!isString(toolUseId) || !isString(name) || this.calls >= maxTranslatedToolCalls) return undefined;
@@ -48,8 +49,8 @@ export class UnifiedBlocks {
     const { text, toolUse, reasoningContent, citation } = delta;
     if (!isAbsent(text)) return isString(text) ? textDeltas(text) : undefined;
     if (!isAbsent(toolUse)) return this.argument(at, toolUse);
-    if (!isAbsent(reasoningContent)) return reasoningDeltas(reasoningContent);
-    return isAbsent(citation) ? [] : [ownMetadata({ citations: [citation] })];
+    if (!isAbsent(reasoningContent)) return reasoningDeltas(at, reasoningContent);
+    return isAbsent(citation) ? foreignDeltas(at, delta) : [ownMetadata({ citations: [citation] })];
   }
 
   stop(event: JsonObject): Deltas {
@@ -71,7 +72,8 @@ export class UnifiedBlocks {
     const block = this.started.get(at);
     const input = isRecord(toolUse) ? toolUse['input'] : undefined;
     if (block === undefined || !isString(input)) return undefined;
-    if (block.kind === 'untold' || input === '') return [];
+    if (block.kind === 'foreign') return foreignDeltas(at, { toolUse });
+    if (input === '') return [];
     block.argued = true;
     return [callDelta({ index: block.index, function: { arguments: input } })];
   }
@@ -86,10 +88,13 @@ const callDelta = (call: JsonObject): JsonObject => ({ tool_calls: [call] });
 
 const textDeltas = (text: string): readonly JsonObject[] => (text === '' ? [] : [{ content: text }]);
 
-function reasoningDeltas(reasoningContent: Json | undefined): Deltas {
+const foreignDeltas = (index: number, delta: JsonObject): readonly JsonObject[] =>
+  Object.keys(delta).length === 0 ? [] : [ownMetadata({ blocks: [{ index, delta }] })];
+
+function reasoningDeltas(index: number, reasoningContent: Json | undefined): Deltas {
   if (!isRecord(reasoningContent)) return undefined;
-  const block = reasoningBlock(reasoningContent);
-  return block === undefined ? [] : [ownMetadata({ reasoning: [block] })];
+  const piece = reasoningBlock(reasoningContent);
+  return piece === undefined ? [] : [ownMetadata({ reasoning: [{ index, ...piece }] })];
 }
 
 /** A tool without arguments sends none: they must become `{}`. */

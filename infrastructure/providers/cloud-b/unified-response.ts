@@ -27,7 +27,7 @@ import {
 
 /**
  * A whole converse answer as a chat completion. Reasoning goes into `provider_metadata` and never into the content;
- * cited text is text of the answer; tools that the platform ran itself are not told as calls.
+ * cited text is text of the answer; tools that the platform ran itself are no calls of the caller's.
  */
 export function unifiedCompletion(
   text: string,
@@ -74,6 +74,7 @@ function messageOf(blocks: readonly JsonObject[], calls: readonly JsonObject[]):
   const content = blocks.map(textOf).join('');
   const reasoning = blocks.flatMap(reasoningIn);
   const citations = blocks.flatMap(citationsIn);
+  const foreign = blocks.filter(isForeign);
   return {
     role: 'assistant',
     content: content === '' && calls.length > 0 ? null : content,
@@ -82,6 +83,7 @@ function messageOf(blocks: readonly JsonObject[], calls: readonly JsonObject[]):
     ...ownMetadata({
       reasoning: reasoning.length === 0 ? undefined : reasoning,
       citations: citations.length === 0 ? undefined : citations,
+      blocks: foreign.length === 0 ? undefined : foreign,
     }),
   };
 }
@@ -104,6 +106,12 @@ function reasoningIn({ reasoningContent }: JsonObject): readonly JsonObject[] {
 
 const citationsIn = ({ citationsContent }: JsonObject): readonly Json[] =>
   isRecord(citationsContent) && isArray(citationsContent['citations']) ? citationsContent['citations'] : [];
+
+/** Blocks that chat has no word for, tools that the platform ran itself among them. */
+const isForeign = ({ text, toolUse, reasoningContent, citationsContent }: JsonObject): boolean =>
+  isRecord(toolUse)
+    ? isServerTool(toolUse)
+    : !isString(text) && !isRecord(reasoningContent) && !isRecord(citationsContent);
 
 /** The input is told with every digit that it came with. */
 const callsIn = (blocks: readonly JsonObject[]): readonly JsonObject[] =>

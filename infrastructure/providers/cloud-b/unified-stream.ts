@@ -107,15 +107,13 @@ const known: ReadonlySet<string> = new Set([
   'metadata',
 ]);
 
-/** Events that carry JSON of the model's own: its digits are kept. */
-const exactEvents: ReadonlySet<string> = new Set(['messageStop', 'metadata']);
-
-function payloadOf(payload: Buffer, type: string): JsonObject | undefined {
+/** The event, with every digit. */
+function payloadOf(payload: Buffer): JsonObject | undefined {
   if (!isUtf8(payload)) return undefined;
   const text = payload.toString('utf8');
   const value = parseJson(text);
   if (!isRecord(value) || isDeeperThan(value, maxJsonDepth)) return undefined;
-  return exactEvents.has(type) ? (parseExact(text) as JsonObject) : value;
+  return parseExact(text) as JsonObject;
 }
 
 /** What one event adds to an answer. */
@@ -133,7 +131,7 @@ class Telling {
     const type = headers.get(':event-type');
     if (type === undefined) return fail(this.answer, malformed);
     if (!known.has(type)) return [];
-    const event = payloadOf(payload, type);
+    const event = payloadOf(payload);
     if (event === undefined) return fail(this.answer, malformed);
     if (type === 'metadata') return this.metadata(event);
     return this.answer.phase === 'stopped' ? this.afterStop(type) : this.told(type, event);

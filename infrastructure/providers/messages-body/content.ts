@@ -59,7 +59,7 @@ function imageBlocks(part: JsonObject, path: string, media: Media): Blocks {
   if (E.isLeft(url)) return url;
   const source = base64Source(url.right) ?? (media === 'any' ? { type: 'url', url: url.right } : undefined);
   return source === undefined
-    ? E.left(fault(`${at}.url`, 'must be a base64 data URL: this model’s route fetches no images.'))
+    ? E.left(fault(`${at}.url`, "must be a base64 data URL: this model's route fetches no images."))
     : E.right([{ type: 'image', source }]);
 }
 
@@ -88,7 +88,7 @@ export function mediaFault(
   if (media === 'any' || levels === 0) return undefined;
   if (media === 'none' && (type === 'image' || type === 'document')) return leftOf(foreignType(block, path));
   if (type === 'image' && !(isRecord(source) && source['type'] === 'base64'))
-    return fault(`${path}.source.type`, 'must be `base64`: this model’s route fetches no images.');
+    return fault(`${path}.source.type`, "must be `base64`: this model's route fetches no images.");
   return (
     firstFault(content, `${path}.content`, media, levels) ??
     (isRecord(source) ? firstFault(source['content'], `${path}.source.content`, media, levels) : undefined)

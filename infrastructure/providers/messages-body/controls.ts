@@ -38,7 +38,7 @@ export function controlFault(body: JsonObject, rules: BodyRules): GatewayError |
       const value = body[field];
       return !isAbsent(value) && !saysNothing(value);
     })?.[0];
-  return field === undefined ? undefined : fault(field, 'is not available on this model’s route.');
+  return field === undefined ? undefined : fault(field, "is not available on this model's route.");
 }
 
 /** `max_tokens`, from `max_tokens` or `max_completion_tokens`; the messages body knows no answer without it. */
@@ -55,7 +55,7 @@ export function limitMember(body: JsonObject, extraBody: JsonObject): Members {
   const limit = newer ?? old;
   if (!isAbsent(limit)) return E.right({ max_tokens: limit });
   return isAbsent(extraBody['max_tokens'])
-    ? E.left(fault('max_tokens', 'is required on this model’s route (or `max_completion_tokens`).'))
+    ? E.left(fault('max_tokens', "is required on this model's route (or `max_completion_tokens`)."))
     : E.right({});
 }
 
@@ -80,7 +80,7 @@ export function outputConfigMember(body: JsonObject, rules: BodyRules): Members 
   if (!isRecord(format) || format['type'] === 'text') return E.right(own);
   const asked = format['json_schema'];
   if (!rules.takesSchemas || format['type'] !== 'json_schema' || !isRecord(asked))
-    return E.left(fault('response_format', 'is not available on this model’s route.'));
+    return E.left(fault('response_format', "is not available on this model's route."));
   if (!isRecord(asked['schema']))
     return E.left(fault('response_format.json_schema.schema', 'must be an object.'));
   if (isRecord(config) && !isAbsent(config['format']))

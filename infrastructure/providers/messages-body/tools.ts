@@ -17,7 +17,7 @@ type Members = Either<GatewayError, JsonObject>;
 /** Function tools as custom tools, and the choice among them; `parallel_tool_calls` is part of the choice. */
 export function toolMembers(body: JsonObject): Members {
   if (isArray(body['functions']) && body['functions'].length > 0)
-    return E.left(fault('functions', 'is not available on this model’s route: use `tools`.'));
+    return E.left(fault('functions', "is not available on this model's route: use `tools`."));
   const tools: JsonObject[] = [];
   for (const [index, tool] of objectsOf(body['tools']).entries()) {
     const custom = customTool(tool, `tools[${index}]`);
@@ -82,7 +82,7 @@ function choiceOf(choice: Json | undefined): Either<GatewayError, JsonObject | u
   const type = choices.get(choice);
   if (type !== undefined) return E.right({ type });
   if (!isRecord(choice) || choice['type'] !== 'function' || !isRecord(choice['function']))
-    return E.left(fault('tool_choice', 'must be `auto`, `required`, `none` or a function’s name.'));
+    return E.left(fault('tool_choice', "must be `auto`, `required`, `none` or a function's name."));
   return E.map((name: string) => ({ type: 'tool', name }))(
     nameOf(choice['function'], 'name', 'tool_choice.function'),
   );

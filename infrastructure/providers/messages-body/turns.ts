@@ -88,7 +88,7 @@ function turnOf(message: JsonObject, path: string, rules: TurnRules): Either<Gat
       return E.left(
         fault(
           `${path}.role`,
-          'must be `system`, `developer`, `user`, `assistant` or `tool` on this model’s route.',
+          "must be `system`, `developer`, `user`, `assistant` or `tool` on this model's route.",
         ),
       );
   }
@@ -112,7 +112,7 @@ function toolResult(message: JsonObject, path: string, rules: TurnRules): Either
 function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): Blocks {
   if (!isAbsent(message['function_call']))
     return E.left(
-      fault(`${path}.function_call`, 'is not available on this model’s route: use `tool_calls`.'),
+      fault(`${path}.function_call`, "is not available on this model's route: use `tool_calls`."),
     );
   const said = contentBlocks(message['content'], `${path}.content`, rules.media);
   if (E.isLeft(said)) return said;

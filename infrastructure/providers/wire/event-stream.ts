@@ -52,7 +52,7 @@ export const eventFrames: Sealed<Buffer, EventFrame> = seal<Pending, Buffer, Eve
     while (at < chunk.length && !pending.over) at += take(pending, chunk.subarray(at), frames);
     return [pending, frames];
   },
-  end: ({ size, over }) => (over || size === 0 ? [] : [{ kind: 'fault', fault: 'cut' }]),
+  end: ({ size }) => (size === 0 ? [] : [{ kind: 'fault', fault: 'cut' }]),
 });
 
 /** Takes bytes of one frame, and says how many: a frame that is whole in the bytes is read in place. */

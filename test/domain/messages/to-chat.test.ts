@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { messagesWatched, readMessagesRequest } from '../../../domain/messages/messages-request.ts';
+import { reasoningAsked } from '../../../domain/messages/effort.ts';
+import {
+  type MessagesRequest,
+  messagesWatched,
+  readMessagesRequest,
+} from '../../../domain/messages/messages-request.ts';
 import { toChatBody } from '../../../domain/messages/to-chat.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
@@ -13,7 +18,7 @@ const hello = [{ role: 'user', content: 'Hello' }];
 const translated = (text: string): E.Either<GatewayError, JsonObject> => {
   const document = parseDocument(text, messagesWatched, parseExact);
   if (E.isLeft(document)) throw new Error(document.left.message);
-  return E.chain(toChatBody)(readMessagesRequest(document.right));
+  return E.chain((request: MessagesRequest) => toChatBody(request))(readMessagesRequest(document.right));
 };
 const translate = (over: object): E.Either<GatewayError, JsonObject> =>
   translated(JSON.stringify({ model: 'fast', max_tokens: 100, messages: hello, ...over }));
@@ -665,5 +670,26 @@ describe('messages → chat → messages', () => {
       }),
       { numRuns: 400 },
     );
+  });
+});
+
+describe('thinking for a provider that translates chat bodies', () => {
+  it.each<[string, JsonObject, JsonObject]>([
+    [
+      'a budget stays a budget',
+      { thinking: { type: 'enabled', budget_tokens: 2048 } },
+      { thinking: { type: 'enabled', budget_tokens: 2048 }, reasoning_budget_tokens: 2048 },
+    ],
+    [
+      'beside an effort the budget is told in the words of the family alone',
+      { thinking: { type: 'enabled', budget_tokens: 2048 }, output_config: { effort: 'high' } },
+      { thinking: { type: 'enabled', budget_tokens: 2048 }, reasoning_effort: 'high' },
+    ],
+    ['adaptive stays adaptive', { thinking: { type: 'adaptive' } }, { thinking: { type: 'adaptive' } }],
+    ['an effort alone is an effort', { output_config: { effort: 'max' } }, { reasoning_effort: 'max' }],
+    ['disabled says nothing', { thinking: { type: 'disabled' } }, {}],
+    ['nothing says nothing', {}, {}],
+  ])('%s', (_, body, asked) => {
+    expect(JSON.parse(JSON.stringify(reasoningAsked(body)))).toEqual(asked);
   });
 });
