@@ -9,14 +9,14 @@ import { dispatchAlerts } from './application/budgets/dispatch-alerts.ts';
 import { listModels } from './application/list-models.ts';
 import type { Clock } from './application/ports/clock.ts';
 import type { Ledger } from './application/ports/ledger.ts';
-import type { RequestObserver } from './application/ports/request-observer.ts';
 import type { SeedStore } from './application/ports/seed.ts';
+import type { Telemetry } from './application/ports/telemetry.ts';
 import type { Upstream } from './application/ports/upstream.ts';
 import { serveModelRequest } from './application/serve-model-request.ts';
 import { systemClock } from './infrastructure/clock.ts';
 import { isTimeZone } from './infrastructure/config/formats.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
-import { databaseFaultLog, type Log, nameOf, requestLog } from './infrastructure/logging.ts';
+import { databaseFaultLog, type Log, nameOf, stackOf } from './infrastructure/logging.ts';
 import { type Journal, journalFolder, localJournal } from './infrastructure/journal/journal.ts';
 import { smtpMailer } from './infrastructure/mail/smtp-mailer.ts';
 import { argon2Passwords } from './infrastructure/passwords.ts';
@@ -26,9 +26,11 @@ import { budgetsStore } from './infrastructure/postgres/budgets-store.ts';
 import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from './infrastructure/postgres/database-fault.ts';
 import { isDatabaseTrouble } from './infrastructure/postgres/database-trouble.ts';
-import { ledgerStore, replayJournaled } from './infrastructure/postgres/ledger-store.ts';
+import { type LedgerStore, ledgerStore, replayJournaled } from './infrastructure/postgres/ledger-store.ts';
+import { mcpInvocationsStore } from './infrastructure/postgres/mcp-invocations-store.ts';
 import { payloadStore, type PayloadStore } from './infrastructure/postgres/payload-store.ts';
 import { reportStore } from './infrastructure/postgres/report-store.ts';
+import { requestLogsStore } from './infrastructure/postgres/request-logs-store.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { loginAttemptsStore, sessionStore } from './infrastructure/postgres/session-store.ts';
 import { StateFollower } from './infrastructure/postgres/state-follower.ts';
@@ -56,6 +58,7 @@ export interface Foundations {
   readonly config: LiveConfig;
   readonly pool: DatabasePool;
   readonly log: Log;
+  readonly telemetry: Telemetry;
   /** Why this process must not get requests at the moment. */
   readonly notReady: () => Promise<string | undefined>;
   readonly draining: () => boolean;
@@ -68,12 +71,11 @@ export const tokens = {
   accounts: token<CachedAccounts>('Accounts'),
   catalogue: token<LiveCatalogue>('Catalogue'),
   follower: token<StateFollower>('StateFollower'),
-  ledger: token<Ledger>('Ledger'),
+  ledger: token<LedgerStore>('Ledger'),
   journal: token<Journal>('Journal'),
   payloads: token<PayloadStore>('Payloads'),
   recovery: token<Recovery>('Recovery'),
   upstream: token<Upstream>('Upstream'),
-  observer: token<RequestObserver>('RequestObserver'),
   seed: token<SeedStore>('SeedStore'),
   adminRoutes: token<readonly AdminRoute[]>('AdminRoutes'),
   admin: token<AdminApiPorts>('AdminApi'),
@@ -127,13 +129,15 @@ function bindStores(container: Container): void {
     },
     [tokens.foundations, tokens.journal],
   );
-  container
-    .bind(tokens.catalogue)
-    .toResolvedValue(
-      ({ config, log }: Foundations) =>
-        new LiveCatalogue(config.prices(), (message) => log.warn({}, message)),
-      [tokens.foundations],
-    );
+  container.bind(tokens.catalogue).toResolvedValue(
+    ({ config, log }: Foundations) =>
+      new LiveCatalogue(
+        config.prices(),
+        () => config.policy().redaction,
+        (message) => log.warn({}, message),
+      ),
+    [tokens.foundations],
+  );
   // The cache asks the follower whether it may be used, and the follower drops it: a knot of two, tied here.
   container.bind(tokens.accounts).toResolvedValue(
     ({ pool, log }: Foundations) =>
@@ -200,6 +204,8 @@ function bindAdminApi(container: Container): void {
         budgets: budgetsStore(pool, mailReady(config)),
         budgetAlerts: alertsStore(pool),
         reports: reportStore(pool),
+        requestLogs: requestLogsStore(pool),
+        mcpInvocations: mcpInvocationsStore(pool),
         isTimeZone,
       }),
     [tokens.foundations],
@@ -241,9 +247,6 @@ function bindAdminApi(container: Container): void {
 
 function bindService(container: Container): void {
   container
-    .bind(tokens.observer)
-    .toResolvedValue(({ log }: Foundations) => requestLog(log), [tokens.foundations]);
-  container
     .bind(tokens.upstream)
     .toResolvedValue(
       (catalogue: LiveCatalogue) => executor((id) => catalogue.lineOf(id)),
@@ -251,13 +254,12 @@ function bindService(container: Container): void {
     );
   container.bind(tokens.app).toResolvedValue(
     (
-      { config, log, notReady, draining }: Foundations,
+      { config, log, telemetry, notReady, draining }: Foundations,
       accounts: CachedAccounts,
       catalogue: LiveCatalogue,
       ledger: Ledger,
       upstream: Upstream,
       payloads: PayloadStore,
-      observer: RequestObserver,
       clock: Clock,
       gate: LoadGate,
       admin: AdminApiPorts,
@@ -265,9 +267,9 @@ function bindService(container: Container): void {
       gatewayApp({
         admin,
         authenticate: authenticate(accounts),
-        serve: serveModelRequest({ catalogue, ledger, upstream, payloads, observer, clock }, config.policy),
+        serve: serveModelRequest({ catalogue, ledger, upstream, payloads, clock }, config.policy),
         listModels: listModels(catalogue),
-        observer,
+        telemetry,
         gate,
         clock,
         digest: textDigest,
@@ -285,14 +287,9 @@ function bindService(container: Container): void {
       tokens.ledger,
       tokens.upstream,
       tokens.payloads,
-      tokens.observer,
       tokens.clock,
       tokens.gate,
       tokens.admin,
     ],
   );
 }
-
-/** Where a defect happened, without its message: messages may quote what a caller sent. */
-const stackOf = (error: unknown): string | undefined =>
-  error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined;

@@ -1,12 +1,15 @@
 import cluster from 'node:cluster';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import type { DatabasePool } from 'slonik';
 import { createAdmin } from './application/admin/create-admin.ts';
+import { type PurgeOrder, purgeRequestLogs } from './application/retention/purge-request-logs.ts';
 import { verifyLedger } from './application/verify-ledger.ts';
 import { openDatabase } from './database.ts';
 import { priceCatalogue } from './domain/money/price-catalogue.ts';
+import { systemClock } from './infrastructure/clock.ts';
 import { lintConfig } from './infrastructure/config/lint.ts';
 import {
   environment,
@@ -21,6 +24,7 @@ import { keysStore } from './infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from './infrastructure/postgres/ledger-audit-store.ts';
 import { migrate, pendingMigrations } from './infrastructure/postgres/migrate.ts';
 import { openPool } from './infrastructure/postgres/pool.ts';
+import { purgeStore } from './infrastructure/postgres/purge-store.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { adminsStore } from './infrastructure/postgres/session-store.ts';
 import { bundledCatalogue } from './infrastructure/pricing/bundled.ts';
@@ -33,6 +37,7 @@ import { flags, terminal, UsageError } from './interfaces/cli/command.ts';
 import { keysCommand } from './interfaces/cli/keys.ts';
 import { ledgerCommand } from './interfaces/cli/ledger.ts';
 import { pricingCommand } from './interfaces/cli/pricing.ts';
+import { purgeCommand } from './interfaces/cli/purge.ts';
 import { simulateUpstreamCommand } from './interfaces/cli/simulate-upstream.ts';
 import { ensureQuickstart, quickstartCommand, quickstartConfig } from './quickstart.ts';
 import { serveCommand, untilStopped } from './serve-command.ts';
@@ -53,6 +58,7 @@ const commands: Readonly<Record<string, Command>> = {
   keys: (args) =>
     withPool((pool) => keysCommand({ keys: keysStore(pool), newKey, digest: secretDigest }, terminal)(args)),
   admin: (args) => withPool((pool) => adminCommand(adminPorts(pool), terminal)(args)),
+  'purge-request-logs': (args) => purgeCommand(purgeNow, terminal)(args),
   ledger: (args) => withPool((pool) => ledgerCommand(verifyLedger(ledgerAuditStore(pool)), terminal)(args)),
   pricing: (args) => pricingCommand({ importPrices, formatOverrides, now: Date.now }, terminal)(args),
   'simulate-upstream': (args) => simulateUpstreamCommand(terminal, untilStopped)(args),
@@ -104,7 +110,7 @@ async function valid(file: string, variables: ReturnType<typeof processVariables
   throw new Error(loaded.left.map((problem) => placedLine(file, problem)).join('\n'));
 }
 
-async function withDatabaseUrl(run: (url: string, migrations: string) => Promise<number>): Promise<number> {
+async function withDatabaseUrl<A>(run: (url: string, migrations: string) => Promise<A>): Promise<A> {
   const { config } = await databaseConfig();
   const database = await openDatabase(config.database, terminal.err);
   try {
@@ -114,7 +120,7 @@ async function withDatabaseUrl(run: (url: string, migrations: string) => Promise
   }
 }
 
-const withPool = (run: (pool: DatabasePool) => Promise<number>): Promise<number> =>
+const withPool = <A>(run: (pool: DatabasePool) => Promise<A>): Promise<A> =>
   withDatabaseUrl(async (url) => {
     const pool = await openPool(url, 2);
     try {
@@ -122,6 +128,19 @@ const withPool = (run: (pool: DatabasePool) => Promise<number>): Promise<number>
     } finally {
       await pool.end();
     }
+  });
+
+/** Told to stop, it ends after its batch and says what it deleted. */
+const purgeNow = (wanted: Pick<PurgeOrder, 'retention' | 'dryRun'>) =>
+  withPool((pool) => {
+    let stopped = false;
+    void untilStopped().then(() => (stopped = true));
+    const purge = purgeRequestLogs({
+      logs: purgeStore(pool),
+      clock: systemClock(),
+      pause: async (ms) => sleep(ms),
+    });
+    return purge({ ...wanted, goOn: () => !stopped });
   });
 
 async function migrateCommand(url: string, migrations: string, args: readonly string[]): Promise<number> {
@@ -151,7 +170,7 @@ async function checkConfig(file: string) {
   const catalogue = priceCatalogue(bundledCatalogue(), []);
   const warnings = lintConfig(loaded.right, {
     hasPrice: (provider, model) => catalogue.priceOf(provider, model, Date.now()) !== undefined,
-    canServe: (kind, route, capability) => implementations[kind]?.supports(route)[capability] ?? true,
+    canServe: (kind, route, capability) => implementations[kind].supports(route)[capability],
   });
   return { problems: [], warnings };
 }

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
-import { Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { sql } from 'slonik';
+import { purgeRequestLogs } from './application/retention/purge-request-logs.ts';
 import { buildContainer, tokens } from './container.ts';
 import type { Database } from './database.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
@@ -13,7 +13,12 @@ import type { Journal } from './infrastructure/journal/journal.ts';
 import { pendingMigrations } from './infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from './infrastructure/postgres/payload-store.ts';
 import { openPool } from './infrastructure/postgres/pool.ts';
+import { purgeAlone } from './infrastructure/postgres/purge-store.ts';
+import { inUtc, purgeWorker } from './infrastructure/purge-worker.ts';
 import { repeating } from './infrastructure/repeating.ts';
+import { openTelemetry } from './infrastructure/telemetry/open.ts';
+import type { ProcessParts } from './infrastructure/telemetry/process-metrics.ts';
+import { listen, stopListening, urlOf } from './interfaces/http/listener.ts';
 import { malformedRequests } from './interfaces/http/malformed-request.ts';
 
 /** Request headers up to 32 KiB (CONTRACT §3). */
@@ -58,16 +63,21 @@ export async function startService({ config, database, log, seeds }: ServeOption
     () => pendingMigrations(database.url, database.migrations),
     () => pool.query(sql.unsafe`select 1`),
   );
-  const container = buildContainer({ config, pool, log, notReady, draining: () => draining });
+  const exported = await openTelemetry(settings.otel, log);
+  const { telemetry } = exported;
+  const container = buildContainer({ config, pool, log, telemetry, notReady, draining: () => draining });
+  exported.watch(watchedParts(container, pool, databaseSettings.maxConnections));
   const follower = container.get(tokens.follower);
   const gate = container.get(tokens.gate);
   const server = httpServer(container);
   const background = inTheBackground(container, config, log, () => draining);
+  const purge = purgeOnSchedule(container, config, database.url, log, () => draining);
   const release = async (): Promise<void> => {
-    await background.stop();
+    await Promise.all([background.stop(), purge.stop()]);
     await container.get(tokens.payloads).close(settleGraceMs);
     await follower.stop();
     await container.get(tokens.catalogue).close();
+    await exported.close();
     await pool.end();
   };
   try {
@@ -81,6 +91,7 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const reload = async (): Promise<readonly ConfigProblem[]> => {
     const read = await config.reload();
     if (E.isLeft(read)) return read.left;
+    purge.follow();
     if (seeds) await reportSeed(log, await container.get(tokens.seed).reconcile(seedOf(read.right)));
     await follower.refresh();
     return [];
@@ -102,6 +113,22 @@ export async function startService({ config, database, log, seeds }: ServeOption
 
   return { url: urlOf(server, settings.bind.host), reload, stop };
 }
+
+/** What is told of this process beside its requests. */
+const watchedParts = (
+  container: ReturnType<typeof buildContainer>,
+  pool: Awaited<ReturnType<typeof openPool>>,
+  max: number,
+): ProcessParts => ({
+  inFlight: container.get(tokens.gate).inFlight,
+  queues: container.get(tokens.ledger).waiting,
+  journal: container.get(tokens.journal),
+  payloads: container.get(tokens.payloads).counts,
+  connections: () => {
+    const { acquiredConnections, idleConnections, waitingClients } = pool.state();
+    return { used: acquiredConnections, idle: idleConnections, waiting: waitingClients, max };
+  },
+});
 
 /** What every replica does beside serving: mails that wait, records that wait. */
 function inTheBackground(
@@ -139,6 +166,28 @@ function inTheBackground(
     },
   };
 }
+
+const purgeOnSchedule = (
+  container: ReturnType<typeof buildContainer>,
+  config: LiveConfig,
+  url: string,
+  log: Log,
+  draining: () => boolean,
+) =>
+  purgeWorker({
+    settings: () => config.loaded().config.requestLogging.purge,
+    purge: (retention, goOn) =>
+      purgeAlone(url, (logs) =>
+        purgeRequestLogs({ logs, clock: container.get(tokens.clock), pause: async (ms) => sleep(ms) })({
+          retention,
+          dryRun: false,
+          goOn: () => goOn() && !draining(),
+        }),
+      ),
+    schedule: inUtc,
+    now: () => new Date(),
+    log,
+  });
 
 /** Says that records wait, and how much of the journal they fill, now and then for as long as they do. */
 function watchJournal(journal: Pick<Journal, 'size' | 'maxBytes'>, log: Log): () => void {
@@ -219,40 +268,6 @@ function readiness(
     if (draining()) return 'draining';
     return Promise.race([check(), sleep(readyTimeoutMs, 'the database does not answer', { ref: false })]);
   };
-}
-
-const whyNot: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process listens there',
-  EACCES: 'this process is not allowed to',
-  EADDRNOTAVAIL: 'this machine has no such address',
-};
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const why = whyNot[error.code ?? ''] ?? error.message;
-      reject(new Error(`The gateway cannot listen on ${host}:${port}: ${why}.`, { cause: error }));
-    });
-    server.listen(port, host, () => {
-      server.removeAllListeners('error');
-      resolve();
-    });
-  });
-}
-
-/**
- * No new connections; those that are open are left alone, and end with their next answer. HTTP's own `close` would
- * also cut off callers that are still reading an answer whose last byte has been handed to the socket.
- */
-const stopListening = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    NetServer.prototype.close.call(server, () => resolve());
-  });
-
-function urlOf(server: Server, host: string): string {
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 async function until(done: () => boolean, withinMs: number): Promise<void> {

@@ -3,11 +3,11 @@ import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.t
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
-import type { StreamEnd } from '../domain/shared/stream-event.ts';
+import type { StreamChunk, StreamEnd } from '../domain/shared/stream-event.ts';
 import { upstreamError } from '../domain/upstream/upstream-fault.ts';
 import { StreamPayload } from '../domain/payload/stream-payload.ts';
 import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
-import { withoutSecretsOf } from './keep-payload.ts';
+import { failuresWithoutSecrets, withoutSecretsOf } from './keep-payload.ts';
 import { type Departure, type DrainSlots, watchDeparture } from './departure.ts';
 import type { ModelAnswer, Outbound, ServePolicy, ServePorts } from './model-request.ts';
 import type { PreparedCall, UpstreamReply } from './ports/upstream.ts';
@@ -29,14 +29,19 @@ export function callUpstream(
     outbound: Outbound,
     prepared: PreparedCall,
   ): Promise<ModelAnswer> {
+    const upstream = facts.request.telemetry.upstream(resolved);
+    const settled = (end: Ended): ReturnType<Settle> => {
+      upstream.ended(end.attempt, end.observation, end.failure);
+      return settle(facts, end);
+    };
     const stream = facts.ask?.stream ?? false;
     const startedAt = ports.clock.now();
     const attempt = (status: AttemptStatus, statusCode?: number, failure?: End['failure']): Attempt =>
       ended(resolved, stream, startedAt, ports.clock.now(), status, statusCode, failure);
 
-    const { traceContext, link } = facts.request;
+    const { link } = facts.request;
     const clean = (error: GatewayError): GatewayError => withoutSecretsOf(error, facts.request, policy());
-    const execution = prepared.begin(traceContext);
+    const execution = prepared.begin(upstream.traceContext);
     const departure = watchDeparture(link, execution, drains(facts, policy()) ? slots : undefined, policy());
 
     const replied = await execution.reply;
@@ -45,7 +50,7 @@ export function callUpstream(
       const error = clean(upstreamError(replied.left));
       const failure = departure.early() ? 'client_closed' : error;
       const status = stream ? 'stream_start_error' : 'provider_error';
-      await settle(facts, {
+      await settled({
         failure,
         attempt: attempt(status, error.upstream?.upstreamStatus, failure),
         observation: nothingObserved,
@@ -57,20 +62,28 @@ export function callUpstream(
     if (answer.kind === 'stream') {
       const payload = new StreamPayload(policy().payloads);
       const settleStream: SettleStream = (end, observation) =>
-        settle(facts, {
+        settled({
           ...endOf(end, answer.status, departure, observation, attempt),
           answered: { kind: 'stream', held: () => payload.held() },
         });
       const cancel = (): void => execution.cancel();
-      const reply = { ...answer, forward: async (pass: Pass) => cleanEnd(await answer.forward(pass), clean) };
-      const relay = { outbound, reply, departure, cancel, payload, settle: settleStream };
+      const fit = (chunks: Chunks): Chunks => failuresWithoutSecrets(chunks, facts.request, policy());
+      const forward = async (pass: Pass) =>
+        cleanEnd(await answer.forward((chunks) => pass(fit(chunks))), clean);
+      const reply = { ...answer, forward };
+      const { firstContent } = upstream;
+      const relay = { outbound, reply, departure, cancel, payload, firstContent, settle: settleStream };
       return { kind: 'stream', deliver: relayStream(relay) };
     }
     departure.over();
-    return whole(outbound, facts, answer, departure, settle, attempt);
+    return whole(outbound, answer, departure, settled, attempt);
   };
 }
 
+/** With the call upstream that it is the end of. */
+type Ended = End & { readonly attempt: Attempt };
+
+type Chunks = readonly StreamChunk<JsonObject>[];
 type Pass = Parameters<(UpstreamReply & { kind: 'stream' })['forward']>[0];
 
 const cleanEnd = (
@@ -82,15 +95,14 @@ type AttemptOf = (status: AttemptStatus, statusCode?: number, failure?: End['fai
 
 async function whole(
   { speaks, translation }: Outbound,
-  facts: Facts,
   reply: UpstreamReply & { kind: 'whole' },
   departure: Departure,
-  settle: Settle,
+  settle: (end: Ended) => ReturnType<Settle>,
   attempt: AttemptOf,
 ): Promise<ModelAnswer> {
   const { value, text } = reply.answer;
   const body = translation === undefined ? value : translation.whole(value);
-  const settled = await settle(facts, {
+  const settled = await settle({
     failure: departure.early() ? 'client_closed' : undefined,
     attempt: attempt('success', reply.status),
     observation: speaks.observeWhole(value),
@@ -107,7 +119,7 @@ function endOf(
   departure: Departure,
   observation: Observation,
   attempt: AttemptOf,
-): End {
+): Ended {
   const left = departure.early() ? ('client_closed' as const) : undefined;
   if (last.kind === 'done')
     return { failure: left, attempt: attempt('success', status), observation, charged: true };

@@ -1,11 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { redactedRequest, redactedResponse, redactedStream } from '../domain/payload/payload.ts';
-import { forCaller, type RedactionRules } from '../domain/payload/redact.ts';
+import { forCaller, redactedError, type RedactionRules } from '../domain/payload/redact.ts';
 import { withoutSecrets } from '../domain/payload/secrets.ts';
 import type { HeldEvents } from '../domain/payload/stream-payload.ts';
+import { withFitWords } from '../domain/responses/response-failure.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
-import { type Json, type JsonObject, parseJson } from '../domain/shared/json.ts';
+import { isString, type Json, type JsonObject, parseJson } from '../domain/shared/json.ts';
+import type { StreamChunk } from '../domain/shared/stream-event.ts';
 import type { Observation } from '../domain/upstream/observation.ts';
+import { boundedMessage } from '../domain/upstream/upstream-fault.ts';
 import type { Ask, ModelRequest, ServePolicy } from './model-request.ts';
 import type { KeptPayload } from './ports/payloads.ts';
 
@@ -38,12 +41,36 @@ export const rulesFor = (
   { redaction }: ServePolicy,
 ): RedactionRules => forCaller(redaction, callerKey);
 
-/** An upstream's words as they may be told and kept: what the caller or the configuration keeps secret is not in them. */
-export const withoutSecretsOf = (
+/** A failure as it may be told and kept: what the caller or the configuration keeps secret is not in it. */
+export function withoutSecretsOf(
   error: GatewayError,
   request: Pick<ModelRequest, 'callerKey'>,
   policy: ServePolicy,
-): GatewayError => ({ ...error, message: withoutSecrets(error.message, rulesFor(request, policy).secrets) });
+): GatewayError {
+  const rules = rulesFor(request, policy);
+  const { param } = error;
+  return {
+    ...error,
+    message: boundedMessage(redactedError(error.message, rules)),
+    ...(param === undefined ? {} : { param: withoutSecrets(param, rules.secrets) }),
+  };
+}
+
+/** The same of events in which an upstream tells of its failure in its own words. */
+export function failuresWithoutSecrets(
+  events: readonly StreamChunk<JsonObject>[],
+  request: Pick<ModelRequest, 'callerKey'>,
+  policy: ServePolicy,
+): readonly StreamChunk<JsonObject>[] {
+  if (events.every(({ failing }) => failing !== true)) return events;
+  const rules = rulesFor(request, policy);
+  return events.map((event) => {
+    const chunk = withFitWords(event.chunk, (words) => redactedError(words, rules));
+    if (event.failing !== true || chunk === event.chunk) return event;
+    const { type } = chunk;
+    return { ...event, chunk, wire: undefined, name: event.name ?? (isString(type) ? type : undefined) };
+  });
+}
 
 /** What the caller was told: of a failed request with a whole answer that is the failure alone. */
 function response(

@@ -16,7 +16,7 @@ import type { Catalogue } from './ports/catalogue.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Ledger } from './ports/ledger.ts';
 import type { Payloads } from './ports/payloads.ts';
-import type { RequestObserver } from './ports/request-observer.ts';
+import type { RequestTelemetry } from './ports/telemetry.ts';
 import type { Upstream, WholeAnswer } from './ports/upstream.ts';
 
 /** One authenticated request to a path that serves models, as the door hands it in. */
@@ -35,7 +35,7 @@ export interface ModelRequest {
   readonly headers: PayloadHeaders;
   /** The key that came with it, whole and its secret alone: they are kept nowhere. */
   readonly callerKey: readonly string[];
-  readonly traceContext: Readonly<Record<string, string>>;
+  readonly telemetry: RequestTelemetry;
   /** The values of `anthropic-beta`. */
   readonly betas: readonly string[];
   /** The body as text, or why there is none. */
@@ -107,7 +107,6 @@ export interface ServePorts {
   readonly ledger: Ledger;
   readonly upstream: Upstream;
   readonly payloads: Payloads;
-  readonly observer: RequestObserver;
   readonly clock: Clock;
 }
 

@@ -5,6 +5,7 @@ import { afterTerminalMs, heldTerminalMs, maxHeldBytes } from '../domain/shared/
 import type { StreamChunk, StreamEnd, StreamEvent } from '../domain/shared/stream-event.ts';
 import type { StreamPayload } from '../domain/payload/stream-payload.ts';
 import type { Run } from '../domain/shared/stream-machine.ts';
+import { hasContent } from '../domain/upstream/first-content.ts';
 import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
 import type { Departure } from './departure.ts';
 import type { Outbound, WriteEvents } from './model-request.ts';
@@ -24,6 +25,8 @@ export interface Relay {
   readonly cancel: () => void;
   /** Sees what the caller is told. */
   readonly payload: StreamPayload;
+  /** Told once, when content begins to come. */
+  readonly firstContent: () => void;
   readonly settle: SettleStream;
 }
 
@@ -32,16 +35,21 @@ export interface Relay {
  * end is in the ledger. It runs to its end even when the caller has left.
  */
 export const relayStream =
-  ({ outbound, reply, departure, cancel, payload, settle }: Relay) =>
+  ({ outbound, reply, departure, cancel, payload, firstContent, settle }: Relay) =>
   async (tell: WriteEvents): Promise<void> => {
     const write: WriteEvents = (events) => {
       for (const event of events) if (event.kind === 'chunk') payload.see(event.chunk);
       return tell(events);
     };
     const observer = outbound.speaks.observer();
+    let begun = false;
     const telling = new Telling(outbound.translation?.stream());
     const last = await reply.forward((chunks) => {
       watch(chunks, observer, departure, reply);
+      if (!begun && chunks.some(({ chunk }) => hasContent(outbound.speaks.family, chunk))) {
+        begun = true;
+        firstContent();
+      }
       const told = telling.chunks(chunks);
       if (telling.end !== undefined || telling.full()) cancel();
       return told.length === 0 ? undefined : write(told);

@@ -8,6 +8,7 @@ import { type GatewayError, invalidRequest } from '../domain/shared/gateway-erro
 import { nothingObserved } from '../domain/upstream/observation.ts';
 import { callUpstream } from './call-upstream.ts';
 import { drainSlots } from './departure.ts';
+import { withoutSecretsOf } from './keep-payload.ts';
 import type {
   Ask,
   Family,
@@ -38,13 +39,15 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
   return async function serve<A extends Ask>(family: Family<A>, request: ModelRequest): Promise<ModelAnswer> {
     let facts: Facts = { family: family.name, request };
     const refuse = async (error: GatewayError): Promise<ModelAnswer> => {
+      // It may name a key of the caller's body, and that may be anything.
+      const told = withoutSecretsOf(error, request, policy());
       await settle(facts, {
-        failure: request.link.gone() ? 'client_closed' : error,
+        failure: request.link.gone() ? 'client_closed' : told,
         attempt: undefined,
         observation: nothingObserved,
         charged: false,
       });
-      return { kind: 'refused', error };
+      return { kind: 'refused', error: told };
     };
 
     const ask = readAsk(family, request);
@@ -60,13 +63,15 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     const prepared = ports.upstream.prepare(upstreamCall(request, ask.right, resolved.right, outbound.right));
     if (E.isLeft(prepared)) return refuse(prepared.left);
 
-    const admission = await ports.ledger.admit({
-      requestLogId: request.requestLogId,
-      requestId: request.requestId,
-      callerChoseRequestId: request.callerChoseRequestId,
-      caller: request.caller,
-      claim: policy().duplicateRequestIds === 'reject' && request.callerChoseRequestId,
-    });
+    const admission = await request.telemetry.during('admission', () =>
+      ports.ledger.admit({
+        requestLogId: request.requestLogId,
+        requestId: request.requestId,
+        callerChoseRequestId: request.callerChoseRequestId,
+        caller: request.caller,
+        claim: policy().duplicateRequestIds === 'reject' && request.callerChoseRequestId,
+      }),
+    );
     if (E.isLeft(admission)) return refuse(admission.left);
     facts = { ...facts, admission: admission.right, admittedAt: ports.clock.now() };
 

@@ -8,17 +8,12 @@ import { type CallerTags, noTags } from '../domain/request-log/caller-tags.ts';
 import { isLogged } from '../domain/request-log/capture-policy.ts';
 import { type Attempt, logMetadata, type RequestLog } from '../domain/request-log/request-log.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
-import {
-  type ErrorCode,
-  errorStatus,
-  type GatewayError,
-  type Outcome,
-  outcomeOf,
-} from '../domain/shared/gateway-error.ts';
+import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import { maxModelKeyChars } from '../domain/shared/limits.ts';
 import type { Observation } from '../domain/upstream/observation.ts';
 import type { Ask, Family, ModelRequest, ServePolicy, ServePorts } from './model-request.ts';
+import { errorCode, finishedRequest, invokedTools, statusCode } from './finished-request.ts';
 import { type Answered, keptPayload, rulesFor } from './keep-payload.ts';
 import type { Admission, Charge, LoggedRequest, Verdict } from './ports/ledger.ts';
 
@@ -48,9 +43,6 @@ export interface End {
   readonly charged: boolean;
 }
 
-/** A caller that left is logged with status 499. */
-const clientClosedStatus = 499;
-
 /**
  * Writes what a request leaves behind, in one transaction, and emits its one outcome. Right: it is committed.
  * Left: what the caller must be told instead of a complete answer.
@@ -68,10 +60,13 @@ export const settleRequest =
     const nothing = charge === undefined && logged === undefined && release === undefined;
     const settled = nothing
       ? E.right<GatewayError, Verdict>({ kind: 'recorded' })
-      : await ports.ledger.settle({ charge, logged, release, deferrableTo: deferrableTo(facts) });
+      : await facts.request.telemetry.during('settlement', () =>
+          ports.ledger.settle({ charge, logged, release, deferrableTo: deferrableTo(facts) }),
+        );
     const failure = failureAfter(end, settled);
     if (logged !== undefined && wasLogged(settled)) keepPayload(ports, policy, facts, end, failure);
-    emit(ports, facts, end, cost, failure, settled);
+    const tags = logged?.log.tags ?? cleanTags(tagsOf(facts.request), () => secretsOf(facts, policy));
+    facts.request.telemetry.finished(finishedRequest(ports, { facts, end, cost, failure, settled, tags }));
     return failure === undefined || failure === 'client_closed' ? E.right(undefined) : E.left(failure);
   };
 
@@ -159,7 +154,7 @@ function loggedRequest(
   );
   return {
     caller: facts.request.caller,
-    log: withoutSecretsIn(summary(ports, facts, end, metadata), rulesFor(facts.request, policy).secrets),
+    log: withoutSecretsIn(summary(ports, facts, end, metadata), secretsOf(facts, policy)),
     blockedCostUsd: end.charged && money !== undefined ? toUsd(money) : undefined,
   };
 }
@@ -183,7 +178,7 @@ function summary(ports: ServePorts, facts: Facts, end: End, metadata: JsonObject
     latencyMs: Math.max(0, ports.clock.now() - request.receivedAt),
     usage: end.observation.usage,
     exposedToolCount: ask?.exposedToolCount,
-    invokedToolCount: ask?.exposedToolCount === undefined ? undefined : end.observation.invokedToolCount,
+    invokedToolCount: invokedTools(ask, end),
     tags: tagsOf(request),
     userAgent: boundedUserAgent(request.userAgent),
     harness: agentHarness(request.userAgent),
@@ -197,51 +192,26 @@ const withoutSecretsIn = (log: RequestLog, secrets: Secrets): RequestLog => ({
   ...log,
   modelKey: cleaned(log.modelKey, secrets),
   userAgent: cleaned(log.userAgent, secrets),
+  tags: cleanTags(log.tags, () => secrets),
 });
+
+const secretsOf = ({ request }: Facts, policy: ServePolicy): Secrets => rulesFor(request, policy).secrets;
+
+function cleanTags(tags: CallerTags, secretsNow: () => Secrets): CallerTags {
+  if (tags === noTags) return tags;
+  const secrets = secretsNow();
+  return {
+    service: cleaned(tags.service, secrets),
+    component: cleaned(tags.component, secrets),
+    env: cleaned(tags.env, secrets),
+    bespoke: tags.bespoke.map(({ key, value }) => ({
+      key: withoutSecrets(key, secrets),
+      value: withoutSecrets(value, secrets),
+    })),
+  };
+}
 
 const cleaned = (text: string | undefined, secrets: Secrets): string | undefined =>
   text === undefined ? undefined : withoutSecrets(text, secrets);
 
 const tagsOf = ({ tags }: ModelRequest): CallerTags => (E.isRight(tags) ? tags.right : noTags);
-
-const statusCode = (failure: End['failure']): number => {
-  if (failure === undefined) return 200;
-  return failure === 'client_closed' ? clientClosedStatus : errorStatus(failure);
-};
-
-const errorCode = (failure: End['failure']): ErrorCode | 'client_closed' | undefined =>
-  failure === 'client_closed' ? failure : failure?.code;
-
-const outcome = (failure: End['failure']): Outcome => {
-  if (failure === undefined) return 'success';
-  return failure === 'client_closed' ? failure : outcomeOf[failure.code];
-};
-
-function emit(
-  ports: ServePorts,
-  facts: Facts,
-  end: End,
-  cost: UsageCost | undefined,
-  failure: End['failure'],
-  settled: E.Either<GatewayError, Verdict>,
-): void {
-  const { request, ask, resolved } = facts;
-  const verdict = E.isRight(settled) ? settled.right.kind : 'lost';
-  ports.observer.finished({
-    requestId: request.requestId,
-    family: facts.family,
-    stream: ask?.stream ?? false,
-    outcome: outcome(failure),
-    statusCode: statusCode(failure),
-    errorCode: errorCode(failure),
-    latencyMs: Math.max(0, ports.clock.now() - request.receivedAt),
-    caller: request.caller,
-    modelKey: resolved === undefined ? undefined : ask?.model,
-    providerKey: resolved?.provider.id,
-    upstreamModel: resolved?.route.upstreamModel,
-    cost: end.charged && verdict === 'recorded' ? cost : undefined,
-    settled: verdict,
-    usageUnusable: end.observation.usageUnusable,
-    tags: tagsOf(request),
-  });
-}

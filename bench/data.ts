@@ -14,11 +14,13 @@ import { openPool } from '../infrastructure/postgres/pool.ts';
 import * as ask from '../infrastructure/postgres/report-statements.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { reportRoutes } from '../interfaces/http/admin/report-routes.ts';
+import { measureLists, showSizes } from './data-lists.ts';
 import { fill, grow } from './data-rows.ts';
 
 /**
- * How long each report takes beside so many ledger and log rows of 31 days: `node bench/data.ts [ROWS …]`. A report is
- * measured from its query parameters to its JSON text; the plans of its statements are printed after it.
+ * How long each report and each list of request logs takes beside so many ledger and log rows of 31 days:
+ * `node bench/data.ts [ROWS …]`. Each is measured from its query parameters to its JSON text; the plans of the reports'
+ * statements are printed after them.
  */
 const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [500_000, 5_000_000];
 const runs = 60;
@@ -148,6 +150,8 @@ try {
     if (!(await measure(reports))) process.exitCode = 1;
     out(`  load average of this minute: ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} processors`);
     await showPlans(pool, reports);
+    if (!(await measureLists(pool, out))) process.exitCode = 1;
+    await showSizes(pool, out);
     const began = performance.now();
     const wrong = await ledgerAuditStore(pool).rollupDifferences(10);
     out(`  rollups verified in ${((performance.now() - began) / 1000).toFixed(1)} s, ${wrong.length} differ`);

@@ -1,8 +1,10 @@
-// npm run bench:ledger: admission and settlement alone, beside the whole of a bare proxy, as ratios of CPU per request.
+// npm run bench:ledger: admission, settlement and the request log alone, beside the whole of a bare proxy, as ratios of
+// CPU per request; and what a request takes on disk.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
 import type { SettlementRecord } from '../application/ports/ledger.ts';
@@ -14,12 +16,14 @@ import { logMetadata } from '../domain/request-log/request-log.ts';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
 import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
+import { payloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
+import { bodyBytes, payloadOf } from './ledger-payloads.ts';
 import { closedLoop, median } from './load.ts';
 import { start } from './processes.ts';
 
 const concurrent = 200;
-const requests = 20_000;
+const requests = 10_000;
 const rounds = 5;
 const owners = 50;
 
@@ -34,6 +38,10 @@ const ledger = ledgerStore(pool, {
   journal: async () => false,
   claimSeconds: () => 60,
   onFault: (fault) => void process.stderr.write(`${fault}\n`),
+});
+
+const payloads = payloadStore(pool, {
+  onFault: (error) => void process.stderr.write(`${String(error)}\n`),
 });
 
 /** Users with a hard budget that is checked at each request and never reached. */
@@ -59,7 +67,6 @@ async function users(): Promise<readonly Caller[]> {
 }
 
 const policy = {
-  captureMode: 'summary_only',
   requestMaxBytes: 65_536,
   responseMaxBytes: 65_536,
   streamMaxEvents: 128,
@@ -67,48 +74,90 @@ const policy = {
 const usage = { promptTokens: 20, completionTokens: 30, totalTokens: 50 };
 const cost = usageCost(usage, { input: 150_000n, output: 600_000n, source: 'bench' });
 
-function recordOf(caller: Caller, id: string): SettlementRecord {
+/** What is settled of a request beside its admission. */
+interface Part {
+  readonly name: string;
+  readonly admitted: boolean;
+  readonly logged: boolean;
+  readonly payload: boolean;
+}
+
+const parts = {
+  charge: {
+    name: 'admission and settlement without a log row',
+    admitted: true,
+    logged: false,
+    payload: false,
+  },
+  summary: { name: 'admission and settlement', admitted: true, logged: true, payload: false },
+  all: {
+    name: 'admission and settlement with redacted payloads',
+    admitted: true,
+    logged: true,
+    payload: true,
+  },
+  log: {
+    name: 'the request log alone, with redacted payloads',
+    admitted: false,
+    logged: true,
+    payload: true,
+  },
+} as const satisfies Record<string, Part>;
+
+function recordOf(caller: Caller, id: string, { admitted, logged, payload }: Part): SettlementRecord {
   const model = { modelKey: 'fast', providerKey: 'simulated' };
   const attempt = { ...model, attemptNumber: 1, upstreamModel: 'simulated-fast', status: 'success' } as const;
   const times = { startedAt: Date.now(), completedAt: Date.now() };
+  const captured = { ...policy, captureMode: payload ? 'redacted_payloads' : 'summary_only' } as const;
+  const ofAttempt = { statusCode: 200, errorCode: undefined, errorDetail: undefined, stream: false };
   return {
-    charge: { requestLogId: id, requestId: id, caller, ...model, upstreamModel: 'simulated-fast', cost },
-    logged: {
-      caller,
-      blockedCostUsd: '0.000021',
-      log: {
-        requestLogId: id,
-        requestId: id,
-        ...model,
-        resolvedModelKey: 'fast',
-        statusCode: 200,
-        errorCode: undefined,
-        latencyMs: 5,
-        usage,
-        exposedToolCount: 0,
-        invokedToolCount: 0,
-        tags: noTags,
-        userAgent: 'OpenAI/JS 7.55.0',
-        harness: agentHarness('OpenAI/JS 7.55.0'),
-        metadata: logMetadata('chat_completions', false, policy, undefined),
-        attempts: [
-          {
-            ...attempt,
+    charge: admitted
+      ? { requestLogId: id, requestId: id, caller, ...model, upstreamModel: 'simulated-fast', cost }
+      : undefined,
+    logged: logged
+      ? {
+          caller,
+          blockedCostUsd: '0.000021',
+          log: {
+            requestLogId: id,
+            requestId: id,
+            ...model,
+            resolvedModelKey: 'fast',
             statusCode: 200,
             errorCode: undefined,
-            errorDetail: undefined,
-            stream: false,
-            ...times,
+            latencyMs: 5,
+            usage,
+            exposedToolCount: 0,
+            invokedToolCount: 0,
+            tags: noTags,
+            userAgent: 'OpenAI/JS 7.55.0',
+            harness: agentHarness('OpenAI/JS 7.55.0'),
+            metadata: logMetadata('chat_completions', false, captured, undefined),
+            attempts: [{ ...attempt, ...ofAttempt, ...times }],
           },
-        ],
-      },
-    },
+        }
+      : undefined,
     release: undefined,
     deferrableTo: undefined,
   };
 }
 
-async function admitAndSettle(callers: readonly Caller[]): Promise<void> {
+/** Payloads are made faster than they are written when nothing else is done: so many bytes may wait. */
+const maxWaitingBytes = 8 * 1024 * 1024;
+
+let waiting: Promise<void> | undefined;
+const room = async (): Promise<void> => {
+  if (payloads.counts().queuedBytes > maxWaitingBytes) waiting ??= untilWritten();
+  await waiting;
+};
+
+/** One timer for all who wait: it is not what is measured. */
+async function untilWritten(): Promise<void> {
+  while (payloads.counts().queuedBytes > maxWaitingBytes / 2) await sleep(20);
+  waiting = undefined;
+}
+
+async function settle(callers: readonly Caller[], part: Part): Promise<void> {
   let left = requests;
   const caller = async (): Promise<void> => {
     for (let at = left--; at > 0; at = left--) {
@@ -122,12 +171,40 @@ async function admitAndSettle(callers: readonly Caller[]): Promise<void> {
         caller: payer,
         claim: false,
       };
-      if (E.isLeft(await ledger.admit(ask))) throw new Error('not admitted');
-      if (E.isLeft(await ledger.settle(recordOf(payer, id)))) throw new Error('not settled');
+      if (part.admitted && E.isLeft(await ledger.admit(ask))) throw new Error('not admitted');
+      if (E.isLeft(await ledger.settle(recordOf(payer, id, part)))) throw new Error('not settled');
+      if (!part.payload) continue;
+      payloads.keep(id, () => payloadOf(at));
+      await room();
     }
   };
   await Promise.all(Array.from({ length: concurrent }, caller));
+  while (payloads.counts().queuedBytes > 0) await sleep(20);
+  if (payloads.counts().shed > 0) throw new Error('payloads were shed');
 }
+
+/** CPU of this process per request, in microseconds. */
+async function cpuOf(work: () => Promise<void>): Promise<number> {
+  const from = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(from);
+  return (user + system) / requests;
+}
+
+/** Bytes on disk per request, indexes and all, of the tables of the request log. */
+async function bytesPerRow(): Promise<readonly string[]> {
+  const client = new Client(database.url);
+  await client.connect();
+  const { rows } = await client.query<{ table: string; bytes: string; rows: string }>(
+    `select relname as table, pg_total_relation_size(oid) as bytes, (xpath('/row/c/text()',
+       query_to_xml(format('select count(*) as c from %I', relname), false, true, '')))[1]::text as rows
+     from pg_class where relname in ('request_logs', 'request_log_attempts', 'request_log_payloads') order by 1`,
+  );
+  await client.end();
+  return rows.map(({ table, bytes, rows: count }) => `${table} ${Math.round(Number(bytes) / Number(count))}`);
+}
+
+const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const gateway = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
 const upstream = await start([gateway, 'simulate-upstream', '--port', '0']);
@@ -140,22 +217,23 @@ try {
   const callers = await users();
   const proxied = () => closedLoop({ url: bare.url, headers: {} }, body, concurrent, requests);
   await proxied();
-  await admitAndSettle(callers);
-  const ratios: number[] = [];
-  const own: number[] = [];
+  for (const part of Object.values(parts)) await settle(callers, part);
+  const units: number[] = [];
+  const found = new Map<Part, number[]>(Object.values(parts).map((part) => [part, []]));
   for (let round = 0; round < rounds; round += 1) {
     const before = bare.cpuMicros();
     await proxied();
-    const plain = (bare.cpuMicros() - before) / requests;
-    const from = process.cpuUsage();
-    await admitAndSettle(callers);
-    const { user, system } = process.cpuUsage(from);
-    own.push((user + system) / requests);
-    ratios.push((user + system) / requests / plain);
+    units.push((bare.cpuMicros() - before) / requests);
+    for (const [part, values] of found) values.push(await cpuOf(() => settle(callers, part)));
   }
-  process.stdout.write(
-    `admission and settlement at ${concurrent} concurrent requests: ${median(own).toFixed(0)} µs of CPU per request in the process, ${median(ratios).toFixed(2)} × the bare proxy\n`,
-  );
+  const bytes = bodyBytes();
+  out(`${concurrent} concurrent requests; bodies of ${bytes.request} and ${bytes.response} bytes;`);
+  out(`the bare proxy takes ${median(units).toFixed(0)} µs of CPU per request; in this process:`);
+  for (const [{ name }, values] of found) {
+    const ratio = median(values.map((value, round) => value / (units[round] ?? Number.NaN)));
+    out(`${name}: ${median(values).toFixed(0)} µs, ${ratio.toFixed(2)} × the bare proxy`);
+  }
+  out(`bytes on disk per row: ${(await bytesPerRow()).join(', ')}`);
 } finally {
   await pool.end();
   await bare.stop();

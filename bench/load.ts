@@ -15,7 +15,8 @@ export interface Answered {
   readonly firstByteMs: number;
 }
 
-function post(
+/** One request, and what came of it. */
+export function post(
   pool: Pool,
   { path = '/v1/chat/completions', headers }: Target,
   body: string,

@@ -1,4 +1,4 @@
-import type { FinishedRequest, RequestObserver } from '../application/ports/request-observer.ts';
+import type { FinishedRequest } from '../application/ports/telemetry.ts';
 import { toUsd } from '../domain/money/money.ts';
 import { type DatabaseFault, sqlState } from './postgres/database-fault.ts';
 
@@ -63,13 +63,15 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
 /** Characters of a caller's own text in a log line; the tables keep it whole. */
 const maxLoggedIdChars = 128;
 
-/** One line for each request: its id, its outcome, its latency. */
-export const requestLog = (log: Log): RequestObserver => ({
-  finished: (request) => log.info(requestFields(request), 'request'),
-});
+/** One line for each request: its id and its trace's, its outcome, its latency. */
+export const requestLog =
+  (log: Log) =>
+  (request: FinishedRequest, traceId: string | undefined): void =>
+    log.info(requestFields(request, traceId), 'request');
 
-const requestFields = (request: FinishedRequest) => ({
+const requestFields = (request: FinishedRequest, traceId: string | undefined) => ({
   request_id: request.requestId.slice(0, maxLoggedIdChars),
+  trace_id: traceId,
   family: request.family,
   stream: request.stream,
   outcome: request.outcome,
@@ -78,7 +80,7 @@ const requestFields = (request: FinishedRequest) => ({
   latency_ms: request.latencyMs,
   api_key_id: request.caller?.apiKeyId,
   model: request.modelKey,
-  provider: request.providerKey,
+  provider: request.resolved?.provider.id,
   pricing_status: request.cost?.pricingStatus,
   cost_usd: request.cost?.pricingStatus === 'priced' ? toUsd(request.cost.cost) : undefined,
   settled: request.settled === 'recorded' ? undefined : request.settled,
@@ -92,3 +94,13 @@ export const databaseFaultLog =
     log.error({ fault, sqlstate: sqlState(error), error: nameOf(error) }, 'database statement failed');
 
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+
+/** Where a defect happened, without its message: messages may quote what a caller sent. */
+export const stackOf = (error: unknown): string | undefined =>
+  error instanceof Error
+    ? error.stack
+        ?.split('\n')
+        .filter((line) => /^\s+at /.test(line))
+        .slice(0, 5)
+        .join('\n')
+    : undefined;

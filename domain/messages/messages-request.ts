@@ -10,7 +10,15 @@ import {
   type Shape,
 } from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isArray, isString, type Json, type JsonObject, numberOf, objectsOf } from '../shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+  objectsOf,
+} from '../shared/json.ts';
 import type { JsonDocument, Watched } from '../shared/json-document.ts';
 import { blocksOf, fault, isRecord } from './blocks.ts';
 
@@ -48,7 +56,8 @@ export function readMessagesRequest(document: JsonDocument): Either<GatewayError
   const { stream } = body;
   const model = modelOf(body);
   if (E.isLeft(model)) return model;
-  const problem = limitFault(body) ?? fieldFault(body, shapes) ?? messagesFault(body['messages']);
+  const problem =
+    threadFault(body) ?? limitFault(body) ?? fieldFault(body, shapes) ?? messagesFault(body['messages']);
   if (problem !== undefined) return E.left(problem);
   const tools = objectsOf(body['tools']).length;
   return E.right({
@@ -75,6 +84,19 @@ const shapes: readonly (readonly [field: string, shape: Shape])[] = [
   ['output_config', anObject],
   ['output_format', anObject],
 ];
+
+/**
+ * Nobody here holds a conversation between two requests: what a caller leaves out for that would be lost. By this code
+ * clients know that they have to send all of it.
+ */
+const threadFault = ({ thread }: JsonObject): GatewayError | undefined =>
+  isAbsent(thread)
+    ? undefined
+    : {
+        code: 'thread_unsupported_request',
+        message: '`thread` is not available: send the whole conversation in `messages`.',
+        param: 'thread',
+      };
 
 /** The messages API knows no answer without a limit. */
 function limitFault({ max_tokens }: JsonObject): GatewayError | undefined {

@@ -1,5 +1,5 @@
 import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
-import { memberSize, type PrintedSize, printedSizes, sizeAt, textSize } from './printed-size.ts';
+import { fitsIn, memberSize, type PrintedSize, printedSizes, sizeAt, textSize } from './printed-size.ts';
 import { cutMark } from './truncate.ts';
 
 /** Bytes in which any value can say that it was cut off. */
@@ -17,9 +17,8 @@ const maxKeyBytes = 128;
  * which there is no room are left out from the end, and a marker says how many.
  */
 export function capped(payload: JsonObject, maxBytes: number): Json {
-  const size = printedSizes(maxBytes);
-  if (size(payload) <= maxBytes) return payload;
-  return maxBytes < floor ? preview(maxBytes) : fit(payload, maxBytes, size);
+  if (fitsIn(payload, maxBytes)) return payload;
+  return maxBytes < floor ? preview(maxBytes) : fit(payload, maxBytes, printedSizes(maxBytes));
 }
 
 /** Too few bytes for any shape: what is left is valid JSON. */

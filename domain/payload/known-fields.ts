@@ -17,6 +17,7 @@ const redactedKeys = [
 /** Sensitive request headers; a body names them too, for the servers that a provider is to call. */
 const sensitiveHeaders = [
   'authorization',
+  'proxy-authorization',
   'cookie',
   'set-cookie',
   'x-api-key',
@@ -30,38 +31,56 @@ const sensitiveFields = ['authorization_token'] as const;
 /** What is to be done with a member because of its key. */
 export type KeyKind = 'redacted' | 'url' | 'media' | 'error';
 
-/** Built-in redacted keys match case-insensitively with `-` equal to `_` (CONTRACT §7). */
-const redacted = new RegExp(
-  `^(?:${[...redactedKeys, ...sensitiveHeaders, ...sensitiveFields].join('|').replaceAll(/[-_]/g, '[-_]')})$`,
-  'i',
-);
+/** Fields that hold a URL or the payload itself, and in other places words. */
+const mediaKeys = [
+  ...['image', 'video', 'audio', 'file'].flatMap((name) => [
+    name,
+    `${name}s`,
+    `input_${name}`,
+    `input_${name}s`,
+  ]),
+  'media',
+  'data',
+  'file_data',
+  'filedata',
+  'source',
+  'src',
+  'href',
+  'thumbnail',
+] as const;
+
+/** Fields that hold what went wrong, as text or with text inside. */
+const errorKeys = [
+  ...['error', 'last_error', 'lasterror'].flatMap((name) => [name, `${name}s`]),
+  ...['error_', 'error'].flatMap((name) => [`${name}message`, `${name}detail`, `${name}details`]),
+  'exception',
+] as const;
+
+/** Keys match case-insensitively with `-` equal to `_` (CONTRACT §7). */
+const kinds: ReadonlyMap<string, KeyKind> = new Map([
+  ...named('error', errorKeys),
+  ...named('media', mediaKeys),
+  ...named('url', ['referer']),
+  ...named('redacted', [...redactedKeys, ...sensitiveHeaders, ...sensitiveFields]),
+]);
+
+function named(kind: KeyKind, keys: readonly string[]): readonly (readonly [string, KeyKind])[] {
+  return keys.map((key) => [key.replaceAll('-', '_'), kind]);
+}
 
 /** `url`, `image_url`, `file_uri`, `server-url`, `images_urls`, and `fileUri` or `imageURL`. */
 const urlKey = /(?:^|[_-])[uU][rR][iIlL][sS]?$|[a-z\d]U(?:r[il]|R[IL])s?$/;
 
-/** Fields that hold a URL or the payload itself, and in other places words. */
-const mediaKey =
-  /^(?:(?:input_)?(?:image|video|audio|file)s?|media|data|file_?data|source|src|href|thumbnail)$/i;
+/** By its length and its last letter, whatever the case of that, most keys are told apart at once. */
+const lastLetterOf = (key: string): number => key.charCodeAt(key.length - 1) & 31;
+const shapeOf = (key: string): number => key.length * 32 + lastLetterOf(key);
 
-/** Fields that hold what went wrong, as text or with text inside. */
-const errorKey = /^(?:(?:last_?)?errors?|error_?(?:message|details?)|exception)$/i;
-
-/** How the keys that hold what went wrong end. */
-export const errorEndings = 'errors?|error_?(?:message|details?)|exception';
-
-/** How all other keys of a known kind end: most keys are told apart by it at once. */
-export const fieldEndings =
-  'token|[-_]key|secret|credentials|password|authorization|cookie|' +
-  'ur[il]s?|images?|videos?|audios?|files?|media|data|source|src|href|thumbnail';
-
-const knownEnding = new RegExp(`(?:${fieldEndings}|${errorEndings})$`, 'i');
+const shapes: ReadonlySet<number> = new Set([...kinds.keys()].map(shapeOf));
+const urlLetters: ReadonlySet<number> = new Set(['url', 'uri', 'urls'].map(lastLetterOf));
 
 export function kindOf(key: string): KeyKind | undefined {
-  if (!knownEnding.test(key)) return undefined;
-  if (redacted.test(key)) return 'redacted';
-  if (urlKey.test(key)) return 'url';
-  if (mediaKey.test(key)) return 'media';
-  return errorKey.test(key) ? 'error' : undefined;
+  const kind = shapes.has(shapeOf(key)) ? kinds.get(key.toLowerCase().replaceAll('-', '_')) : undefined;
+  return kind ?? (urlLetters.has(lastLetterOf(key)) && urlKey.test(key) ? 'url' : undefined);
 }
 
 const dataUrl = /^\s*data:/i;

@@ -16,7 +16,7 @@ export function mappedItems(items: readonly Json[], change: (item: Json) => Json
 /** The object with its members changed; the same object when no member was. */
 export function mappedMembers(object: JsonObject, change: (value: Json, key: string) => Json): JsonObject {
   let copy: Record<string, Json | undefined> | undefined;
-  for (const key of Object.keys(object)) {
+  for (const key in object) {
     const value = object[key];
     if (value === undefined) continue;
     const changed = change(value, key);

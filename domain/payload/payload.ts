@@ -48,7 +48,7 @@ export function redactedStream(
  * Payload processing order: (1) wrap the payload; (2) apply built-in and admin redaction; (3) shape-preserving
  * truncation of known bulky fields; (4) final byte cap.
  */
-function stored(wrapped: JsonObject, rules: RedactionRules, maxBytes: number): StoredPayload {
+export function stored(wrapped: JsonObject, rules: RedactionRules, maxBytes: number): StoredPayload {
   const { value, truncated } = holdable(wrapped);
   const clean = redacted(value, rules);
   const slim = withoutBulk(clean);

@@ -1,4 +1,76 @@
-import { isArray, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+
+/** A sign that is printed as an escape: `\u0001`. */
+const maxBytesPerChar = 6;
+/** `-1.2345678901234567e-308`. */
+const maxScalarChars = 24;
+
+/** How many bytes a printed value has at least and at most, by the lengths of its texts alone. */
+interface Bounds {
+  least: number;
+  most: number;
+}
+
+/**
+ * Whether the printed value has at most so many bytes of UTF-8. Most values are told by the lengths of their texts;
+ * only one that is near the limit is printed.
+ */
+export function fitsIn(value: Json, maxBytes: number): boolean {
+  const bounds = { least: 0, most: 0 };
+  measure(value, bounds, maxBytes);
+  if (bounds.least > maxBytes) return false;
+  return bounds.most <= maxBytes || utf8Bytes(JSON.stringify(value)) <= maxBytes;
+}
+
+/** Characters of a printed value at least: what it takes of memory. Counted until there are more than `limit`. */
+export function leastChars(value: Json, limit: number): number {
+  const bounds = { least: 0, most: 0 };
+  measure(value, bounds, limit);
+  return bounds.least;
+}
+
+function measure(value: Json | undefined, bounds: Bounds, limit: number): void {
+  if (isString(value)) addText(value.length, bounds);
+  else if (typeof value !== 'object' || value === null || numberOf(value) !== undefined) {
+    bounds.least += 1;
+    bounds.most += isObject(value) ? JSON.stringify(value).length : maxScalarChars;
+  } else if (isArray(value)) {
+    bounds.least += 2;
+    bounds.most += 2 + value.length;
+    for (let index = 0; index < value.length && bounds.least <= limit; index += 1)
+      measure(value[index], bounds, limit);
+  } else measureMembers(value, bounds, limit);
+}
+
+function measureMembers(object: JsonObject, bounds: Bounds, limit: number): void {
+  bounds.least += 2;
+  bounds.most += 2;
+  for (const key of Object.keys(object)) {
+    if (bounds.least > limit) return;
+    const value = object[key];
+    if (value === undefined) continue;
+    addText(key.length, bounds);
+    bounds.most += 2;
+    measure(value, bounds, limit);
+  }
+}
+
+function addText(chars: number, bounds: Bounds): void {
+  bounds.least += 2 + chars;
+  bounds.most += 2 + chars * maxBytesPerChar;
+}
+
+/** Printed text holds no lone surrogates: both halves of a pair are there, with two bytes each. */
+function utf8Bytes(text: string): number {
+  if (!beyondAscii.test(text)) return text.length;
+  let bytes = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x80) bytes += 1;
+    else bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 2 : 3;
+  }
+  return bytes;
+}
 
 /** UTF-8 bytes of a value as `JSON.stringify` prints it, counted until there are more than `limit`. */
 export type PrintedSize = (value: Json | undefined) => number;

@@ -1,6 +1,6 @@
 import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import { jsonEdits, jsonErrorEdits } from './json-in-text.ts';
-import { kindOf, withoutQuery } from './known-fields.ts';
+import { type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
 import { mappedItems, mappedMembers } from './mapped.ts';
 import {
   endsAt,
@@ -55,12 +55,22 @@ interface Standing {
   readonly field: 'url' | 'media' | undefined;
 }
 
+/** Where nearly everything stands. */
+const anywhere: Standing = { place: [], error: false, field: undefined };
+
+const standing = (place: PathPlace, error: boolean, kind: KeyKind | undefined): Standing =>
+  place.length === 0 && !error && kind === undefined
+    ? anywhere
+    : { place, error, field: kind === 'url' || kind === 'media' ? kind : undefined };
+
 function walk(value: Json, at: Standing, rules: RedactionRules): Json {
   if (isString(value)) return redactedText(value, at, rules.secrets);
-  if (isArray(value)) return items(value, { ...at, place: placeOfItems(at.place) }, rules);
+  if (isArray(value)) return items(value, at.place.length === 0 ? at : itemsOf(at), rules);
   if (isObject(value) && numberOf(value) === undefined) return members(value, at, rules);
   return rules.secrets.numeric && holdsSecret(JSON.stringify(value), rules.secrets) ? marker : value;
 }
+
+const itemsOf = (at: Standing): Standing => ({ ...at, place: placeOfItems(at.place) });
 
 const items = (values: readonly Json[], at: Standing, rules: RedactionRules): readonly Json[] =>
   endsAt(at.place, 'redacted')
@@ -68,10 +78,10 @@ const items = (values: readonly Json[], at: Standing, rules: RedactionRules): re
     : mappedItems(values, (value) => walk(value, at, rules));
 
 function members(object: JsonObject, at: Standing, rules: RedactionRules): JsonObject {
-  const failed = object['is_error'] === true;
+  const failed = object['is_error'] === true || object['isError'] === true;
   let secretKey = false;
   const clean = mappedMembers(object, (value, key) => {
-    secretKey ||= holdsSecret(key, rules.secrets);
+    secretKey ||= key.length >= rules.secrets.minChars && holdsSecret(key, rules.secrets);
     const kind = kindOf(key);
     const place = placeOfMember(at.place, key);
     if (kind === 'redacted' || endsAt(place, 'redacted')) return marker;
@@ -80,7 +90,7 @@ function members(object: JsonObject, at: Standing, rules: RedactionRules): JsonO
       kind === 'error' ||
       (failed && key === 'content') ||
       (!isObject(value) && endsAt(place, 'error'));
-    return walk(value, { place, error, field: kind === 'error' ? undefined : kind }, rules);
+    return walk(value, standing(place, error, kind), rules);
   });
   return secretKey ? withCleanKeys(clean, rules.secrets) : clean;
 }
@@ -89,12 +99,20 @@ function members(object: JsonObject, at: Standing, rules: RedactionRules): JsonO
 const withCleanKeys = (object: JsonObject, secrets: Secrets): JsonObject =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [withoutSecrets(key, secrets), value]));
 
-const redactedText = (text: string, at: Standing, secrets: Secrets): string =>
-  settled(text, (before) => applied(before, at, secrets), Object.is);
+/** What went wrong, in anybody's words: it is told as it is kept. */
+export const redactedError = (words: string, { secrets }: Pick<RedactionRules, 'secrets'>): string =>
+  redactedText(words, standing([], true, undefined), secrets);
+
+function redactedText(text: string, at: Standing, secrets: Secrets): string {
+  const clean = applied(text, at, secrets);
+  return clean === text ? text : settled(clean, (before) => applied(before, at, secrets), Object.is);
+}
 
 function applied(text: string, { error, field }: Standing, secrets: Secrets): string {
   let clean = withoutSecrets(text, secrets);
   if (field !== undefined) clean = withoutQuery(clean, field);
-  clean = edited(clean, error ? urlEdits(clean) : jsonErrorEdits(clean));
+  if (error) clean = edited(clean, urlEdits(clean));
+  if (!clean.includes('"')) return clean;
+  if (!error) clean = edited(clean, jsonErrorEdits(clean));
   return edited(clean, jsonEdits(clean));
 }

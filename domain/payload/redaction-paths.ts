@@ -49,11 +49,13 @@ class OpenNode implements PathNode {
 const nowhere: PathPlace = [];
 
 export function placeOfMember(place: PathPlace, key: string): PathPlace {
-  if (place.length === 0) return nowhere;
-  return place.flatMap(({ keys, any }) => {
+  let below: PathNode[] | undefined;
+  for (const { keys, any } of place) {
     const named = keys.get(key);
-    return [...(named === undefined ? [] : [named]), ...(any === undefined ? [] : [any])];
-  });
+    if (named !== undefined) (below ??= []).push(named);
+    if (any !== undefined) (below ??= []).push(any);
+  }
+  return below ?? nowhere;
 }
 
 export function placeOfItems(place: PathPlace): PathPlace {

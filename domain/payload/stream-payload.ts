@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../shared/json.ts';
 import { heldEventBytesPerStored } from '../shared/limits.ts';
-import { printedSizes } from './printed-size.ts';
+import { leastChars } from './printed-size.ts';
 import { withoutBulk } from './truncate.ts';
 import { holdable } from './wrap.ts';
 
@@ -40,7 +40,7 @@ export class StreamPayload {
     const { value, truncated } = holdable(event);
     const slim = withoutBulk(value);
     this.truncated ||= truncated || slim !== value;
-    this.roomBytes -= printedSizes(this.roomBytes)(slim);
+    this.roomBytes -= leastChars(slim, this.roomBytes);
     this.full = this.roomBytes < 0;
     if (this.full) this.truncated = true;
     else this.events.push(slim);

@@ -9,12 +9,14 @@ import { mappedItems, mappedMembers } from './mapped.ts';
 export const withoutBulk = (payload: JsonObject): JsonObject => members(payload, '');
 
 function members(object: JsonObject, name: string): JsonObject {
-  return mappedMembers(object, (value, key) => shortened(value, key, contentOf(key, name, object)));
+  return mappedMembers(object, (value, key) => shortened(value, key, name, object));
 }
 
-function shortened(value: Json, key: string, content: Content): Json {
-  if (isString(value)) return shortText(value, content);
-  if (isArray(value)) return mappedItems(value, (item) => shortened(item, key, content));
+/** `key` is that of the value, `name` that of the object that it is in. */
+function shortened(value: Json, key: string, name: string, object: JsonObject): Json {
+  if (isString(value))
+    return value.length <= maxInlineChars ? value : shortText(value, contentOf(key, name, object));
+  if (isArray(value)) return mappedItems(value, (item) => shortened(item, key, name, object));
   return isObject(value) && numberOf(value) === undefined ? members(value, key) : value;
 }
 
@@ -50,7 +52,6 @@ const otherUrl = /^\s*[a-z][a-z\d+.-]*:\/\//i;
 const base64 = /^[\w+/=\r\n-]+$/;
 
 function shortText(text: string, content: Content): string {
-  if (text.length <= maxInlineChars) return text;
   const start = text.slice(0, maxInlineChars);
   const head = dataUrl.exec(text.slice(0, maxHeadChars))?.[0] ?? '';
   if (head.length > 'data:,'.length) return head + cutMark(text.length - head.length);

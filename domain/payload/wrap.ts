@@ -41,8 +41,19 @@ export interface Holdable<A> {
  * the same value when it has neither.
  */
 export function holdable<A extends Json>(value: A): Holdable<A> {
+  if (isHoldable(value, maxPayloadDepth)) return { value, truncated: false };
   const bounded = bound(value, maxPayloadDepth) as A;
   return { value: bounded, truncated: bounded !== value && isDeeperThan(value, maxPayloadDepth) };
+}
+
+/** Nearly every value is: it is only looked at. */
+function isHoldable(value: Json | undefined, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  if (levels === 0) return false;
+  if (isArray(value)) return value.every((item) => isHoldable(item, levels - 1));
+  if (numberOf(value) !== undefined) return boundNumber(value) === value;
+  for (const key in value) if (!isHoldable(value[key], levels - 1)) return false;
+  return true;
 }
 
 function bound(value: Json, levels: number): Json {

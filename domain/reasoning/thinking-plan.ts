@@ -43,7 +43,7 @@ export function planThinking(
 }
 
 /** One cell of the table. */
-export type Rule =
+type Rule =
   /** What the caller said of thinking, if anything. */
   | 'as_asked'
   /** `thinking: {type: disabled}`. */
@@ -65,7 +65,7 @@ export type Rule =
 type Row = Readonly<Record<AskKind, Rule | Readonly<Record<Platform, Rule>>>>;
 
 /** What becomes of each kind of ask on each tier. */
-export const thinkingTable = {
+const thinkingTable = {
   /**
    * Effort maps to adaptive thinking plus `output_config.effort`. Manual `thinking.type: enabled` and `budget_tokens`
    * rejected.

@@ -7,6 +7,9 @@ import {
   numberOf,
   parseExact,
 } from '../shared/json.ts';
+import { kindOf } from '../payload/known-fields.ts';
+import { mappedItems, mappedMembers } from '../payload/mapped.ts';
+import { marker } from '../payload/text-edits.ts';
 import { upstreamMessage } from '../upstream/upstream-fault.ts';
 
 /** The upstream's own words for a failure: of an `error` event, of a failed response, of any envelope in use. */
@@ -27,33 +30,25 @@ export function sanitisedFailure(
   text: string,
   sanitise: Sanitise,
 ): JsonObject | undefined {
-  let unfit = false;
-  fitPayload(payload, (words) => {
-    const clean = sanitise(words);
-    unfit ||= clean !== words;
-    return clean;
-  });
-  return unfit ? fitPayload(parseExact(text) as JsonObject, sanitise) : undefined;
+  return withFitWords(payload, sanitise) === payload
+    ? undefined
+    : withFitWords(parseExact(text) as JsonObject, sanitise);
 }
 
 /** Where upstreams put their words, in the event and in its response; nothing else in either is an error's. */
 const wordsIn: ReadonlySet<string> = new Set(['error', 'message', 'detail', 'Message']);
 
-const fitPayload = (payload: JsonObject, sanitise: Sanitise): JsonObject =>
-  withMembers(payload, (value, key) => {
+/** The same payload when its words for the failure are fit to show as they are. */
+export const withFitWords = (payload: JsonObject, sanitise: Sanitise): JsonObject =>
+  mappedMembers(payload, (value, key) => {
     if (wordsIn.has(key)) return fit(value, sanitise);
-    return key === 'response' && isObject(value) ? fitPayload(value, sanitise) : value;
+    return key === 'response' && isObject(value) ? withFitWords(value, sanitise) : value;
   });
 
-/** Every text in it: some upstreams quote the whole body of another one. */
-function fit(value: Json | undefined, sanitise: Sanitise): Json | undefined {
+/** Every text in it, and what stands under a redacted key: some upstreams quote the whole request. */
+function fit(value: Json, sanitise: Sanitise): Json {
   if (isString(value)) return sanitise(value);
-  if (isArray(value)) return value.map((inner) => fit(inner, sanitise) ?? null);
-  const isNumber = numberOf(value) !== undefined;
-  return isObject(value) && !isNumber ? withMembers(value, (inner) => fit(inner, sanitise)) : value;
+  if (isArray(value)) return mappedItems(value, (inner) => fit(inner, sanitise));
+  if (!isObject(value) || numberOf(value) !== undefined) return value;
+  return mappedMembers(value, (inner, key) => (kindOf(key) === 'redacted' ? marker : fit(inner, sanitise)));
 }
-
-const withMembers = (
-  object: JsonObject,
-  change: (value: Json | undefined, key: string) => Json | undefined,
-): JsonObject => Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));

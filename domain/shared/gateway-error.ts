@@ -1,4 +1,4 @@
-/** The closed list of error codes (CONTRACT §4). */
+/** The closed list of error codes (CONTRACT §4), and one that clients of the messages API know by its name. */
 export type ErrorCode =
   | 'missing_api_key'
   | 'invalid_api_key'
@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'conflict'
   | 'request_too_large'
   | 'invalid_request'
+  | 'thread_unsupported_request'
   | 'budget_exceeded'
   | 'no_routes_available'
   | 'overloaded'
@@ -75,6 +76,7 @@ export const outcomeOf = {
   conflict: 'invalid_request',
   request_too_large: 'invalid_request',
   invalid_request: 'invalid_request',
+  thread_unsupported_request: 'invalid_request',
   budget_exceeded: 'budget_error',
   no_routes_available: 'no_routes_available',
   overloaded: 'overloaded',
@@ -100,6 +102,7 @@ export const statusOf = {
   conflict: 409,
   request_too_large: 413,
   invalid_request: 400,
+  thread_unsupported_request: 400,
   budget_exceeded: 429,
   no_routes_available: 503,
   overloaded: 503,

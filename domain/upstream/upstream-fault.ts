@@ -117,13 +117,20 @@ export function upstreamMessage(body: Json | undefined): string | undefined {
  * An upstream's words made fit to keep and to show: URL queries and userinfo are taken out, configured
  * credentials are replaced, and the length is bounded.
  */
-export function sanitiseMessage(message: string, secrets: readonly string[]): string {
+export const sanitiseMessage = (message: string, secrets: readonly string[]): string =>
+  boundedMessage(sanitised(message, secrets));
+
+/** It is cut off last: what must not be told is to be whole where it is looked for. */
+export const boundedMessage = (text: string): string =>
+  text.length > maxErrorMessageChars ? `${text.slice(0, maxErrorMessageChars - 1)}…` : text;
+
+/** {@link sanitiseMessage} without its bound, for words in which more is still to be looked for. */
+export function sanitised(message: string, secrets: readonly string[]): string {
   let text = message;
   // A longer one first: it may begin with a shorter one, and nothing of it may stay.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length))
     text = text.replaceAll(secret, marker);
-  text = edited(text, urlEdits(text));
-  return text.length > maxErrorMessageChars ? `${text.slice(0, maxErrorMessageChars - 1)}…` : text;
+  return edited(text, urlEdits(text));
 }
 
 /** Keeps scheme, host, port and path; the query becomes a marker; userinfo and fragment go. */

@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/lib/Either.js';
 import { isArray, isObject, isString, type Json } from '../../domain/shared/json.ts';
 import { isSecretHeader } from './headers-codec.ts';
 import { isSecretKey } from './secrets.ts';
@@ -75,10 +76,20 @@ function visitJson(value: Json, secret: boolean, found: Found): void {
       visitJson(member ?? null, secret || isSecretKey(key), found);
 }
 
-/** The value itself, what follows a scheme word, and the password that a URL holds. */
+/** The value itself, what follows a scheme word, and the password that a URL holds, as it is meant there. */
 function spellings(value: string): readonly string[] {
   const [, afterScheme] = /^\S+\s+(\S+)$/.exec(value) ?? [];
   const [, password] = /:\/\/[^/@]*:([^@/]+)@/.exec(value) ?? [];
   const [, inQuery] = /[?&]password=([^&]+)/i.exec(value) ?? [];
-  return [value, afterScheme, password, inQuery].filter((text) => text !== undefined);
+  return [value, afterScheme, decoded(password), decoded(inQuery)].filter((text) => text !== undefined);
 }
+
+const decoded = (text: string | undefined): string | undefined =>
+  text === undefined
+    ? undefined
+    : E.getOrElse(() => text)(
+        E.tryCatch(
+          () => decodeURIComponent(text),
+          () => 'taken as it is',
+        ),
+      );

@@ -4,6 +4,8 @@ interface Range {
   readonly to: number;
   /** Words for values, in lower case. */
   readonly words: Readonly<Record<string, number>>;
+  /** A field of days, where `?` is any of them. */
+  readonly days: boolean;
 }
 
 const numbered = (words: readonly string[], from: number): Range['words'] =>
@@ -14,12 +16,11 @@ const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 /** Minute, hour, day of the month, month, day of the week. */
 const ranges: readonly Range[] = [
-  { from: 0, to: 59, words: {} },
-  { from: 0, to: 23, words: {} },
-  // `L` is the last day of a month, and every month has 28.
-  { from: 1, to: 31, words: { l: 28 } },
-  { from: 1, to: 12, words: numbered(months, 1) },
-  { from: 0, to: 7, words: numbered(weekdays, 0) },
+  { from: 0, to: 59, words: {}, days: false },
+  { from: 0, to: 23, words: {}, days: false },
+  { from: 1, to: 31, words: {}, days: true },
+  { from: 1, to: 12, words: numbered(months, 1), days: false },
+  { from: 0, to: 7, words: numbered(weekdays, 0), days: true },
 ];
 
 /** Days of each month, in a leap year. */
@@ -41,8 +42,7 @@ export function scheduleFault(line: string): string | undefined {
   const [minute, hour, day, month] = expanded as [Values, Values, Values, Values];
   if (minute.length * hour.length > 1)
     return 'must not run more often than daily: give one minute and one hour';
-  const anyWeekday = /^[*?]$/.test(fields[4] ?? '');
-  return anyWeekday && !exists(day, month) ? 'must name a day that exists' : undefined;
+  return exists(day, month) ? undefined : 'must name a day that exists';
 }
 
 const exists = (days: Values, inMonths: Values): boolean =>
@@ -50,11 +50,15 @@ const exists = (days: Values, inMonths: Values): boolean =>
 
 /** The values that a field stands for; undefined when it is malformed. */
 function expand(field: string, range: Range): Values | undefined {
+  // What the scheduler does not take is refused here: a line that it refused would never run.
+  if (field.includes('*') && field.includes('?')) return undefined;
   const parts = field.split(',').map((part) => expandPart(part, range));
   return parts.includes(undefined) ? undefined : [...new Set(parts.flatMap((part) => part ?? []))];
 }
 
 function expandPart(part: string, range: Range): Values | undefined {
+  // The last day of a month, and every month has 28.
+  if (part === 'L' && range.to === 31) return [28];
   const [, span = '', step] = /^([^/]+)(?:\/(\d{1,2}))?$/.exec(part) ?? [];
   const every = step === undefined ? 1 : Number(step);
   const [from, to] = bounds(span, step !== undefined, range);
@@ -64,13 +68,14 @@ function expandPart(part: string, range: Range): Values | undefined {
 }
 
 function bounds(span: string, stepped: boolean, range: Range): readonly (number | undefined)[] {
-  if (span === '*' || span === '?') return [range.from, range.to];
+  if (span === '*' || (span === '?' && range.days)) return [range.from, range.to];
   const [first = '', last, ...more] = span.split('-');
   if (more.length > 0) return [];
   const from = valueOf(first, range);
   // `5/15` runs from 5 to the end of the range.
   if (last === undefined) return [from, stepped ? range.to : from];
-  return [from, valueOf(last, range)];
+  const to = valueOf(last, range);
+  return from === to ? [] : [from, to];
 }
 
 function valueOf(word: string, { words }: Range): number | undefined {

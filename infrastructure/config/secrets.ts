@@ -1,3 +1,4 @@
+import { kindOf } from '../../domain/payload/known-fields.ts';
 import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
 import { isSecretHeader } from './headers-codec.ts';
 import { residueOf } from './interpolation.ts';
@@ -22,8 +23,9 @@ const secretKeys: ReadonlySet<string> = new Set([
   'anthropicapikey',
 ]);
 
-/** A key of `extra_body` whose value is a secret. */
-export const isSecretKey = (key: string): boolean => secretKeys.has(key.toLowerCase().replace(/[-_]/g, ''));
+/** A key of `extra_body` whose value is a secret: what nothing keeps of a body, and what looks like it. */
+export const isSecretKey = (key: string): boolean =>
+  secretKeys.has(key.toLowerCase().replace(/[-_]/g, '')) || kindOf(key) === 'redacted';
 
 /** A part of the file before interpolation, without its inline secrets, and where these were. */
 export interface Masked {

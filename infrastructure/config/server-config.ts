@@ -1,9 +1,16 @@
+import { maxBespokeTags, maxTagKeyChars } from '../../domain/shared/limits.ts';
 import { bindAddress, addressBlock, email, httpUrl, wholeSecret, withoutTrailingSlash } from './formats.ts';
 import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
 import { boolean, integer, number, text, type TypeOf } from './scalar-codecs.ts';
 
 /** An hour: the longest wait that any interval of the service makes sense with. */
 const hourSecs = 3600;
+
+const tagKey = text({
+  what: 'a tag key: a-z, then a-z 0-9 . _ -',
+  maxLength: maxTagKeyChars,
+  pattern: /^[a-z][a-z0-9._-]*$/,
+});
 
 const serverFields = object({
   bind: withDefault(bindAddress, '127.0.0.1:8080', 'Address to listen on, host:port.'),
@@ -59,6 +66,11 @@ const serverFields = object({
     integer({ min: 1, max: hourSecs, unit: 'seconds' }),
     30,
     'Time between two exports of metrics, in seconds.',
+  ),
+  otel_bespoke_tags: withDefault(
+    list(tagKey, maxBespokeTags),
+    [],
+    'Keys of bespoke caller tags that are labels of metrics, as caller_tag.KEY; service, component and env always are.',
   ),
 });
 
@@ -148,6 +160,8 @@ export interface OtelConfig {
   /** 0 … 1. */
   readonly traceSampleRatio: number;
   readonly exportIntervalSecs: number;
+  /** Keys of bespoke caller tags that metrics are told apart by. */
+  readonly bespokeTags: readonly string[];
 }
 
 /** Where the tables are: a given PostgreSQL, or one that the gateway runs itself under `dataDir`. */
@@ -193,6 +207,7 @@ export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
     metricsEndpoint: toBaseUrl(wire.otel_metrics_endpoint ?? wire.otel_endpoint),
     traceSampleRatio: wire.otel_trace_sample_ratio,
     exportIntervalSecs: wire.otel_export_interval_secs,
+    bespokeTags: [...new Set(wire.otel_bespoke_tags)],
   },
 });
 

@@ -37,3 +37,23 @@ export const bytes = new t.Type<Buffer, Buffer>(
 );
 
 export const orNull = <A>(codec: t.Type<A, unknown>): t.Type<A | null, unknown> => t.union([codec, t.null]);
+
+/** A column that may be empty, as a value that may be missing. */
+export const orUndefined = <A>(codec: t.Type<A, unknown>): t.Type<A | undefined, unknown> =>
+  new t.Type<A | undefined, unknown>(
+    `${codec.name} or null`,
+    (value): value is A | undefined => value === undefined || codec.is(value),
+    (value, context) => (value === null ? t.success(undefined) : codec.validate(value, context)),
+    t.identity,
+  );
+
+/** A token count, which a number holds: int8, which arrives as text. */
+export const tokenCount = new t.Type<number, number>(
+  'token count as text',
+  t.number.is,
+  (value, context) =>
+    typeof value === 'string' && Number.isSafeInteger(Number(value))
+      ? t.success(Number(value))
+      : t.failure(value, context),
+  t.identity,
+);

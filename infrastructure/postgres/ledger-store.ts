@@ -34,11 +34,16 @@ export interface LedgerOptions {
   readonly onFault: (fault: DatabaseFault, error: unknown) => void;
 }
 
+export interface LedgerStore extends Ledger {
+  /** Requests that no statement has taken up yet. */
+  readonly waiting: () => { readonly admission: number; readonly settlement: number };
+}
+
 /** A batch whose connection was lost is asked for again so often. */
 const maxTriesAgain = 2;
 
 /** Admission and settlement over PostgreSQL, each in one statement that concurrent requests share. */
-export function ledgerStore(pool: DatabasePool, options: LedgerOptions): Ledger {
+export function ledgerStore(pool: DatabasePool, options: LedgerOptions): LedgerStore {
   const admissions = new Collector<AdmissionAsk, Either<GatewayError, Admission>>({
     run: (asks) => orUnavailable(() => admitBatch(pool, asks, options.claimSeconds()), asks.length, options),
     lane: () => undefined,
@@ -59,6 +64,7 @@ export function ledgerStore(pool: DatabasePool, options: LedgerOptions): Ledger 
     }
   };
   return {
+    waiting: () => ({ admission: admissions.depth, settlement: settlements.depth }),
     admit: (ask) => given(admissions.add(ask)),
     settle: async (record) => {
       const settled = await given(settlements.add(record));

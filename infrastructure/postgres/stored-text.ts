@@ -10,7 +10,7 @@ const escapes = /\\(?:u(?:0000|d[89a-f][0-9a-f]{2})|.)/g;
  */
 export function storedJson(value: unknown): string {
   const text = JSON.stringify(value);
-  if (!unstorable.test(text)) return text;
+  if (!text.includes('\\u') || !unstorable.test(text)) return text;
   return text.replace(escapes, (escape) => (escape.length === 6 ? '\uFFFD' : escape));
 }
 

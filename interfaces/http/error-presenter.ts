@@ -23,6 +23,7 @@ const typeOf = {
   conflict: 'invalid_request_error',
   request_too_large: 'invalid_request_error',
   invalid_request: 'invalid_request_error',
+  thread_unsupported_request: 'invalid_request_error',
   budget_exceeded: 'budget_error',
   no_routes_available: 'routing_error',
   overloaded: 'overloaded_error',

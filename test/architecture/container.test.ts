@@ -7,6 +7,7 @@ import { liveConfig } from '../../infrastructure/config/live-config.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { bundledCatalogue } from '../../infrastructure/pricing/bundled.ts';
+import { telemetryTo } from '../../infrastructure/telemetry/request-telemetry.ts';
 import { withDatabase } from '../support/database.ts';
 import { basicConfig, memoryLog } from '../support/gateway.ts';
 
@@ -28,6 +29,7 @@ describe('the container', () => {
       config: liveConfig(path.join('nowhere', 'gateway.yaml'), variables, loaded.right, bundledCatalogue()),
       pool,
       log: memoryLog(),
+      telemetry: telemetryTo({ log: () => undefined }),
       notReady: async () => undefined,
       draining: () => false,
     });

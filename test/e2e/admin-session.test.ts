@@ -14,6 +14,7 @@ import { argon2Passwords } from '../../infrastructure/passwords.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { adminsStore } from '../../infrastructure/postgres/session-store.ts';
 import { bundledCatalogue } from '../../infrastructure/pricing/bundled.ts';
+import { telemetryTo } from '../../infrastructure/telemetry/request-telemetry.ts';
 import { withClock } from '../contract/ledger-bench.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, memoryLog, queries, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -350,6 +351,7 @@ describe('an admin endpoint in the application', () => {
       config: liveConfig(path.join('nowhere', 'gateway.yaml'), variables, loaded.right, bundledCatalogue()),
       pool,
       log,
+      telemetry: telemetryTo({ log: () => undefined }),
       notReady: async () => undefined,
       draining: () => false,
     });

@@ -70,8 +70,10 @@ export function scene(
   const replays = new Map<string | undefined, Replay>();
   let upstream: ReplayUpstream;
   let gateway: TestGateway;
+  // One connection looks at the rows: one request after the other.
+  let looking: Promise<unknown> = Promise.resolve();
   beforeAll(async () => {
-    upstream = await startReplayUpstream(({ headers }) => replays.get(headers['traceparent']?.toString()));
+    upstream = await startReplayUpstream((request) => replays.get(traceIdOf(request)));
     gateway = await startGateway(config(upstream.url, devKey), database.url());
   });
   afterAll(async () => {
@@ -82,7 +84,7 @@ export function scene(
   /** The head of the answer is there, its body is still to be read. */
   const open = async (talk: Talk, replay: Replay, asked: Asked = {}) => {
     const requestId = randomUUID();
-    const trace = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+    const trace = randomBytes(16).toString('hex');
     replays.set(trace, replay);
     const { stream = true, body = {}, spelled = (text) => text, headers = {}, path = talk.path } = asked;
     const key = 'key' in asked ? asked.key : devKey;
@@ -92,7 +94,7 @@ export function scene(
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
         'content-type': 'application/json',
         'x-request-id': requestId,
-        traceparent: trace,
+        traceparent: `00-${trace}-${randomBytes(8).toString('hex')}-01`,
         ...headers,
       },
       body: spelled(JSON.stringify({ ...talk.body(stream), ...body })),
@@ -103,14 +105,16 @@ export function scene(
   const ask = async (talk: Talk, replay: Replay, asked: Asked = {}): Promise<Answer> => {
     const { requestId, trace, response } = await open(talk, replay, asked);
     const text = await response.text();
+    const after = looking.then(() => aftermaths(query, () => gateway.log.lines)(requestId));
+    looking = after;
     return {
       requestId,
       status: response.status,
       headers: response.headers,
       text,
       events: isStream(response.headers) ? eventsIn(text) : [],
-      upstream: upstream.requests().find(({ headers }) => headers['traceparent'] === trace),
-      after: await aftermaths(query, () => gateway.log.lines)(requestId),
+      upstream: upstream.requests().find((request) => traceIdOf(request) === trace),
+      after: await after,
     };
   };
   return {
@@ -123,6 +127,10 @@ export function scene(
     databaseUrl: database.url,
   };
 }
+
+/** The trace is the same upstream, whatever part of it the call is. */
+const traceIdOf = ({ headers }: Pick<ReplayRequest, 'headers'>): string | undefined =>
+  headers['traceparent']?.toString().slice(3, 35);
 
 const isStream = (headers: Headers): boolean =>
   headers.get('content-type')?.startsWith('text/event-stream') === true;

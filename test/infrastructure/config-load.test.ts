@@ -483,6 +483,7 @@ describe('defaults', () => {
             metricsEndpoint: undefined,
             traceSampleRatio: 1,
             exportIntervalSecs: 30,
+            bespokeTags: [],
           },
         },
         database: { kind: 'embedded', dataDir: '.gateway', maxConnections: 10 },

@@ -56,7 +56,6 @@ describe('the purge schedule', () => {
     ['0 0 L * *'],
     ['5 4 */2 jan,JUL mon'],
     ['0 0 29 2 *'],
-    ['0 0 31 2 1'],
     ['  0 0 ? * *  '],
   ])('takes %j', (line) => {
     expect(scheduleFault(line)).toBeUndefined();
@@ -69,6 +68,7 @@ describe('the purge schedule', () => {
     ['5/15 2 * * *', /more often/],
     ['0 0-1 * * *', /more often/],
     ['0 0 31 2 *', /day that exists/],
+    ['0 0 31 2 1', /day that exists/],
     ['0 0 30,31 feb *', /day that exists/],
     ['0 24 * * *', /bounds/],
     ['60 0 * * *', /bounds/],
@@ -80,6 +80,11 @@ describe('the purge schedule', () => {
     ['0 0 */0 * *', /bounds/],
     ['0 0 * constructor *', /bounds/],
     ['0 0 , * *', /bounds/],
+    ['0 0 5-5 * *', /bounds/],
+    ['0 0 1-L * *', /bounds/],
+    ['0 0 l * *', /bounds/],
+    ['0 0 * ? *', /bounds/],
+    ['0 0 *,? * *', /bounds/],
     ['@daily', /5 fields/],
     ['0 0 0 * * *', /5 fields/],
     ['', /5 fields/],

@@ -1,35 +1,57 @@
 import { describe, expect, it } from '@jest/globals';
 import { randomNumbers, type Replay } from '../support/replay-upstream.ts';
-import { expectStreamFailure, expectStreamSuccess, expectSuccessRows } from './expectations.ts';
+import { unwrappedStreams } from './bedrock-library.ts';
+import {
+  expectRefusal,
+  expectStreamFailure,
+  expectStreamSuccess,
+  expectSuccessRows,
+} from './expectations.ts';
 import { leftOut } from './left-out.ts';
 import { messagesRecordings, type MessagesUsageFacts, noRecordings, type UsageFacts } from './library.ts';
+import {
+  expectCredentials,
+  onPlatformA,
+  onPlatformB,
+  type PlatformModel,
+  platformRehearsal,
+} from './platforms.ts';
 import { factsOf, isLoose, listOf, type Loose, readEvents, readStream, sha256 } from './received.ts';
-import { type Answer, type Ask, rehearsal, replayConfig } from './rehearsal.ts';
+import type { Answer, Ask } from './rehearsal.ts';
 import { type AskFor, cutsFor, describeRefusals, named } from './replaying.ts';
 
-const model = 'anthropic/claude-opus-4-6';
-const token = 'token-of-the-platform-0123456789';
-const base = '/v1/projects/p-1/locations/global/publishers/anthropic/models/claude-opus-4-6';
+/** Where chat callers are told what a messages upstream said. */
+const onA: PlatformModel = {
+  id: 'anthropic/claude-opus-4-6',
+  ...onPlatformA('anthropic/claude-opus-4-6', ['rawPredict', 'streamRawPredict']),
+};
+const onEndpointB: PlatformModel = {
+  id: 'on-endpointb',
+  ...onPlatformB('endpointb_messages', 'anthropic.claude-opus-4-6'),
+};
+const onInvoke: PlatformModel = {
+  id: 'on-invoke',
+  ...onPlatformB('runtime_messages', 'us.anthropic.claude-opus-4-6-v1:0'),
+};
+const all = [onA, onEndpointB, onInvoke];
+const streaming = [onA, onEndpointB];
 
-const { ask } = rehearsal(
-  (url, key) =>
-    replayConfig(url, key, [model], {
-      type: 'cloud_a_platform',
-      base_url: undefined,
-      project_id: 'p-1',
-      location: 'global',
-      api_host: new URL(url).origin,
-      auth: { mode: 'bearer', token },
-    }),
-  ({ stream }) => `${base}:${stream ? 'streamRawPredict' : 'rawPredict'}`,
-);
+const { ask } = platformRehearsal(all);
 
 const limited = '"max_tokens":100';
-const asked = (stream: boolean, more: string = limited): Ask => ({ model, stream, more });
-const streamed = (body: string | Buffer, more: Partial<Replay> = {}): Promise<Answer> =>
-  ask({ body, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, ...more }, asked(true));
-const whole = (body: string | Buffer, more?: string): Promise<Answer> =>
-  ask({ body, headers: { 'content-type': 'application/json' } }, asked(false, more));
+const asked = (stream: boolean, { id }: PlatformModel, more: string = limited): Ask => ({
+  model: id,
+  stream,
+  more,
+});
+const streamed = (
+  body: string | Buffer,
+  more: Partial<Replay> = {},
+  model: PlatformModel = onA,
+): Promise<Answer> =>
+  ask({ body, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, ...more }, asked(true, model));
+const whole = (body: string | Buffer, more?: string, model: PlatformModel = onA): Promise<Answer> =>
+  ask({ body, headers: { 'content-type': 'application/json' } }, asked(false, model, more));
 
 const usageOf = (...parts: readonly MessagesUsageFacts[]): UsageFacts => {
   const {
@@ -44,60 +66,81 @@ const usageOf = (...parts: readonly MessagesUsageFacts[]): UsageFacts => {
 
 const vertexEvent = 'event: vertex_event\ndata: {"type":"vertex_event"}\n\n';
 
-/** The body as it went upstream: without a model, and with the version of the platform. */
-function expectSent({ upstream }: Answer, stream: boolean): void {
-  expect(upstream?.headers['authorization']).toBe(`Bearer ${token}`);
-  expect(upstream?.body).toEqual({
+/** What a body names beside the request. */
+const said = {
+  [onA.id]: { anthropic_version: 'vertex-2023-10-16' },
+  [onEndpointB.id]: { model: onEndpointB.upstreamModel },
+  [onInvoke.id]: { anthropic_version: 'bedrock-2023-05-31' },
+};
+
+/** The body as it went upstream: with the version of the platform in place of the model, or with the model. */
+function expectSent(answer: Answer, model: PlatformModel, stream: boolean): void {
+  expect(answer.upstream?.body).toEqual({
     max_tokens: 100,
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
-    anthropic_version: 'vertex-2023-10-16',
+    ...said[model.id],
     ...(stream ? { stream: true } : {}),
   });
+  expectCredentials(answer, model);
 }
 
 function replayed(): void {
   const recordings = messagesRecordings();
-  const streams = recordings.streams.filter(({ facts }) => facts.eventTypes['message_stop'] === 1);
+  const streams = [
+    ...recordings.streams.filter(({ facts }) => facts.eventTypes['message_stop'] === 1),
+    ...unwrappedStreams(),
+  ];
 
-  describe('a recorded messages stream reaches the caller of platform A as chat chunks, however it is cut', () => {
+  describe('a recorded messages stream reaches the caller of either platform as chat chunks, however it is cut', () => {
     it.each(named(streams))('%s', async (_name, { body, facts }) => {
       const interleaved = Buffer.concat(
         readEvents(body).flatMap(({ wire }) => [Buffer.from(vertexEvent), wire]),
       );
-      const results = await Promise.all(
-        [body, interleaved].flatMap((each) => cutsFor(each).map((cuts) => streamed(each, { cuts }))),
-      );
-      for (const answer of results) {
-        const received = readStream(answer.bytes);
-        expectStreamSuccess(answer, received, usageOf(facts.startUsage, facts.deltaUsage));
-        expect(factsOf(received.choices['0']!.text)).toEqual({
-          chars: facts.text.chars,
-          sha256: facts.text.sha256,
-        });
-        const uses = facts.blocks.filter(({ type }) => type === 'tool_use');
-        expect(received.toolCalls.map(({ id, name }) => ({ id, name }))).toEqual(
-          uses.map(({ id, name }) => ({ id, name })),
-        );
-        for (const chunk of received.chunks)
-          expect(chunk).toMatchObject({ model, object: 'chat.completion.chunk' });
-        expect(answer.after.logs[0]).toMatchObject({ invoked_tool_count: uses.length });
-        expectSent(answer, true);
-      }
+      const shapes = [
+        { model: onA, sent: body },
+        { model: onA, sent: interleaved },
+        { model: onEndpointB, sent: body },
+      ];
+      for (const { model, sent } of shapes)
+        for (const answer of await Promise.all(
+          cutsFor(sent).map((cuts) => streamed(sent, { cuts }, model)),
+        )) {
+          const received = readStream(answer.bytes);
+          expectStreamSuccess(answer, received, usageOf(facts.startUsage, facts.deltaUsage));
+          expect(factsOf(received.choices['0']!.text)).toEqual({
+            chars: facts.text.chars,
+            sha256: facts.text.sha256,
+          });
+          const uses = facts.blocks.filter(({ type }) => type === 'tool_use');
+          expect(received.toolCalls.map(({ id, name }) => ({ id, name }))).toEqual(
+            uses.map(({ id, name }) => ({ id, name })),
+          );
+          for (const chunk of received.chunks)
+            expect(chunk).toMatchObject({ model: model.id, object: 'chat.completion.chunk' });
+          expect(answer.after.logs[0]).toMatchObject({ invoked_tool_count: uses.length });
+          expectSent(answer, model, true);
+        }
     });
   });
 
-  describe('a recorded whole message reaches the caller of platform A as a chat completion', () => {
+  describe('a recorded whole message reaches the caller of either platform as a chat completion', () => {
     it.each(named(recordings.answers))('%s', async (_name, { body, facts }) => {
-      const answer = await whole(body);
-      expectSuccessRows(answer, usageOf(facts.usage));
-      const completion = JSON.parse(answer.bytes.toString()) as Loose;
-      const message = listOf(completion['choices'])[0]!['message'] as Loose;
-      expect(sha256(typeof message['content'] === 'string' ? message['content'] : '')).toBe(
-        facts.text.sha256,
-      );
-      expect(listOf(message['tool_calls']).map(({ id }) => id)).toEqual(facts.toolUses.map(({ id }) => id));
-      expect(completion).toMatchObject({ model, object: 'chat.completion' });
-      expectSent(answer, false);
+      for (const model of all) {
+        const answer = await whole(body, limited, model);
+        expectSuccessRows(answer, usageOf(facts.usage));
+        const completion = JSON.parse(answer.bytes.toString()) as Loose;
+        const message = listOf(completion['choices'])[0]!['message'] as Loose;
+        expect(sha256(typeof message['content'] === 'string' ? message['content'] : '')).toBe(
+          facts.text.sha256,
+        );
+        expect(
+          listOf(message['tool_calls']).map(({ id, function: callee }) => ({ id, ...(callee as object) })),
+        ).toEqual(
+          facts.toolUses.map(({ id, name, input }) => ({ id, name, arguments: JSON.stringify(input) })),
+        );
+        expect(completion).toMatchObject({ model: model.id, object: 'chat.completion' });
+        expectSent(answer, model, false);
+      }
     });
   });
 
@@ -109,7 +152,7 @@ function replayed(): void {
         headers: { 'content-type': contentType ?? recorded.contentType ?? 'application/json' },
         ...(cuts === undefined ? {} : { cuts }),
       },
-      asked(stream),
+      asked(stream, onA),
     );
   describeRefusals(recordings.refusals, askFor, [false, true]);
 
@@ -120,7 +163,8 @@ function replayed(): void {
     await Promise.all(
       [0, ...Array.from({ length: 5 }, () => Math.floor(random() * stopAt))].flatMap((after) =>
         (['end', 'break', 'reset'] as const).map(async (kind) => {
-          const answer = await streamed(body, { ending: { kind, after } });
+          const model = after % 2 === 0 ? onA : onEndpointB;
+          const answer = await streamed(body, { ending: { kind, after } }, model);
           const message = kind === 'end' ? /before the answer was complete/ : /connection to the upstream/;
           expectStreamFailure(answer, readStream(answer.bytes), message);
         }),
@@ -139,10 +183,12 @@ describe('what no recording has', () => {
   it('a stream that is overloaded half-way ends with its one structured error', async () => {
     const error =
       'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n';
-    const answer = await streamed(start + vertexEvent + hello + error);
-    const received = readStream(answer.bytes);
-    expectStreamFailure(answer, received, 'Overloaded');
-    expect(received.choices['0']!.text).toBe('Hello');
+    for (const model of streaming) {
+      const answer = await streamed(start + vertexEvent + hello + error, {}, model);
+      const received = readStream(answer.bytes);
+      expectStreamFailure(answer, received, 'Overloaded');
+      expect(received.choices['0']!.text).toBe('Hello');
+    }
   });
 
   it.each([
@@ -153,12 +199,25 @@ describe('what no recording has', () => {
   ])('status %d becomes %d, with the upstream’s own message and its Retry-After', async (status, told) => {
     const body = '{"type":"error","error":{"type":"overloaded_error","message":"Not now."},"request_id":"r"}';
     const headers = { 'content-type': 'application/json', 'retry-after': '7' };
-    for (const stream of [false, true]) {
-      const answer = await ask({ status, headers, body }, asked(stream));
-      expect(answer.status).toBe(told);
-      expect(answer.headers.get('retry-after')).toBe('7');
-      expect(JSON.parse(answer.bytes.toString())).toMatchObject({ error: { message: 'Not now.' } });
-    }
+    for (const model of all)
+      for (const stream of model === onInvoke ? [false] : [false, true]) {
+        const answer = await ask({ status, headers, body }, asked(stream, model));
+        expectRefusal(answer, {
+          status: told,
+          message: 'Not now.',
+          attempt: stream ? 'stream_start_error' : 'provider_error',
+          upstreamStatus: status,
+        });
+        expect(answer.headers.get('retry-after')).toBe('7');
+      }
+  });
+
+  it('a whole invoke answer that is an error in AWS’s own words is told in them', async () => {
+    const answer = await ask(
+      { status: 400, headers: { 'content-type': 'application/json' }, body: '{"message":"No such model."}' },
+      asked(false, onInvoke),
+    );
+    expectRefusal(answer, { status: 400, message: 'No such model.', attempt: 'provider_error' });
   });
 
   it.each([
@@ -167,14 +226,16 @@ describe('what no recording has', () => {
     ['seed', `${limited},"seed":7`],
     ['messages[0].content[0].type', `${limited},"messages":[{"role":"user","content":[{"type":"file"}]}]`],
   ])('%s: what cannot be sent is a 400 that names it, with zero attempts', async (param, more) => {
-    const answer = await whole('{}', more);
-    expect(answer.status).toBe(400);
-    const body = JSON.parse(answer.bytes.toString()) as Loose;
-    const error = isLoose(body['error']) ? body['error'] : {};
-    expect(error['code']).toBe('invalid_request');
-    expect(`${String(error['param'])} ${String(error['message'])}`).toContain(param);
-    expect(answer.upstream).toBeUndefined();
-    expect(answer.after).toMatchObject({ attempts: [], ledger: [] });
+    for (const model of all) {
+      const answer = await whole('{}', more, model);
+      expect(answer.status).toBe(400);
+      const body = JSON.parse(answer.bytes.toString()) as Loose;
+      const error = isLoose(body['error']) ? body['error'] : {};
+      expect(error['code']).toBe('invalid_request');
+      expect(`${String(error['param'])} ${String(error['message'])}`).toContain(param);
+      expect(answer.upstream).toBeUndefined();
+      expect(answer.after).toMatchObject({ attempts: [], ledger: [] });
+    }
   });
 });
 

@@ -92,7 +92,7 @@ export function describeCutShort<Facts>({ family, streams, meaning, check }: Cut
     it.each(named(streams))('%s: has exactly one end, `done` only after a terminal', (_name, { body }) => {
       const expected = verdicts(body, meaning);
       const wrong: object[] = [];
-      for (const length of endsOf(body, meaning)) {
+      for (const length of endLengths(body, decidingIn(body, meaning))) {
         const { end, chunks } = expected(length);
         // Each with a clean end; a sample of them with a broken connection.
         const endings = length % 50 === 0 ? [eof, broken] : [eof];
@@ -112,7 +112,7 @@ export function describeCutShort<Facts>({ family, streams, meaning, check }: Cut
         const expected = verdicts(body, meaning);
         const endings: readonly ReplayEnding['kind'][] = ['end', 'break', 'reset'];
         await Promise.all(
-          lengthsOf(body, meaning).flatMap((after) =>
+          lengthsAround(body, decidingIn(body, meaning)).flatMap((after) =>
             endings.map(async (kind) => {
               const headers = { 'content-type': 'text/event-stream' };
               const replay = { headers, body, ending: { kind, after } };
@@ -185,15 +185,22 @@ function verdicts(body: Buffer, meaning: CutShort<unknown>['meaning']): (length:
   };
 }
 
-/** After every byte of a stream that is short enough. */
-const endsOf = (body: Buffer, meaning: CutShort<unknown>['meaning']): readonly number[] =>
-  body.length <= endBytes ? [...body.keys(), body.length] : lengthsOf(body, meaning, manyEnds);
+/** The places that decide how a stream ends. */
+const decidingIn = (body: Buffer, meaning: CutShort<unknown>['meaning']): readonly number[] =>
+  readEvents(body).flatMap((event) => (meaning(event) === undefined ? [] : [event.to]));
 
-/** Nothing, some at random, and all around the events that decide how the stream ends. */
-function lengthsOf(body: Buffer, meaning: CutShort<unknown>['meaning'], some = 3): readonly number[] {
+/** After every byte of a stream that is short enough; else after many of them, and all around the places. */
+export const endLengths = (
+  body: Buffer,
+  places: readonly number[],
+  shortBytes: number = endBytes,
+): readonly number[] =>
+  body.length <= shortBytes ? [...body.keys(), body.length] : lengthsAround(body, places, manyEnds);
+
+/** Nothing, all, some at random, and all around the places. */
+export function lengthsAround(body: Buffer, places: readonly number[], some = 3): readonly number[] {
   const random = randomNumbers(body.length);
   const lengths = [0, body.length, ...Array.from({ length: some }, () => Math.floor(random() * body.length))];
-  for (const event of readEvents(body))
-    if (meaning(event) !== undefined) lengths.push(event.to - 1, event.to, event.to + 3);
+  for (const place of places) lengths.push(place - 1, place, place + 3);
   return [...new Set(lengths.filter((length) => length <= body.length))];
 }

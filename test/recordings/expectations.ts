@@ -12,6 +12,9 @@ export interface ExpectedFailure {
   readonly upstreamStatus?: number | null;
 }
 
+/** What a failure is told with, in the words of a family. */
+type ExpectError = (body: unknown, message: string | RegExp | undefined) => void;
+
 /** The envelope with all of its four keys and nothing else (CONTRACT §4). */
 export function expectEnvelope(body: unknown, message: string | RegExp | undefined): void {
   expect(isLoose(body) ? Object.keys(body) : body).toEqual(['error']);
@@ -37,15 +40,42 @@ export function expectErrorEvent(event: unknown, message: string | RegExp | unde
   expect(words).toBe((envelope['error'] as Loose)['message']);
 }
 
+const messagesTypes: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  422: 'invalid_request_error',
+  429: 'rate_limit_error',
+};
+
+/** The envelope of the messages family for an upstream's error, by the status that it is told with (CONTRACT §4). */
+export const expectMessagesError =
+  (status: number, requestId: string): ExpectError =>
+  (body, message) => {
+    expect(body).toEqual({
+      type: 'error',
+      error: {
+        type: messagesTypes[status] ?? 'api_error',
+        message: typeof message === 'string' ? message : expect.stringMatching(message ?? /./),
+        details: { error_code: 'upstream_error' },
+      },
+      request_id: requestId,
+    });
+  };
+
 /** How a stream ended, in whatever family. */
 type Ended = Pick<ReceivedStream, 'payloads' | 'dones' | 'errors'>;
 
 /** An HTTP error before anything of an answer went out, with its rows and its one outcome. */
-export function expectRefusal(answer: Answer, expected: ExpectedFailure): void {
+export function expectRefusal(
+  answer: Answer,
+  expected: ExpectedFailure,
+  expectError: ExpectError = expectEnvelope,
+): void {
   expect(answer.status).toBe(expected.status);
   expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
   expect(answer.headers.get('x-request-id')).toBe(answer.requestId);
-  expectEnvelope(JSON.parse(answer.bytes.toString()), expected.message);
+  expectError(JSON.parse(answer.bytes.toString()), expected.message);
   expectFailureRows(answer, expected);
 }
 
@@ -55,7 +85,7 @@ export function expectStreamFailure(
   received: Ended,
   message?: string | RegExp,
   status = 502,
-  expectError: (body: unknown, message: string | RegExp | undefined) => void = expectEnvelope,
+  expectError: ExpectError = expectEnvelope,
 ): void {
   expect({ dones: received.dones, errors: received.errors.length }).toEqual({ dones: 0, errors: 1 });
   expectError(JSON.parse(received.payloads.at(-1) ?? 'null'), message);

@@ -259,6 +259,16 @@ export function messagesRecordings() {
   };
 }
 
+/** Everything of one protocol, framed as its upstream frames it where that is lost. */
+export const recordingsOf = <Facts extends { readonly protocol: string }>(
+  protocol: Facts['protocol'],
+  framing?: Framing,
+): readonly Recording<Facts>[] => metadata().filter(isOf<Facts>(protocol)).map(withBody<Facts>(framing));
+
+/** The refusals that were recorded below a folder. */
+export const refusalsIn = (folder: string): readonly Recording<ErrorFacts>[] =>
+  recordingsOf<ErrorFacts>('error').filter(({ name }) => name.startsWith(`${folder}/`));
+
 type MetaOf<Facts> = Omit<Meta, 'facts'> & { readonly facts: Facts };
 
 const isOf =
@@ -293,7 +303,7 @@ const metadata = (): readonly Meta[] =>
 const isPayloadList = ({ file }: Pick<Meta, 'file'>): boolean => file.endsWith('.payloads.jsonl');
 
 /** The stream that a list of payloads was; what stood around them is lost. */
-type Framing = (payloads: readonly string[]) => string;
+type Framing<Stream = string | Buffer> = (payloads: readonly string[]) => Stream;
 
 const withBody =
   <Facts>(framing: Framing = chatFraming) =>
@@ -304,10 +314,11 @@ const withBody =
       .toString('utf8')
       .split('\n')
       .filter((payload) => payload.trim() !== '');
-    return { ...meta, body: Buffer.from(framing(payloads)) };
+    const framed = framing(payloads);
+    return { ...meta, body: typeof framed === 'string' ? Buffer.from(framed) : framed };
   };
 
-const chatFraming: Framing = (payloads) =>
+const chatFraming: Framing<string> = (payloads) =>
   [...payloads, '[DONE]'].map((payload) => `data: ${payload}\n\n`).join('');
 
 /** There is no end to it but that of the bytes. */

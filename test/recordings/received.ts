@@ -82,7 +82,7 @@ export function readEvents(bytes: Buffer): readonly ReceivedEvent[] {
 /** The data of each complete event. */
 export const eventData = (bytes: Buffer): readonly string[] => readEvents(bytes).map(({ data }) => data);
 
-export function readStream(bytes: Buffer): ReceivedStream {
+export function readStream(bytes: Buffer, namespace?: string): ReceivedStream {
   const payloads = eventData(bytes);
   const values = payloads.filter((data) => data !== '[DONE]').map((data) => JSON.parse(data) as Loose);
   const isError = (value: Loose) => value['error'] !== undefined && value['error'] !== null;
@@ -92,12 +92,15 @@ export function readStream(bytes: Buffer): ReceivedStream {
     chunks,
     errors: values.filter(isError),
     dones: payloads.filter((data) => data === '[DONE]').length,
-    ...collected(chunks),
+    ...collected(chunks, namespace),
     usage: chunks.map((chunk) => chunk['usage']).findLast(isLoose),
   };
 }
 
-function collected(chunks: readonly Loose[]): Pick<ReceivedStream, 'choices' | 'toolCalls'> {
+function collected(
+  chunks: readonly Loose[],
+  namespace: string | undefined,
+): Pick<ReceivedStream, 'choices' | 'toolCalls'> {
   const choices: Record<string, ReceivedChoice> = {};
   const toolCalls = new Map<string, ReceivedToolCall>();
   for (const choice of chunks.flatMap((chunk) => listOf(chunk['choices']))) {
@@ -108,7 +111,7 @@ function collected(chunks: readonly Loose[]): Pick<ReceivedStream, 'choices' | '
     choices[index] = {
       finishReason: typeof finish === 'string' && finish !== '' ? finish : before.finishReason,
       text: before.text + contentText(delta['content']),
-      reasoning: before.reasoning + reasoningText(delta),
+      reasoning: before.reasoning + reasoningText(delta, namespace),
     };
     for (const piece of listOf(delta['tool_calls'])) addPiece(toolCalls, index, piece);
   }
@@ -136,13 +139,13 @@ export const contentText = (content: unknown): string =>
     .join('');
 
 /** Reasoning where the gateway puts it: in the canonical field, or under the provider's metadata. */
-const reasoningText = (delta: Loose): string =>
-  textOf(delta['reasoning']) + thinkingParts(delta).map(thinkingText).join('');
+const reasoningText = (delta: Loose, namespace: string | undefined): string =>
+  textOf(delta['reasoning']) + thinkingParts(delta, namespace).map(thinkingText).join('');
 
-/** The native parts under `provider_metadata.compat.reasoning`. */
-export function thinkingParts(message: Loose): readonly Loose[] {
+/** The native parts under `provider_metadata.<provider>.reasoning`. */
+export function thinkingParts(message: Loose, namespace = 'compat'): readonly Loose[] {
   const metadata = isLoose(message['provider_metadata']) ? message['provider_metadata'] : {};
-  const own = isLoose(metadata['compat']) ? metadata['compat'] : {};
+  const own = isLoose(metadata[namespace]) ? metadata[namespace] : {};
   return listOf(own['reasoning']);
 }
 

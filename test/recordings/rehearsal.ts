@@ -26,6 +26,7 @@ export interface Answer {
 /** Where a family is asked for, below `/v1` here and there, and the smallest body that asks. */
 const doors = {
   chat_completions: { path: '/chat/completions', body: { messages: [{ role: 'user', content: 'Hi' }] } },
+  messages: { path: '/messages', body: { max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] } },
   responses: { path: '/responses', body: { input: 'Hi' } },
   embeddings: { path: '/embeddings', body: { input: 'Hi' } },
 };
@@ -44,7 +45,7 @@ export interface Ask {
 }
 
 /** USD per million tokens of every model of a rehearsal, and the same in picodollars per token. */
-const usdPerMillion = { input: '0.15', output: '0.60' };
+export const usdPerMillion = { input: '0.15', output: '0.60' };
 export const picousdPerToken = { input: 150_000n, output: 600_000n };
 
 /** Models of the provider `up`, each with a price; a model's name is its upstream's name too. */
@@ -75,12 +76,20 @@ const traceIdOf = (requestId: string): string => requestId.replaceAll('-', '');
 const traceIn = ({ headers }: ReplayRequest): string | undefined =>
   headers['traceparent']?.toString().split('-')[1];
 
+/** One answer for all that a request makes the upstream be asked, or one for each. */
+export type Replaying = Replay | ((request: ReplayRequest) => Replay);
+
 /** Where an upstream is asked that speaks the caller's family. */
 const sameDoor = ({ family = 'chat_completions' }: Ask): string => `/v1${doors[family].path}`;
 
 /** The body of a request. */
 function bodyOf({ model, stream, family = 'chat_completions', more }: Ask, user: string): string {
-  const body = { model, ...(family === 'embeddings' ? {} : { stream }), user, ...doors[family].body };
+  const body = {
+    model,
+    ...(family === 'embeddings' ? {} : { stream }),
+    ...(family === 'messages' ? {} : { user }),
+    ...doors[family].body,
+  };
   if (more === undefined) return JSON.stringify(body);
   const own = new Set(Object.keys(JSON.parse(`{${more}}`) as object));
   const rest = Object.fromEntries(Object.entries(body).filter(([name]) => !own.has(name)));
@@ -98,15 +107,16 @@ export function rehearsal(
   const database = withDatabase();
   const query = queries(database.url);
   const devKey = aKey();
-  const replays = new Map<string | undefined, Replay & { readonly path: string }>();
+  const replays = new Map<string | undefined, { readonly replay: Replaying; readonly path: string }>();
   let upstream: ReplayUpstream;
   let gateway: TestGateway;
   // One connection looks at the rows: one request after the other.
   let looking: Promise<unknown> = Promise.resolve();
   beforeAll(async () => {
     upstream = await startReplayUpstream((request) => {
-      const replay = replays.get(traceIn(request));
-      return request.path === replay?.path ? replay : undefined;
+      const { path, replay } = replays.get(traceIn(request)) ?? {};
+      if (request.path !== path) return undefined;
+      return typeof replay === 'function' ? replay(request) : replay;
     });
     gateway = await startGateway(config(upstream.url, devKey), database.url());
   });
@@ -117,13 +127,13 @@ export function rehearsal(
 
   /** Sends a request; the answer's head is there, and the body is still to be read. */
   const open = async (
-    replay: Replay,
+    replay: Replaying,
     ask: Ask,
   ): Promise<{ requestId: string; sent: string; response: Response }> => {
     const requestId = randomUUID();
     const sent = bodyOf(ask, requestId);
     const { path } = doors[ask.family ?? 'chat_completions'];
-    replays.set(traceIdOf(requestId), { ...replay, path: upstreamPath(ask) });
+    replays.set(traceIdOf(requestId), { replay, path: upstreamPath(ask) });
     const response = await fetch(`${gateway.url}/v1${path}`, {
       method: 'POST',
       redirect: 'manual',
@@ -149,7 +159,7 @@ export function rehearsal(
     };
   };
 
-  const ask = async (replay: Replay, asked: Ask): Promise<Answer> => {
+  const ask = async (replay: Replaying, asked: Ask): Promise<Answer> => {
     const { requestId, sent, response } = await open(replay, asked);
     const bytes = Buffer.from(await response.arrayBuffer());
     const { status, headers } = response;

@@ -67,13 +67,14 @@ export function describeRefusals(
   refusals: readonly Recording<ErrorFacts>[],
   askFor: AskFor,
   streams: readonly boolean[],
+  expectIt: typeof expectRefusal = expectRefusal,
 ): void {
   describe('a recorded refusal becomes the status and the envelope that the contract has for it', () => {
     it.each(named(refusals))('%s', async (_name, recording) => {
       const status = recording.status ?? 400;
       for (const stream of streams) {
         const answer = await askFor(recording, stream, { status });
-        expectRefusal(answer, {
+        expectIt(answer, {
           status: callerStatus(status),
           attempt: stream ? 'stream_start_error' : 'provider_error',
           upstreamStatus: status,
@@ -86,7 +87,7 @@ export function describeRefusals(
       for (const stream of streams) {
         const answer = await askFor(recording, stream, { status: 200, contentType: 'application/json' });
         expect([400, 502]).toContain(answer.status);
-        expectRefusal(answer, {
+        expectIt(answer, {
           status: answer.status,
           attempt: stream ? 'stream_start_error' : 'provider_error',
           ...messageOf(recording),

@@ -14,6 +14,8 @@ export interface AdminAnswer {
     | { readonly code?: unknown; readonly param?: unknown; readonly message?: unknown }
     | undefined;
   readonly meta: unknown;
+  /** The whole of it, as it came. */
+  readonly text: string;
 }
 
 /** A platform admin who is logged in: calls the admin API of a gateway as a browser on its own pages does. */
@@ -54,13 +56,15 @@ export async function adminClient(url: string): Promise<AdminClient> {
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    const json = (await answer.json()) as Omit<AdminAnswer, 'status' | 'headers'>;
+    const text = await answer.text();
+    const json = JSON.parse(text) as Pick<AdminAnswer, 'data' | 'error' | 'meta'>;
     return {
       status: answer.status,
       headers: answer.headers,
       data: json.data,
       error: json.error,
       meta: json.meta,
+      text,
     };
   };
 }

@@ -5,13 +5,14 @@ import type { Person } from '../../../application/ports/admin-access.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { changesState, isCrossOrigin } from '../../../domain/identity/cross-origin.ts';
 import { type GatewayError, storeUnavailable } from '../../../domain/shared/gateway-error.ts';
-import type { Json, JsonObject } from '../../../domain/shared/json.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
 import { sendError } from '../error-presenter.ts';
 import { type Lease, type LoadGate, overloaded } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
 import { readAdminBody } from './admin-body.ts';
 import type { AdminRoute } from './admin-route.ts';
+import { type AdminData, printed } from './json-text.ts';
 import { sessionToken } from './session-cookie.ts';
 
 export interface AdminEndpointPorts {
@@ -39,7 +40,7 @@ export interface OpenCall {
 export interface OpenRoute {
   readonly method: AdminRoute['method'];
   readonly path: string;
-  readonly handle: (call: OpenCall) => Promise<Either<GatewayError, Json>>;
+  readonly handle: (call: OpenCall) => Promise<Either<GatewayError, AdminData>>;
 }
 
 /** An admin endpoint as an open one: session and role first, the body last. */
@@ -97,7 +98,7 @@ async function answerOf(
   ports: AdminEndpointPorts,
   handle: OpenRoute['handle'],
   call: OpenCall,
-): Promise<Either<GatewayError, Json>> {
+): Promise<Either<GatewayError, AdminData>> {
   const { req } = call.context;
   const origin = {
     method: req.method ?? '',
@@ -123,14 +124,14 @@ const ownOrigin = (publicBaseUrl: string | undefined, host: string | undefined):
 function answer(
   { clock }: AdminEndpointPorts,
   context: RequestContext,
-  result: Either<GatewayError, Json>,
+  result: Either<GatewayError, AdminData>,
 ): void {
   if (E.isLeft(result)) {
     sendError(context, 'openai', result.left, closing(result.left));
     context.req.resume();
   } else if (!context.res.destroyed) {
     const meta = { generated_at: new Date(clock.now()).toISOString() };
-    sendJson(context.res, 200, idHeaders(context), JSON.stringify({ data: result.right, meta }));
+    sendJson(context.res, 200, idHeaders(context), printed({ data: result.right, meta }));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { Json } from '../../../domain/shared/json.ts';
+import type { AdminData } from './json-text.ts';
 
 /** Who is logged in; the role was read at this request. */
 export interface Admin {
@@ -23,5 +24,5 @@ export interface AdminRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Such as `/api/v1/admin/spend/budgets/users/:user_id`. */
   readonly path: string;
-  readonly handle: (call: AdminCall) => Promise<Either<GatewayError, Json>>;
+  readonly handle: (call: AdminCall) => Promise<Either<GatewayError, AdminData>>;
 }

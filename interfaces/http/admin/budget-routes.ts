@@ -15,6 +15,7 @@ import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import type { AdminCall, AdminRoute } from './admin-route.ts';
 import { moneyFields } from './money-fields.ts';
+import { presentPage } from './page-body.ts';
 import { noQuery, readPage, uuid } from './query.ts';
 
 export interface BudgetRoutePorts {
@@ -53,14 +54,7 @@ export const budgetRoutes = (ports: BudgetRoutePorts): readonly AdminRoute[] => 
     handle: async ({ query }) => {
       const ask = readPage(query);
       if (E.isLeft(ask)) return ask;
-      const { items, total, totalIsLowerBound } = await ports.budgetAlerts.page(ask.right);
-      return E.right({
-        items: items.map(presentAlert),
-        page: ask.right.page,
-        page_size: ask.right.pageSize,
-        total,
-        total_is_lower_bound: totalIsLowerBound,
-      });
+      return E.right(presentPage(ask.right, await ports.budgetAlerts.page(ask.right), presentAlert));
     },
   },
   ...(['users', 'teams'] as const).flatMap((kind) => ownerRoutes(ports, kind)),

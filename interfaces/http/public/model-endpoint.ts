@@ -2,7 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Ask, Family, ModelAnswer, ModelRequest } from '../../../application/model-request.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
-import type { RequestObserver } from '../../../application/ports/request-observer.ts';
+import type {
+  FinishedRequest,
+  RequestTelemetry,
+  Telemetry,
+  TraceContext,
+} from '../../../application/ports/telemetry.ts';
 import { parseKey, presentedCredential } from '../../../domain/identity/api-key.ts';
 import type { Caller } from '../../../domain/identity/caller.ts';
 import { noTags, readCallerTags } from '../../../domain/request-log/caller-tags.ts';
@@ -20,7 +25,7 @@ import type { Words } from './words.ts';
 export interface ModelEndpointPorts {
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
   readonly serve: <A extends Ask>(family: Family<A>, request: ModelRequest) => Promise<ModelAnswer>;
-  readonly observer: RequestObserver;
+  readonly telemetry: Telemetry;
   readonly gate: LoadGate;
   readonly keepAlive: KeepAlive;
   readonly clock: Clock;
@@ -29,20 +34,19 @@ export interface ModelEndpointPorts {
 
 /** A path that serves models: authenticate → read → serve → answer. The same for every family. */
 export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: Family<A>, words: Words) {
-  const refuse = (context: RequestContext, error: GatewayError): void => {
-    ports.observer.finished({
-      ...unserved(context, family),
-      outcome: outcomeOf[error.code],
-      statusCode: errorStatus(error),
-      errorCode: error.code,
-      latencyMs: Math.max(0, ports.clock.now() - context.receivedAt),
-    });
+  const refuse = (context: RequestContext, telemetry: RequestTelemetry, error: GatewayError): void => {
+    telemetry.finished(unserved(context, family, error, ports.clock.now()));
     sendError(context, words.envelope, error);
     context.req.resume();
   };
 
-  const answered = async (context: RequestContext, caller: Caller, lease: Lease): Promise<void> => {
-    const request = await modelRequest(ports, context, caller, lease);
+  const answered = async (
+    context: RequestContext,
+    telemetry: RequestTelemetry,
+    caller: Caller,
+    lease: Lease,
+  ): Promise<void> => {
+    const request = await modelRequest(ports, context, telemetry, caller, lease);
     const answer = await ports.serve(family, request);
     if (answer.kind === 'stream') await sendStream(context, words, ports.keepAlive, answer.deliver);
     else if (answer.kind === 'refused')
@@ -51,18 +55,32 @@ export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: 
   };
 
   return async (context: RequestContext): Promise<void> => {
+    const telemetry = ports.telemetry.begin(arrival(context, family));
     const lease = ports.gate.enter();
-    if (lease === undefined) return refuse(context, overloaded);
     try {
+      if (lease === undefined) return refuse(context, telemetry, overloaded);
       const caller = await ports.authenticate(context.req);
-      if (E.isLeft(caller)) return refuse(context, caller.left);
-      await answered(context, caller.right, lease);
+      if (E.isLeft(caller)) return refuse(context, telemetry, caller.left);
+      await answered(context, telemetry, caller.right, lease);
       await handedOver(context);
+    } catch (error) {
+      telemetry.finished(unserved(context, family, defect, ports.clock.now()));
+      throw error;
     } finally {
-      lease.release();
+      lease?.release();
+      telemetry.over(context.res.headersSent ? context.res.statusCode : undefined);
     }
   };
 }
+
+const arrival = ({ req }: RequestContext, { name }: Pick<Family<Ask>, 'name'>) => ({
+  family: name,
+  userAgent: header(req, 'user-agent'),
+  traceContext: traceContext(req),
+});
+
+/** Who has an outcome already keeps it: a defect after the settlement is the log's alone. */
+const defect: GatewayError = { code: 'internal_error', message: '' };
 
 /** An answer is in flight until its last byte has left the process: only then may the process end. */
 const handedOver = (context: RequestContext): Promise<void> | undefined =>
@@ -71,6 +89,7 @@ const handedOver = (context: RequestContext): Promise<void> | undefined =>
 async function modelRequest(
   ports: ModelEndpointPorts,
   context: RequestContext,
+  telemetry: RequestTelemetry,
   caller: Caller,
   lease: Lease,
 ): Promise<ModelRequest> {
@@ -85,7 +104,7 @@ async function modelRequest(
     userAgent: header(req, 'user-agent'),
     headers: req.headers,
     callerKey: callerKeyOf(req),
-    traceContext: traceContext(req),
+    telemetry,
     betas: betasOf(req),
     body: await readJsonText(req, ports.bodyMaxBytes, lease),
     link,
@@ -109,12 +128,14 @@ const betasOf = (req: IncomingMessage): readonly string[] =>
     ?.split(',')
     .map((flag) => flag.trim()) ?? [];
 
-const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]{1,128})?$/;
+/** W3C: version ff is none, and neither are ids of zeros; only later versions may go on after the flags. */
+const traceparent =
+  /^(?!ff)(?!00.{53}-)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]{1,128})?$/;
 /** W3C: a vendor list of up to 512 characters must be passed on. */
 const maxTraceStateChars = 512;
 
 /** Of the caller's headers only W3C trace context goes upstream. */
-function traceContext(req: IncomingMessage): Readonly<Record<string, string>> {
+function traceContext(req: IncomingMessage): TraceContext {
   const parent = header(req, 'traceparent');
   if (parent === undefined || !traceparent.test(parent)) return {};
   const state = header(req, 'tracestate');
@@ -131,17 +152,31 @@ function sendWhole(context: RequestContext, text: string | Uint8Array): void {
   if (!context.res.destroyed) sendJson(context.res, 200, idHeaders(context), text);
 }
 
-/** A request that nobody's key came with. */
-const unserved = ({ requestId }: RequestContext, family: Pick<Family<Ask>, 'name'>) => ({
+/** A request that nobody's key came with, or that a defect ended. */
+const unserved = (
+  { requestId, receivedAt }: RequestContext,
+  family: Pick<Family<Ask>, 'name'>,
+  error: GatewayError,
+  now: number,
+): FinishedRequest => ({
   requestId,
+  requestLogId: undefined,
   family: family.name,
   stream: false,
+  outcome: outcomeOf[error.code],
+  statusCode: errorStatus(error),
+  errorCode: error.code,
+  latencyMs: Math.max(0, now - receivedAt),
   caller: undefined,
   modelKey: undefined,
-  providerKey: undefined,
-  upstreamModel: undefined,
-  cost: undefined,
-  settled: 'recorded' as const,
+  resolved: undefined,
+  attemptStatus: undefined,
+  usage: undefined,
   usageUnusable: false,
+  cost: undefined,
+  unbilled: undefined,
+  settled: 'recorded',
+  exposedToolCount: undefined,
+  invokedToolCount: undefined,
   tags: noTags,
 });

@@ -95,6 +95,23 @@ describe('what the gateway reasons about is checked, and named by its path', () 
     expect(paramAtFault({ [field]: null })).toBeUndefined();
   });
 
+  it.each([
+    [{ type: 'create' }, messages],
+    [{ type: 'continue', previous_message_id: 'msg_1' }, []],
+  ])(
+    'a conversation that the server is to hold is refused by the code that clients know: %j',
+    (thread, said) => {
+      expect(read({ thread, messages: said })).toEqual(
+        E.left({
+          code: 'thread_unsupported_request',
+          message: '`thread` is not available: send the whole conversation in `messages`.',
+          param: 'thread',
+        }),
+      );
+      expect(paramAtFault({ thread: null })).toBeUndefined();
+    },
+  );
+
   it('fields and blocks that nobody knows are not its business', () => {
     const over = {
       x_unknown: 1,

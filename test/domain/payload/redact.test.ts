@@ -261,7 +261,8 @@ describe('configured credentials and caller keys survive nowhere', () => {
   it.each<[string, Json, Json]>([
     ['as a text', configured, marker],
     ['in a text', `a ${configured}, b`, `a ${marker}, b`],
-    ['twice', `${key}${key}`, `${marker}${marker}`],
+    ['twice', `${key} ${key}`, `${marker} ${marker}`],
+    ['twice without a gap: what stands across both is one', `${key}${key}`, marker],
     ['without its public id', `key: ${secret}.`, `key: ${marker}.`],
     ['in an array', [[configured]], [[marker]]],
     ['as a key', { [configured]: 1, b: 2 }, { [marker]: 1, b: 2 }],

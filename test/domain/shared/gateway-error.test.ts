@@ -24,6 +24,7 @@ const rows: readonly (readonly [ErrorCode, number, string])[] = [
   ['conflict', 409, 'invalid_request'],
   ['request_too_large', 413, 'invalid_request'],
   ['invalid_request', 400, 'invalid_request'],
+  ['thread_unsupported_request', 400, 'invalid_request'],
   ['budget_exceeded', 429, 'budget_error'],
   ['no_routes_available', 503, 'no_routes_available'],
   ['overloaded', 503, 'overloaded'],

@@ -1,0 +1,78 @@
+import type { Owner } from '../../domain/identity/caller.ts';
+import type { InvocationStatus, McpName, PolicyResult } from '../../domain/mcp/invocation.ts';
+import type { StoredInvocation } from '../../domain/payload/invocation-payload.ts';
+import type { Page, PageAsk } from './budgets.ts';
+
+/** What every record of an invocation says. */
+interface Invocation {
+  readonly invocationId: string;
+  readonly requestId: string;
+  readonly requestLogId: string | undefined;
+  readonly apiKeyId: string | undefined;
+  /** Undefined when nobody was authenticated. */
+  readonly owner: Owner | undefined;
+  readonly server: McpName;
+  readonly tool: McpName;
+  readonly status: InvocationStatus;
+  readonly policyResult: PolicyResult;
+  readonly latencyMs: number;
+  readonly errorCode: string | undefined;
+}
+
+/** An invocation to be stored, redacted already. */
+export interface InvocationRecord extends Invocation {
+  readonly payload: StoredInvocation;
+}
+
+/** What the MCP tools of a request took of its context window: pressure, not spend. */
+export interface TokenOverheadRecord {
+  readonly requestId: string;
+  readonly requestLogId: string | undefined;
+  readonly serverCount: number;
+  readonly toolCount: number;
+  /** Undefined where nobody counted them: no token count is estimated. */
+  readonly toolDefinitionTokens: number | undefined;
+  readonly toolResultTokens: number | undefined;
+}
+
+export interface McpRecords {
+  readonly addInvocation: (record: InvocationRecord) => Promise<void>;
+  /** A second summary of the same request takes the place of the first. */
+  readonly putTokenOverhead: (record: TokenOverheadRecord) => Promise<void>;
+}
+
+export interface McpTokenOverhead extends TokenOverheadRecord {
+  readonly occurredAt: Date;
+}
+
+/** Filters of the list; a row must meet all that are given. */
+export interface InvocationFilter {
+  readonly invocationId?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly requestLogId?: string | undefined;
+  readonly apiKeyId?: string | undefined;
+  readonly userId?: string | undefined;
+  readonly teamId?: string | undefined;
+  readonly serverId?: string | undefined;
+  readonly toolId?: string | undefined;
+  readonly status?: InvocationStatus | undefined;
+  readonly policyResult?: PolicyResult | undefined;
+  readonly from?: Date | undefined;
+  /** Exclusive. */
+  readonly until?: Date | undefined;
+}
+
+export interface ListedInvocation extends Invocation {
+  /** JSON text, as it is stored. */
+  readonly arguments: string | undefined;
+  readonly result: string | undefined;
+  readonly argumentsTruncated: boolean;
+  readonly resultTruncated: boolean;
+  readonly occurredAt: Date;
+}
+
+export interface McpInvocations {
+  /** Newest first. */
+  readonly page: (filter: InvocationFilter, ask: PageAsk) => Promise<Page<ListedInvocation>>;
+  readonly find: (invocationId: string) => Promise<ListedInvocation | undefined>;
+}

@@ -1,0 +1,11 @@
+/** Request logs as retention sees them: `request_logs` rows with their payloads, tags and attempts. */
+export interface RequestLogPurge {
+  /** The database's time, from which retention is counted. */
+  readonly now: () => Promise<Date>;
+  readonly countBefore: (cutoff: Date) => Promise<number>;
+  /**
+   * Deletes what is older than the cutoff in bounded batches, each committed for itself, the next one when it is asked
+   * for; tells how many rows each deleted. Rows that another purge is deleting are left to it.
+   */
+  readonly deleteBefore: (cutoff: Date) => AsyncIterable<number>;
+}

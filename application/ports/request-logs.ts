@@ -1,0 +1,102 @@
+import type { AttemptStatus } from '../../domain/request-log/request-log.ts';
+import type { BespokeTag } from '../../domain/request-log/caller-tags.ts';
+import type { Page, PageAsk } from './budgets.ts';
+import type { McpTokenOverhead } from './mcp-invocations.ts';
+
+/** Request-log list filters; a row must meet all that are given. */
+export interface RequestLogFilter {
+  readonly requestId?: string | undefined;
+  readonly apiKeyId?: string | undefined;
+  readonly userId?: string | undefined;
+  readonly serviceAccountId?: string | undefined;
+  readonly teamId?: string | undefined;
+  readonly modelKey?: string | undefined;
+  readonly providerKey?: string | undefined;
+  readonly statusCode?: number | undefined;
+  readonly service?: string | undefined;
+  readonly component?: string | undefined;
+  readonly env?: string | undefined;
+  readonly agentHarnessKey?: string | undefined;
+  /** One bespoke tag pair. */
+  readonly tag?: BespokeTag | undefined;
+  readonly from?: Date | undefined;
+  /** Exclusive. */
+  readonly until?: Date | undefined;
+}
+
+/** An owner or a key, as it is called now; one whose row is gone has no name. */
+export interface Named {
+  readonly id: string;
+  readonly name: string | undefined;
+}
+
+/** A summary row as admins see it. */
+export interface ListedRequestLog {
+  readonly requestLogId: string;
+  readonly requestId: string;
+  readonly apiKey: Named | undefined;
+  readonly user: Named | undefined;
+  readonly team: Named | undefined;
+  readonly serviceAccount: Named | undefined;
+  readonly modelKey: string | undefined;
+  readonly resolvedModelKey: string | undefined;
+  readonly providerKey: string | undefined;
+  readonly statusCode: number;
+  readonly errorCode: string | undefined;
+  readonly latencyMs: number;
+  readonly promptTokens: number | undefined;
+  readonly completionTokens: number | undefined;
+  readonly totalTokens: number | undefined;
+  readonly hasPayload: boolean;
+  readonly requestPayloadTruncated: boolean;
+  readonly responsePayloadTruncated: boolean;
+  readonly service: string | undefined;
+  readonly component: string | undefined;
+  readonly env: string | undefined;
+  readonly bespokeTags: readonly BespokeTag[];
+  readonly exposedToolCount: number | undefined;
+  readonly invokedToolCount: number | undefined;
+  readonly referencedMcpServerCount: number | undefined;
+  readonly filteredToolCount: number | undefined;
+  readonly userAgent: string | undefined;
+  readonly agentHarnessKey: string | undefined;
+  readonly agentHarnessLabel: string | undefined;
+  /** JSON text. */
+  readonly metadata: string;
+  readonly occurredAt: Date;
+}
+
+export interface StoredAttempt {
+  readonly attemptNumber: number;
+  readonly providerKey: string;
+  readonly upstreamModel: string;
+  readonly status: AttemptStatus;
+  readonly statusCode: number | undefined;
+  readonly errorCode: string | undefined;
+  readonly errorDetail: string | undefined;
+  readonly stream: boolean;
+  readonly startedAt: Date;
+  readonly completedAt: Date;
+  readonly latencyMs: number;
+}
+
+/** Sanitized bodies, as the JSON text that is stored. */
+export interface StoredPayloads {
+  readonly request: string | undefined;
+  readonly response: string | undefined;
+}
+
+export interface RequestLogDetail {
+  readonly log: ListedRequestLog;
+  readonly payload: StoredPayloads | undefined;
+  /** In their order. */
+  readonly attempts: readonly StoredAttempt[];
+  readonly mcpTokenOverhead: McpTokenOverhead | undefined;
+}
+
+/** Request logs as they are retained. */
+export interface RequestLogs {
+  /** Newest first. */
+  readonly page: (filter: RequestLogFilter, ask: PageAsk) => Promise<Page<ListedRequestLog>>;
+  readonly find: (requestLogId: string) => Promise<RequestLogDetail | undefined>;
+}

@@ -1,0 +1,47 @@
+import { purgeCutoff, type Retention } from '../../domain/request-log/retention.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { RequestLogPurge } from '../ports/request-log-purge.ts';
+
+export interface PurgePorts {
+  readonly logs: RequestLogPurge;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+export interface PurgeOrder {
+  readonly retention: Retention;
+  /** Only counts parent rows older than the cutoff. */
+  readonly dryRun: boolean;
+  /** Asked after each batch. */
+  readonly goOn: () => boolean;
+}
+
+/** What became of one purge. */
+export interface PurgeReport {
+  readonly cutoff: Date;
+  /** Parent rows that were older than the cutoff when it began. */
+  readonly matched: number;
+  /** Those of them that this purge deleted. */
+  readonly deleted: number;
+}
+
+/**
+ * Deletes the request logs that are older than the retention window. Between two batches it rests for as long as the
+ * last one took: a purge has at most half of one database connection's work, and less of a database that is slow.
+ */
+export const purgeRequestLogs =
+  ({ logs, clock, pause }: PurgePorts) =>
+  async ({ retention, dryRun, goOn }: PurgeOrder): Promise<PurgeReport> => {
+    const cutoff = purgeCutoff(retention, await logs.now());
+    const matched = await logs.countBefore(cutoff);
+    let deleted = 0;
+    if (dryRun || !goOn()) return { cutoff, matched, deleted };
+    let startedAt = clock.now();
+    for await (const batch of logs.deleteBefore(cutoff)) {
+      deleted += batch;
+      if (!goOn()) break;
+      await pause(Math.max(0, clock.now() - startedAt));
+      startedAt = clock.now();
+    }
+    return { cutoff, matched, deleted };
+  };

@@ -1,0 +1,186 @@
+import { performance } from 'node:perf_hooks';
+import * as E from 'fp-ts/lib/Either.js';
+import { type DatabasePool, sql } from 'slonik';
+import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
+import { printed } from '../interfaces/http/admin/json-text.ts';
+import { requestLogRoutes } from '../interfaces/http/admin/request-log-routes.ts';
+
+/** At the 95th percentile. */
+const limitMs = 200;
+const runs = 20;
+/** Of so many rounds the quietest counts: other work on the machine is not what is measured. */
+const rounds = 2;
+
+/** The first page, and the one that is furthest back. */
+const pages = ['', 'page=500&page_size=200'];
+
+const columns = {
+  model_key: 'model_key',
+  provider_key: 'provider_key',
+  status_code: 'status_code',
+  user_id: 'user_id',
+  team_id: 'team_id',
+  service_account_id: 'service_account_id',
+  api_key_id: 'api_key_id',
+  service: 'caller_service',
+  component: 'caller_component',
+  env: 'caller_env',
+  agent_harness_key: 'agent_harness_key',
+} as const;
+
+/** A value of a filter that many rows have, one that few have, and one that none has. */
+interface Values {
+  readonly frequent: string;
+  readonly rare: string;
+}
+
+const nobody = '00000000-0000-7000-8000-000000000000';
+const noValue: Readonly<Record<string, string>> = { status_code: '418', user_id: nobody, api_key_id: nobody };
+
+async function valuesOf(pool: DatabasePool, column: string): Promise<Values> {
+  const name = sql.identifier([column]);
+  const found = (await pool.anyFirst(sql.unsafe`
+    select ${name}::text from request_logs where ${name} is not null group by 1 order by count(*) desc
+  `)) as readonly string[];
+  return { frequent: found[0] ?? '', rare: found.at(-1) ?? '' };
+}
+
+const tagOf = (pair: { readonly tag_key: string; readonly tag_value: string }): string =>
+  `tag_key=${pair.tag_key}&tag_value=${pair.tag_value}`;
+
+/** What is asked of the list. */
+interface Queries {
+  /** No filter, each filter alone, and those that people ask for together. */
+  readonly usual: readonly string[];
+  /** Together in no index: the rows of the one that leads are read, which takes as long as there are many. */
+  readonly unusual: readonly string[];
+}
+
+async function queries(pool: DatabasePool): Promise<Queries> {
+  const values: Record<string, Values> = {};
+  for (const [filter, column] of Object.entries(columns)) values[filter] = await valuesOf(pool, column);
+  const pairs = (await pool.any(sql.unsafe`
+    select tag_key, tag_value from request_log_tags group by 1, 2 order by count(*) desc
+  `)) as readonly { readonly tag_key: string; readonly tag_value: string }[];
+  const frequentTag = pairs[0] === undefined ? '' : tagOf(pairs[0]);
+  const rareTag = pairs.at(-1);
+  const requestId = await pool.oneFirst(sql.unsafe`select request_id from request_logs limit 1`);
+  const of = (filter: string, which: keyof Values = 'frequent'): string =>
+    `${filter}=${values[filter]?.[which] ?? ''}`;
+  const none = (filter: string): string => `${filter}=${noValue[filter] ?? 'nowhere'}`;
+  const weekAgo = new Date(Date.now() - 7 * 86_400_000).toISOString();
+  const threeWeeksAgo = new Date(Date.now() - 21 * 86_400_000).toISOString();
+  const range = `from=${threeWeeksAgo}&to=${weekAgo}`;
+  const usual = [
+    '',
+    range,
+    ...Object.keys(columns).flatMap((filter) => [of(filter), of(filter, 'rare'), none(filter)]),
+    frequentTag,
+    ...(rareTag === undefined ? [] : [tagOf(rareTag)]),
+    'tag_key=customer&tag_value=nobody',
+    `request_id=${String(requestId)}`,
+    'request_id=never',
+    ...['user_id', 'team_id', 'service', 'model_key', 'env', 'api_key_id', 'provider_key'].flatMap(
+      (filter) => [
+        `${of(filter)}&status_code=200`,
+        `${of(filter)}&${of('status_code', 'rare')}`,
+        `${of(filter)}&status_code=418`,
+        `${of(filter)}&${range}`,
+      ],
+    ),
+    ...['user_id', 'team_id', 'service', 'env', 'agent_harness_key'].flatMap((filter) => [
+      `${of(filter)}&${of('model_key')}`,
+      `${of(filter)}&${of('model_key', 'rare')}`,
+    ]),
+    ...['env=prod', 'env=staging', 'env=nowhere'].flatMap((env) => [
+      `${of('service')}&${env}`,
+      `${of('team_id')}&${env}`,
+    ]),
+    `${of('service')}&${of('component')}`,
+    `${of('service')}&env=prod&${of('status_code', 'rare')}`,
+    `${frequentTag}&${of('model_key')}`,
+    `${frequentTag}&${of('model_key', 'rare')}`,
+    `${frequentTag}&status_code=200`,
+    `${frequentTag}&${of('status_code', 'rare')}`,
+    `${frequentTag}&${range}`,
+  ];
+  const unusual = [
+    `${of('user_id')}&${of('provider_key')}`,
+    `${of('user_id')}&${of('provider_key', 'rare')}`,
+    `${of('user_id')}&${of('service')}`,
+    `${of('team_id')}&${of('service')}`,
+    `${of('team_id')}&${frequentTag}`,
+    `${frequentTag}&env=prod`,
+    `${frequentTag}&${of('service')}`,
+  ];
+  return { usual, unusual };
+}
+
+const percentile = (sorted: readonly number[], part: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+
+/** From the query to the JSON text. */
+async function answer(pool: DatabasePool, query: string): Promise<string> {
+  const [list] = requestLogRoutes({ requestLogs: requestLogsStore(pool) });
+  if (list === undefined) throw new Error('there is no list');
+  const admin = { userId: '', email: '' };
+  const body = await list.handle({ admin, params: {}, query: new URLSearchParams(query), body: undefined });
+  if (E.isLeft(body)) throw new Error(`${query}: ${body.left.message}`);
+  return printed({ data: body.right });
+}
+
+async function round(pool: DatabasePool, query: string) {
+  const times: number[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    const began = performance.now();
+    await answer(pool, query);
+    times.push(performance.now() - began);
+  }
+  times.sort((one, other) => one - other);
+  return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
+}
+
+/** How long a list takes, at the quietest. */
+async function measure(pool: DatabasePool, query: string) {
+  let quietest = await round(pool, query);
+  for (let more = 1; more < rounds; more += 1) {
+    const next = await round(pool, query);
+    if (next.p95 < quietest.p95) quietest = next;
+  }
+  return quietest;
+}
+
+/** Prints how long each list takes, its first page and its deepest; true when all that should be are quick enough. */
+export async function measureLists(pool: DatabasePool, out: (line: string) => void): Promise<boolean> {
+  let quickEnough = true;
+  const { usual, unusual } = await queries(pool);
+  for (const query of [...usual, ...unusual]) {
+    const limited = usual.includes(query);
+    const total = /"total":(\d+)/.exec(await answer(pool, query))?.[1];
+    const measured: string[] = [];
+    for (const page of pages) {
+      const { p50, p95 } = await measure(pool, `${query}&${page}`.replace(/^&|&$/g, ''));
+      const slow = limited && p95 >= limitMs;
+      quickEnough &&= !slow;
+      measured.push(
+        `p50 ${p50.toFixed(1)} p95 ${p95.toFixed(1)} ms${slow ? ` MORE THAN ${limitMs} ms` : ''}`,
+      );
+    }
+    out(
+      `  request-logs?${query} (${total}): ${measured.join(', deepest ')}${limited ? '' : ' (in no index together)'}`,
+    );
+  }
+  return quickEnough;
+}
+
+/** Prints how many bytes a request log takes: its row, its tags, and each index of both. */
+export async function showSizes(pool: DatabasePool, out: (line: string) => void): Promise<void> {
+  const sizes = (await pool.any(sql.unsafe`
+    select c.relname as name, (pg_relation_size(c.oid)::numeric / greatest(l.rows, 1))::float8 as bytes
+    from pg_class c left join pg_index i on i.indexrelid = c.oid
+    cross join (select count(*) as rows from request_logs) l
+    where coalesce(i.indrelid, c.oid) in ('request_logs'::regclass, 'request_log_tags'::regclass)
+    order by coalesce(i.indrelid, c.oid), c.relkind desc, bytes desc
+  `)) as readonly { readonly name: string; readonly bytes: number }[];
+  out(`  bytes per request log: ${sizes.map(({ name, bytes }) => `${name} ${bytes.toFixed(1)}`).join(', ')}`);
+}

@@ -1,0 +1,35 @@
+import type { Json } from '../shared/json.ts';
+import { maxInvocationJsonBytes } from '../shared/limits.ts';
+import { type StoredPayload, stored } from './payload.ts';
+import type { RedactionRules } from './redact.ts';
+
+/** What a tool was called with, and what it answered; undefined: it was not, or did not. */
+export interface InvocationPayload {
+  readonly arguments: Json | undefined;
+  readonly result: Json | undefined;
+}
+
+export interface StoredInvocation {
+  readonly arguments: StoredPayload | undefined;
+  readonly result: StoredPayload | undefined;
+}
+
+/**
+ * Both as they are stored, after the rules of all payloads. The wrapped payload roots are `{arguments}` and `{result}`,
+ * so that is where admin paths begin; the wraps are not stored.
+ */
+export const redactedInvocation = (payload: InvocationPayload, rules: RedactionRules): StoredInvocation => ({
+  arguments: unwrapped('arguments', payload.arguments, rules),
+  result: unwrapped('result', payload.result, rules),
+});
+
+function unwrapped(
+  root: 'arguments' | 'result',
+  value: Json | undefined,
+  rules: RedactionRules,
+): StoredPayload | undefined {
+  if (value === undefined) return undefined;
+  const wrap = JSON.stringify({ [root]: 0 }).length - 1;
+  const { json, truncated } = stored({ [root]: value }, rules, maxInvocationJsonBytes + wrap);
+  return { json: (json as { readonly [root: string]: Json })[root] ?? null, truncated };
+}

@@ -1,0 +1,27 @@
+import type { ApiFamily } from '../routing/model.ts';
+import {
+  isAbsent,
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  objectsOf,
+} from '../shared/json.ts';
+
+/** What a stream's first token is: text, reasoning, a refusal or a call of any kind, not the frame around it. */
+const contentIn = {
+  chat_completions: (chunk) =>
+    objectsOf(chunk['choices']).some(
+      ({ delta }) =>
+        isObject(delta) && Object.entries(delta).some(([name, value]) => name !== 'role' && isFilled(value)),
+    ),
+  messages: ({ type }) => type === 'content_block_delta',
+  responses: ({ type }) => isString(type) && type.endsWith('.delta'),
+  embeddings: () => false,
+} as const satisfies Record<ApiFamily, (chunk: JsonObject) => boolean>;
+
+export const hasContent = (family: ApiFamily, chunk: JsonObject): boolean => contentIn[family](chunk);
+
+const isFilled = (value: Json | undefined): boolean =>
+  !isAbsent(value) && value !== '' && !(isArray(value) && value.length === 0);

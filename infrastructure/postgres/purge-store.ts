@@ -1,0 +1,99 @@
+import * as t from 'io-ts';
+import { type CommonQueryMethods, sql } from 'slonik';
+import type { RequestLogPurge } from '../../application/ports/request-log-purge.ts';
+import { instant, integer, orNull } from './codecs.ts';
+import { AnswerTooLate } from './database-fault.ts';
+import { openPool, row } from './pool.ts';
+
+/**
+ * Summary rows of one batch. Measured with payloads, tags and attempts: about 30 ms and 2 MB of write-ahead log, which
+ * is as long as a settlement may have to wait behind it.
+ */
+export const purgeBatchRows = 1000;
+
+/** Number of the session advisory lock of those who purge on a schedule. */
+const purgeLock = 4_071_771_011;
+
+const nowRow = t.type({ now: instant });
+const countRow = t.type({ count: integer });
+const batchRow = t.type({ deleted: integer, reached: orNull(instant) });
+const lockRow = t.type({ locked: t.boolean });
+
+/** Longer than the pool's bound for a statement: an answer that is later than this does not come, on a dead network. */
+const answerMs = 15_000;
+/** Counting takes as long as there are many rows: an hour is more than it ever needs. */
+const countMs = 3_600_000;
+
+export const purgeStore = (connection: CommonQueryMethods, withinMs = answerMs): RequestLogPurge => ({
+  now: async () => {
+    const statement = sql.type(row(nowRow))`select gateway_now() as now`;
+    return (await answered(connection.one(statement), withinMs)).now;
+  },
+  countBefore: (cutoff) => answered(countBefore(connection, cutoff), countMs + withinMs),
+  deleteBefore: (cutoff) => batches(connection, cutoff, withinMs),
+});
+
+const countBefore = (connection: CommonQueryMethods, cutoff: Date): Promise<number> =>
+  connection.transaction(async (unhurried) => {
+    await unhurried.query(sql.unsafe`select set_config('statement_timeout', ${String(countMs)}, true)`);
+    // Several processes at once would be felt.
+    await unhurried.query(sql.unsafe`set local max_parallel_workers_per_gather = 0`);
+    const { count } = await unhurried.one(sql.type(row(countRow))`
+      select count(*) as count from request_logs where occurred_at < ${cutoff.toISOString()}::timestamptz
+    `);
+    return Number(count);
+  });
+
+/**
+ * Each batch begins to look where the one before the last ended: to begin anew would mean to walk over all the index
+ * entries of rows that are gone. The last batch's are walked over once, which marks them as dead for everybody else.
+ */
+async function* batches(
+  connection: CommonQueryMethods,
+  cutoff: Date,
+  withinMs: number,
+): AsyncGenerator<number> {
+  let since = '-infinity';
+  let reached = since;
+  for (;;) {
+    const statement = sql.type(row(batchRow))`
+      select deleted, reached
+      from gateway_purge_request_logs(${cutoff.toISOString()}::timestamptz, ${since}::timestamptz, ${purgeBatchRows})
+    `;
+    const batch = await answered(connection.one(statement), withinMs);
+    yield Number(batch.deleted);
+    if (batch.deleted < BigInt(purgeBatchRows)) return;
+    since = reached;
+    reached = batch.reached?.toISOString() ?? reached;
+  }
+}
+
+/**
+ * Purges over a connection of its own, which takes none from the requests. Undefined when another process is at it
+ * already: the workers of all replicas begin at the same minute, and one of them is enough.
+ */
+export async function purgeAlone<A>(
+  url: string,
+  purge: (logs: RequestLogPurge) => Promise<A>,
+  withinMs = answerMs,
+): Promise<A | undefined> {
+  const pool = await openPool(url, 1);
+  try {
+    return await pool.connect(async (connection) => {
+      const statement = sql.type(row(lockRow))`select pg_try_advisory_lock(${purgeLock}) as locked`;
+      const { locked } = await answered(connection.one(statement), withinMs);
+      return locked ? await purge(purgeStore(connection, withinMs)) : undefined;
+    });
+  } finally {
+    // The lock ends with its session.
+    await pool.end();
+  }
+}
+
+async function answered<A>(answer: Promise<A>, withinMs: number): Promise<A> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new AnswerTooLate('the database did not answer in time')), withinMs);
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,78 @@
+import { scheduleJob } from 'node-schedule';
+import { isPurgeDue, type Retention } from '../domain/request-log/retention.ts';
+import { type Log, nameOf } from './logging.ts';
+import { sqlState } from './postgres/database-fault.ts';
+
+/** Calls `fire` whenever a cron line says so; `undefined` when the line never does. */
+export type Schedule = (rule: string, fire: () => void) => { readonly cancel: () => void } | undefined;
+
+/** Cron lines are in UTC, wherever the machine is. */
+export const inUtc: Schedule = (rule, fire) => {
+  const job = scheduleJob({ rule, tz: 'Etc/UTC' }, fire);
+  return job === null ? undefined : { cancel: () => void job.cancel() };
+};
+
+export interface PurgeWorkerOptions {
+  /** `request_logging.purge` as it is in force. */
+  readonly settings: () => {
+    readonly enabled: boolean;
+    readonly retention: Retention;
+    readonly schedule: string;
+  };
+  /** Undefined when another process purges already. */
+  readonly purge: (retention: Retention, goOn: () => boolean) => Promise<object | undefined>;
+  readonly schedule: Schedule;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+export interface PurgeWorker {
+  /** Takes up the settings that are in force now. */
+  readonly follow: () => void;
+  /** No further purge; resolves when the one under way has ended after its batch. */
+  readonly stop: () => Promise<void>;
+}
+
+/** When enabled, a per-process worker runs on its cron schedule and purges at most once per UTC day. */
+export function purgeWorker({ settings, purge, schedule, now, log }: PurgeWorkerOptions): PurgeWorker {
+  let rule: string | undefined;
+  let job: ReturnType<Schedule>;
+  let stopped = false;
+  let lastPurge: Date | undefined;
+  let underWay: Promise<void> | undefined;
+  const goOn = (): boolean => !stopped && settings().enabled;
+
+  const run = async (): Promise<void> => {
+    try {
+      const report = await purge(settings().retention, goOn);
+      if (report === undefined) log.info({}, 'another process purges the request logs');
+      else log.info(report, 'request logs purged');
+    } catch (error) {
+      log.error({ error: nameOf(error), sqlstate: sqlState(error) }, 'the request logs could not be purged');
+    }
+    underWay = undefined;
+  };
+  const fire = (): void => {
+    if (!goOn() || underWay !== undefined || !isPurgeDue(lastPurge, now())) return;
+    lastPurge = now();
+    underWay = run();
+  };
+  const follow = (): void => {
+    const wanted = goOn() ? settings().schedule : undefined;
+    if (wanted === rule) return;
+    job?.cancel();
+    rule = wanted;
+    job = wanted === undefined ? undefined : schedule(wanted, fire);
+    if (wanted !== undefined && job === undefined)
+      log.error({ schedule: wanted }, 'the request logs are never purged on this schedule');
+  };
+  follow();
+  return {
+    follow,
+    stop: async () => {
+      stopped = true;
+      follow();
+      await underWay;
+    },
+  };
+}

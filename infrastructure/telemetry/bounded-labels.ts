@@ -1,0 +1,96 @@
+/** Stands for every value that has no name of its own. */
+export const other = 'other';
+
+/** Keeps the first values that come, up to so many; every later one is `other`. */
+export class BoundedValues {
+  private readonly kept = new Set<string>();
+  private readonly max: number;
+
+  constructor(max: number) {
+    this.max = max;
+  }
+
+  named(value: string): string {
+    if (this.kept.has(value)) return value;
+    if (this.kept.size >= this.max) return other;
+    this.kept.add(value);
+    return value;
+  }
+}
+
+/** What a point of a metric is told apart by. */
+export type Labels = Readonly<Record<string, string | boolean>>;
+
+/** Labels that exist once, so that points are found by identity. */
+export class LabelSet {
+  readonly labels: Labels;
+  private readonly narrower = new Map<string, LabelSet>();
+
+  constructor(labels: Labels) {
+    this.labels = labels;
+  }
+
+  /** For labels with a closed list of values: nothing bounds how many there are but that list. */
+  with(label: string, value: string): LabelSet {
+    const key = `${label}=${value}`;
+    const known = this.narrower.get(key);
+    if (known !== undefined) return known;
+    const made = new LabelSet({ ...this.labels, [label]: value });
+    this.narrower.set(key, made);
+    return made;
+  }
+}
+
+/** The name that the ecosystem has for what no label set is left for. */
+export const overflowing = new LabelSet({ 'otel.metric.overflow': true });
+
+export interface LabelSetBounds {
+  /** From so many sets on, new ones say `other` in the labels that are given up first. */
+  readonly foldFrom: number;
+  /** There are never more; what comes beyond is `overflowing`. */
+  readonly max: number;
+}
+
+/** The combinations of values that some labels take together, each as the same set whenever it comes. */
+export class LabelSets {
+  private readonly sets = new Map<string, LabelSet>();
+  private readonly names: readonly string[];
+  private readonly givenUpFirst: readonly boolean[];
+  private readonly bounds: LabelSetBounds;
+
+  constructor(names: readonly string[], givenUpFirst: readonly string[], bounds: LabelSetBounds) {
+    this.names = names;
+    this.givenUpFirst = names.map((name) => givenUpFirst.includes(name));
+    this.bounds = bounds;
+  }
+
+  /** Values in the order of the names; a label without a value is left out. */
+  of(values: readonly (string | undefined)[]): LabelSet {
+    const known = this.sets.get(keyOf(values));
+    if (known !== undefined) return known;
+    return this.sets.size < this.bounds.foldFrom ? this.made(values) : this.folded(values);
+  }
+
+  private folded(values: readonly (string | undefined)[]): LabelSet {
+    const fewer = values.map((value, at) =>
+      value !== undefined && this.givenUpFirst[at] === true ? other : value,
+    );
+    const known = this.sets.get(keyOf(fewer));
+    if (known !== undefined) return known;
+    return this.sets.size < this.bounds.max ? this.made(fewer) : overflowing;
+  }
+
+  private made(values: readonly (string | undefined)[]): LabelSet {
+    const labels: Record<string, string> = {};
+    this.names.forEach((name, at) => {
+      const value = values[at];
+      if (value !== undefined) labels[name] = value;
+    });
+    const set = new LabelSet(labels);
+    this.sets.set(keyOf(values), set);
+    return set;
+  }
+}
+
+/** No value has U+0000 in it: the database, where models and providers come from, cannot hold one. */
+const keyOf = (values: readonly (string | undefined)[]): string => values.join('\u0000');

@@ -1,0 +1,163 @@
+import {
+  type Attributes,
+  type HrTime,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+} from '@opentelemetry/api';
+import type { Resource } from '@opentelemetry/resources';
+import {
+  type ReadableSpan,
+  SamplingDecision,
+  type SpanProcessor,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace';
+import type { TraceContext } from '../../application/ports/telemetry.ts';
+import {
+  isSampled,
+  newSpanId,
+  newTraceId,
+  sampledFlag,
+  type TraceParent,
+  traceParentOf,
+  traceparentOf,
+} from './trace-context.ts';
+
+/** The trace of one request. */
+export interface RequestTrace {
+  readonly traceId: string;
+  /** What goes upstream. */
+  readonly traceContext: TraceContext;
+  /** Undefined: it is not sampled, and nothing is made of it. */
+  readonly spans: RequestSpans | undefined;
+}
+
+export interface TracerOptions {
+  readonly ratio: number;
+  readonly processor: Pick<SpanProcessor, 'onEnd'>;
+  readonly resource: Resource;
+}
+
+/** What a span says beside its name and times. */
+export interface Said {
+  readonly attributes: Attributes;
+  /** `error.type` of what failed. */
+  readonly failed: string | undefined;
+}
+
+const scope = { name: 'model-gateway' };
+
+/**
+ * Parent-based: a caller's decision is followed, and a request without one is sampled by the ratio. Spans are made
+ * when they end, whole: the SDK's own ones, which are filled step by step, cost several times as much.
+ */
+export class Tracer {
+  private readonly sampler: TraceIdRatioBasedSampler;
+  private readonly options: TracerOptions;
+
+  constructor(options: TracerOptions) {
+    this.options = options;
+    this.sampler = new TraceIdRatioBasedSampler(options.ratio);
+  }
+
+  begin(caller: TraceContext): RequestTrace {
+    const parent = traceParentOf(caller);
+    if (parent !== undefined)
+      return isSampled(parent)
+        ? this.sampled(parent.traceId, parent, caller)
+        : { traceId: parent.traceId, traceContext: caller, spans: undefined };
+    const traceId = newTraceId();
+    if (this.sampler.shouldSample(undefined, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED)
+      return this.sampled(traceId, undefined, caller);
+    const traceparent = traceparentOf({ traceId, spanId: newSpanId(), flags: 0 });
+    return { traceId, traceContext: { traceparent }, spans: undefined };
+  }
+
+  private sampled(traceId: string, parent: TraceParent | undefined, caller: TraceContext): RequestTrace {
+    const spans = new RequestSpans(traceId, parent, this.options);
+    const flags = parent?.flags ?? sampledFlag;
+    const traceparent = traceparentOf({ traceId, spanId: spans.clientId, flags });
+    return { traceId, spans, traceContext: { ...caller, traceparent } };
+  }
+}
+
+/** The spans of one sampled request: the server's, and below it those of its parts. Times are `performance.now()`. */
+export class RequestSpans {
+  readonly clientId = newSpanId();
+  private readonly server: SpanContext;
+  private readonly parent: SpanContext | undefined;
+  private readonly options: TracerOptions;
+  /** Milliseconds since the epoch, at `performance.now()` = 0. */
+  private readonly epoch = Date.now() - performance.now();
+
+  constructor(traceId: string, parent: TraceParent | undefined, options: TracerOptions) {
+    this.server = sampledContext(traceId, newSpanId());
+    this.parent =
+      parent === undefined ? undefined : { ...sampledContext(traceId, parent.spanId), isRemote: true };
+    this.options = options;
+  }
+
+  step(name: string, from: number, failed: string | undefined): void {
+    const context = sampledContext(this.server.traceId, newSpanId());
+    this.keep(name, SpanKind.INTERNAL, context, this.server, from, { attributes: {}, failed });
+  }
+
+  call(name: string, from: number, said: Said): void {
+    this.keep(
+      name,
+      SpanKind.CLIENT,
+      sampledContext(this.server.traceId, this.clientId),
+      this.server,
+      from,
+      said,
+    );
+  }
+
+  request(name: string, from: number, said: Said): void {
+    this.keep(name, SpanKind.SERVER, this.server, this.parent, from, said);
+  }
+
+  private keep(
+    name: string,
+    kind: SpanKind,
+    context: SpanContext,
+    parent: SpanContext | undefined,
+    from: number,
+    { attributes, failed }: Said,
+  ): void {
+    const to = performance.now();
+    const span: ReadableSpan = {
+      name,
+      kind,
+      spanContext: () => context,
+      ...(parent === undefined ? {} : { parentSpanContext: parent }),
+      startTime: hrTime(this.epoch + from),
+      endTime: hrTime(this.epoch + to),
+      duration: hrTime(to - from),
+      status: { code: failed === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR },
+      attributes: failed === undefined ? attributes : { ...attributes, 'error.type': failed },
+      links: [],
+      events: [],
+      ended: true,
+      resource: this.options.resource,
+      instrumentationScope: scope,
+      droppedAttributesCount: 0,
+      droppedEventsCount: 0,
+      droppedLinksCount: 0,
+    };
+    this.options.processor.onEnd(span);
+  }
+}
+
+const sampledContext = (traceId: string, spanId: string): SpanContext => ({
+  traceId,
+  spanId,
+  traceFlags: TraceFlags.SAMPLED,
+});
+
+/** Milliseconds as seconds and nanoseconds. */
+export const hrTime = (milliseconds: number): HrTime => {
+  const seconds = Math.floor(milliseconds / 1000);
+  return [seconds, Math.floor((milliseconds - seconds * 1000) * 1e6)];
+};

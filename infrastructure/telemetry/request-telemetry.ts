@@ -1,0 +1,115 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type {
+  Arrival,
+  FinishedRequest,
+  RequestTelemetry,
+  Step,
+  Telemetry,
+  UpstreamTelemetry,
+} from '../../application/ports/telemetry.ts';
+import { agentHarness } from '../../domain/request-log/agent-harness.ts';
+import type { ResolvedRoute } from '../../domain/routing/model.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import { callFault, type UpstreamEnd } from './gen-ai.ts';
+import type { Durations, RequestMetrics } from './request-metrics.ts';
+import type { RequestTrace, Tracer } from './request-spans.ts';
+import { saidOfCall, saidOfRequest } from './span-attributes.ts';
+import { traceParentOf } from './trace-context.ts';
+
+/** Where requests are told of; what is left out costs nothing. */
+export interface Told {
+  readonly log: (request: FinishedRequest, traceId: string | undefined) => void;
+  readonly metrics?: RequestMetrics;
+  readonly tracer?: Tracer;
+}
+
+export const telemetryTo = (told: Told): Telemetry => ({
+  begin: (arrival) => new ObservedRequest(told, arrival),
+});
+
+/** One request as it goes by; times are those of `performance.now()`. */
+class ObservedRequest implements RequestTelemetry {
+  private readonly told: Told;
+  private readonly arrival: Arrival;
+  private readonly trace: RequestTrace | undefined;
+  private readonly startedAt = performance.now();
+  private firstContentAt: number | undefined;
+  private callEndedAt: number | undefined;
+  private ended: FinishedRequest | undefined;
+
+  constructor(told: Told, arrival: Arrival) {
+    this.told = told;
+    this.arrival = arrival;
+    this.trace = told.tracer?.begin(arrival.traceContext);
+  }
+
+  during<A>(step: Step, work: () => Promise<Either<GatewayError, A>>): Promise<Either<GatewayError, A>> {
+    return this.trace?.spans === undefined ? work() : this.step(step, work);
+  }
+
+  upstream(resolved: ResolvedRoute): UpstreamTelemetry {
+    const startedAt = performance.now();
+    return {
+      traceContext: this.trace?.traceContext ?? this.arrival.traceContext,
+      firstContent: () => {
+        this.firstContentAt ??= performance.now();
+      },
+      ended: (attempt, { usage }, failure) => {
+        const call = { family: this.arrival.family, resolved, attempt, usage, failed: callFault(failure) };
+        this.callEnded(call, startedAt);
+      },
+    };
+  }
+
+  finished(request: FinishedRequest): void {
+    if (this.ended !== undefined) return;
+    this.ended = request;
+    this.told.log(request, this.trace?.traceId ?? traceParentOf(this.arrival.traceContext)?.traceId);
+    this.told.metrics?.finished(request, this.harness(), this.durations());
+  }
+
+  over(status: number | undefined): void {
+    const spans = this.trace?.spans;
+    if (spans === undefined || this.ended === undefined) return;
+    const { name, ...said } = saidOfRequest(this.ended, this.harness(), status);
+    spans.request(name, this.startedAt, said);
+  }
+
+  private async step<A>(
+    step: Step,
+    work: () => Promise<Either<GatewayError, A>>,
+  ): Promise<Either<GatewayError, A>> {
+    const startedAt = performance.now();
+    const done = await work();
+    this.trace?.spans?.step(step, startedAt, E.isLeft(done) ? done.left.code : undefined);
+    return done;
+  }
+
+  private callEnded(call: UpstreamEnd, startedAt: number): void {
+    const spans = this.trace?.spans;
+    this.callEndedAt = performance.now();
+    this.told.metrics?.called(call, seconds(startedAt, this.callEndedAt));
+    if (spans === undefined) return;
+    const firstToken =
+      this.firstContentAt === undefined ? undefined : seconds(startedAt, this.firstContentAt);
+    const { name, ...said } = saidOfCall(call, firstToken);
+    spans.call(name, startedAt, said);
+  }
+
+  private durations(): Durations {
+    const first = this.firstContentAt;
+    return {
+      request: seconds(this.startedAt, performance.now()),
+      firstToken: first === undefined ? undefined : seconds(this.startedAt, first),
+      afterFirst:
+        first === undefined || this.callEndedAt === undefined ? undefined : seconds(first, this.callEndedAt),
+    };
+  }
+
+  private harness(): string {
+    return agentHarness(this.arrival.userAgent).key;
+  }
+}
+
+const seconds = (from: number, to: number): number => (to - from) / 1000;

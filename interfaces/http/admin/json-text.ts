@@ -1,0 +1,43 @@
+import type { Json } from '../../../domain/shared/json.ts';
+
+/** JSON that was stored as text, and goes out as that text: every digit, escape and the order of keys stay. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** What an admin endpoint gives back: JSON, with stored JSON text anywhere in it. */
+export type AdminData =
+  | Json
+  | JsonText
+  | readonly AdminData[]
+  | { readonly [key: string]: AdminData | undefined };
+
+interface RawJson {
+  rawJSON(text: string): unknown;
+}
+
+/** Stands for a text while the rest is printed: printed JSON never escapes a slash, so nothing else looks like it. */
+const markOf = (index: number): unknown => (JSON as unknown as RawJson).rawJSON(`"\\/${index}"`);
+const marks = /"\\\/(\d+)"/g;
+
+/** Prints as `JSON.stringify` does, and puts each stored text in its place. */
+export function printed(data: { readonly [key: string]: AdminData }): string {
+  const texts: string[] = [];
+  const json = JSON.stringify(data, (_key, value: unknown) =>
+    value instanceof JsonText ? markOf(texts.push(value.text) - 1) : value,
+  );
+  return texts.length === 0
+    ? json
+    : json.replace(marks, (_mark, index: string) => texts[Number(index)] ?? 'null');
+}
+
+/** The text of a column that may be empty. */
+export const storedJson = (text: string | undefined): AdminData =>
+  text === undefined ? null : new JsonText(text);
+
+/** What is missing is a real null. */
+export const orNull = <A>(value: A | undefined): A | null => value ?? null;

@@ -1,0 +1,104 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { ListedInvocation, McpInvocations } from '../../../application/ports/mcp-invocations.ts';
+import { invocationStatuses, policyResults } from '../../../domain/mcp/invocation.ts';
+import type { Owner } from '../../../domain/identity/caller.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import type { AdminRoute } from './admin-route.ts';
+import { type AdminData, orNull, storedJson } from './json-text.ts';
+import { presentPage } from './page-body.ts';
+import { instant, noQuery, optional, readPage, text, uuid, word } from './query.ts';
+
+export interface McpRoutePorts {
+  readonly mcpInvocations: McpInvocations;
+}
+
+const root = '/api/v1/admin/observability/mcp-invocations';
+
+const listShape = {
+  mcp_tool_invocation_id: uuid,
+  request_id: text,
+  request_log_id: uuid,
+  api_key_id: uuid,
+  user_id: uuid,
+  team_id: text,
+  server_id: text,
+  tool_id: text,
+  status: optional(word(invocationStatuses, 'success')),
+  policy_result: optional(word(policyResults, 'allowed')),
+  from: instant,
+  to: instant,
+};
+
+/** Per-tool invocation rows. */
+export const mcpRoutes = ({ mcpInvocations }: McpRoutePorts): readonly AdminRoute[] => [
+  {
+    method: 'GET',
+    path: root,
+    handle: async ({ query }) => {
+      const ask = readPage(query, listShape);
+      if (E.isLeft(ask)) return ask;
+      const { page, pageSize, ...asked } = ask.right;
+      const filter = {
+        invocationId: asked.mcp_tool_invocation_id,
+        requestId: asked.request_id,
+        requestLogId: asked.request_log_id,
+        apiKeyId: asked.api_key_id,
+        userId: asked.user_id,
+        teamId: asked.team_id,
+        serverId: asked.server_id,
+        toolId: asked.tool_id,
+        status: asked.status,
+        policyResult: asked.policy_result,
+        from: asked.from,
+        until: asked.to,
+      };
+      const found = await mcpInvocations.page(filter, { page, pageSize });
+      return E.right(presentPage({ page, pageSize }, found, presentInvocation));
+    },
+  },
+  {
+    method: 'GET',
+    path: `${root}/:mcp_tool_invocation_id`,
+    handle: async ({ query, params }) => {
+      const fault = noQuery(query);
+      if (E.isLeft(fault)) return fault;
+      const id = uuid.read(params['mcp_tool_invocation_id'] ?? '');
+      const found = id === undefined ? undefined : await mcpInvocations.find(id);
+      return found === undefined ? E.left(noInvocation) : E.right(presentInvocation(found));
+    },
+  },
+];
+
+const noInvocation: GatewayError = {
+  code: 'not_found',
+  message: 'There is no MCP invocation of this id.',
+  param: 'mcp_tool_invocation_id',
+};
+
+const presentInvocation = (found: ListedInvocation): AdminData => ({
+  mcp_tool_invocation_id: found.invocationId,
+  request_id: found.requestId,
+  request_log_id: orNull(found.requestLogId),
+  api_key_id: orNull(found.apiKeyId),
+  ...ownerFields(found.owner),
+  server_id: found.server.id,
+  server_display_name: orNull(found.server.displayName),
+  tool_id: found.tool.id,
+  tool_display_name: orNull(found.tool.displayName),
+  status: found.status,
+  policy_result: found.policyResult,
+  latency_ms: found.latencyMs,
+  error_code: orNull(found.errorCode),
+  arguments_json: storedJson(found.arguments),
+  result_json: storedJson(found.result),
+  arguments_truncated: found.argumentsTruncated,
+  result_truncated: found.resultTruncated,
+  occurred_at: found.occurredAt.toISOString(),
+});
+
+const ownerFields = (owner: Owner | undefined): JsonObject => ({
+  user_id: owner?.kind === 'user' ? owner.userId : null,
+  team_id: owner?.kind === 'team' ? owner.teamId : null,
+  owner_kind: owner?.kind ?? null,
+});

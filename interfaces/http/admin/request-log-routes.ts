@@ -1,0 +1,97 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { RequestLogFilter, RequestLogs } from '../../../application/ports/request-logs.ts';
+import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
+import type { AdminRoute } from './admin-route.ts';
+import { presentPage } from './page-body.ts';
+import { instant, noQuery, optional, type Page, readPage, text, uuid, whole } from './query.ts';
+import { presentDetail, presentLog } from './request-log-bodies.ts';
+
+export interface RequestLogRoutePorts {
+  readonly requestLogs: RequestLogs;
+}
+
+const root = '/api/v1/admin/observability/request-logs';
+
+const listShape = {
+  request_id: text,
+  model_key: text,
+  provider_key: text,
+  status_code: optional(whole(100, 599, 200)),
+  user_id: uuid,
+  team_id: text,
+  service_account_id: text,
+  api_key_id: uuid,
+  service: text,
+  component: text,
+  env: text,
+  agent_harness_key: text,
+  tag_key: text,
+  tag_value: text,
+  from: instant,
+  to: instant,
+};
+
+/** Request logs as they are retained: pages of summary rows, and one row with all that belongs to it. */
+export const requestLogRoutes = ({ requestLogs }: RequestLogRoutePorts): readonly AdminRoute[] => [
+  {
+    method: 'GET',
+    path: root,
+    handle: async ({ query }) => {
+      const ask = readAsk(query);
+      if (E.isLeft(ask)) return ask;
+      const { filter, page } = ask.right;
+      return E.right(presentPage(page, await requestLogs.page(filter, page), presentLog));
+    },
+  },
+  {
+    method: 'GET',
+    path: `${root}/:request_log_id`,
+    handle: async ({ query, params }) => {
+      const fault = noQuery(query);
+      if (E.isLeft(fault)) return fault;
+      const id = uuid.read(params['request_log_id'] ?? '');
+      const found = id === undefined ? undefined : await requestLogs.find(id);
+      return found === undefined ? E.left(noLog) : E.right(presentDetail(found));
+    },
+  },
+];
+
+/** Strict: a row that was purged or never was is no empty row. */
+const noLog: GatewayError = {
+  code: 'not_found',
+  message: 'There is no request log of this id.',
+  param: 'request_log_id',
+};
+
+/** `tag_key` with `tag_value` selects one bespoke tag pair; neither is anything alone. */
+function readAsk(
+  query: URLSearchParams,
+): Either<GatewayError, { readonly filter: RequestLogFilter; readonly page: Page }> {
+  const read = readPage(query, listShape);
+  if (E.isLeft(read)) return read;
+  const { tag_key: key, tag_value: value, page, pageSize, ...asked } = read.right;
+  if (key === undefined && value !== undefined) return E.left(halfATag('tag_key', 'tag_value'));
+  if (key !== undefined && value === undefined) return E.left(halfATag('tag_value', 'tag_key'));
+  const filter: RequestLogFilter = {
+    requestId: asked.request_id,
+    apiKeyId: asked.api_key_id,
+    userId: asked.user_id,
+    serviceAccountId: asked.service_account_id,
+    teamId: asked.team_id,
+    modelKey: asked.model_key,
+    providerKey: asked.provider_key,
+    statusCode: asked.status_code,
+    service: asked.service,
+    component: asked.component,
+    env: asked.env,
+    agentHarnessKey: asked.agent_harness_key,
+    tag: key === undefined || value === undefined ? undefined : { key, value },
+    from: asked.from,
+    until: asked.to,
+  };
+  return E.right({ filter, page: { page, pageSize } });
+}
+
+const halfATag = (missing: string, given: string): GatewayError =>
+  invalidRequest(`\`${given}\` needs \`${missing}\` beside it.`, missing);

@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { type PurgeOrder, purgeRequestLogs } from '../../application/retention/purge-request-logs.ts';
+
+/** Logs whose batches delete so many rows and take so long each, and everything that happened, in order. */
+function aPurge(batches: readonly { readonly rows: number; readonly tookMs: number }[]) {
+  const events: string[] = [];
+  let clock = 1_000_000;
+  const purge = purgeRequestLogs({
+    logs: {
+      now: async () => new Date('2028-03-08T06:00:00Z'),
+      countBefore: async (cutoff) => {
+        events.push(`count ${cutoff.toISOString()}`);
+        return batches.reduce((sum, { rows }) => sum + rows, 0);
+      },
+      deleteBefore: async function* (cutoff) {
+        for (const { rows, tookMs } of batches) {
+          clock += tookMs;
+          events.push(`delete ${rows} before ${cutoff.toISOString()}`);
+          yield rows;
+        }
+      },
+    },
+    clock: { now: () => clock },
+    pause: async (ms) => {
+      events.push(`rest ${ms}`);
+      clock += ms;
+    },
+  });
+  const run = (over: Partial<PurgeOrder> = {}) =>
+    purge({ retention: '7d', dryRun: false, goOn: () => true, ...over });
+  return { run, events };
+}
+
+const cutoff = '2028-03-01T06:00:00.000Z';
+
+describe('a purge', () => {
+  it('counts, then deletes in batches, and rests after each for as long as it took', async () => {
+    const { run, events } = aPurge([
+      { rows: 5, tookMs: 30 },
+      { rows: 3, tookMs: 700 },
+    ]);
+    expect(await run()).toEqual({ cutoff: new Date(cutoff), matched: 8, deleted: 8 });
+    expect(events).toEqual([
+      `count ${cutoff}`,
+      `delete 5 before ${cutoff}`,
+      'rest 30',
+      `delete 3 before ${cutoff}`,
+      'rest 700',
+    ]);
+  });
+
+  it('that is a dry run only counts', async () => {
+    const { run, events } = aPurge([{ rows: 5, tookMs: 30 }]);
+    expect(await run({ dryRun: true })).toEqual({ cutoff: new Date(cutoff), matched: 5, deleted: 0 });
+    expect(events).toEqual([`count ${cutoff}`]);
+  });
+
+  it('that is told to stop ends after its batch, and tells what it deleted', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ rows: fc.nat(9), tookMs: fc.nat(99) }), { maxLength: 8 }),
+        fc.nat(9),
+        async (batches, allowed) => {
+          const { run, events } = aPurge(batches);
+          let asked = 0;
+          const report = await run({ goOn: () => asked++ < allowed });
+          const deletions = events.filter((event) => event.startsWith('delete')).length;
+          expect(deletions).toBe(Math.min(allowed, batches.length));
+          const done = batches.slice(0, deletions);
+          expect(report.deleted).toBe(done.reduce((sum, { rows }) => sum + rows, 0));
+        },
+      ),
+    ));
+});

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type GoogleFakes, startGoogleFakes } from '../support/google-fakes.ts';
+import { type PlatformA, projectA, startPlatformA } from '../support/platform-a.ts';
+import { type PlatformRoute, platformScenario } from './platform-scenario.ts';
+
+export const google: PlatformRoute = {
+  id: 'google',
+  provider: 'a',
+  upstreamModel: 'google/gemini-2.5-pro',
+  streams: true,
+  schemas: true,
+  native: false,
+  hears: 'all',
+  cachedPrompt: 100,
+};
+
+export const newest: PlatformRoute = {
+  ...google,
+  id: 'newest',
+  upstreamModel: 'google/gemini-3-pro-preview',
+};
+
+export const claude: PlatformRoute = {
+  ...google,
+  id: 'claude',
+  upstreamModel: 'anthropic/claude-opus-4-6',
+  native: true,
+  cachedPrompt: 140,
+};
+
+const model = (id: string, provider: string, upstream_model: string) => ({
+  id,
+  routes: [{ provider, upstream_model }],
+});
+
+export const embeddingModels = ['text-embedding-005', 'gemini-embedding-2'];
+const file = path.join(tmpdir(), `platform-a-${randomUUID()}.json`);
+const staleToken = 'ya29.a-token-that-has-ended-0123456789';
+
+/** A gateway in front of platform A: one route to each publisher, and one to the newest generation. */
+export function platformAScene() {
+  let fakes: GoogleFakes;
+  let platform: PlatformA;
+  const scenario = platformScenario({
+    routes: [google, newest, claude],
+    models: [
+      ...['google', 'claude'].flatMap((id) =>
+        ['account', 'stale'].map((provider) =>
+          model(`${id}-by-${provider}`, provider, (id === 'google' ? google : claude).upstreamModel),
+        ),
+      ),
+      ...embeddingModels.map((id) => model(id, 'a', `google/${id}`)),
+    ],
+    start: async () => {
+      fakes = await startGoogleFakes();
+      process.env['GCE_METADATA_HOST'] = fakes.metadataHost;
+      await fakes.writeAccount(file);
+      platform = await startPlatformA(fakes);
+      const provider = (id: string, auth: object) => ({
+        id,
+        type: 'cloud_a_platform',
+        api_host: platform.url,
+        ...projectA,
+        auth,
+      });
+      return {
+        servers: [platform],
+        providers: [
+          provider('a', { mode: 'adc' }),
+          provider('account', { mode: 'service_account', credentials_path: file }),
+          provider('stale', { mode: 'bearer', token: staleToken }),
+        ],
+        secrets: () => [...fakes.tokens, staleToken, fakes.privateKey().split('\n')[1] ?? ''],
+        close: async () => {
+          delete process.env['GCE_METADATA_HOST'];
+          await platform.close();
+          await fakes.close();
+          await rm(file);
+        },
+      };
+    },
+  });
+  return { scenario, fakes: () => fakes, platform: () => platform };
+}

@@ -1,0 +1,281 @@
+import { describe, expect, it } from '@jest/globals';
+import { InternalServerError as ServerError } from '@anthropic-ai/sdk';
+import { APIError, InternalServerError } from 'openai';
+import { claude, embeddingModels, google, newest, platformAScene } from './platform-a-scene.ts';
+import { anthropicClient } from './platform-anthropic.ts';
+import { describeChat, expectUnable, openAiClient } from './platform-openai.ts';
+import { answerTo, hello, pixel, pixelUrl, reasonOf } from './scenario.ts';
+
+const { scenario, fakes, platform } = platformAScene();
+
+const user = [{ role: 'user' as const, content: hello }];
+const at = (publisher: string, call: string): string =>
+  `/v1/projects/project-1/locations/us-central1/publishers/${publisher}/models/${call}`;
+
+describe('what reaches the platform', () => {
+  const asked = { max_completion_tokens: 100, messages: user };
+  const headersNobodyForwards = /^(?:x-stainless|anthropic|openai|x-api-key|x-request-id)/;
+
+  it.each([
+    [
+      google,
+      at('google', 'gemini-2.5-pro:generateContent'),
+      at('google', 'gemini-2.5-pro:streamGenerateContent?alt=sse'),
+    ],
+    [
+      claude,
+      at('anthropic', 'claude-opus-4-6:rawPredict'),
+      at('anthropic', 'claude-opus-4-6:streamRawPredict'),
+    ],
+  ])(
+    '$id: the call, the token of the metadata server, and no header of the caller',
+    async (route, whole, streamed) => {
+      const { chat } = openAiClient(scenario);
+      await chat.completions.create({ model: `${route.id}-plain`, ...asked });
+      await chat.completions.stream({ model: `${route.id}-plain`, ...asked }).finalChatCompletion();
+      await anthropicClient(scenario).messages.create({
+        model: `${route.id}-plain`,
+        max_tokens: 9,
+        messages: user,
+      });
+      expect(scenario.seen().map(({ target }) => target)).toEqual([whole, streamed, whole]);
+      for (const { headers } of scenario.seen()) {
+        expect(fakes().tokens.map((token) => `Bearer ${token}`)).toContain(headers.authorization);
+        expect(Object.keys(headers).filter((name) => headersNobodyForwards.test(name))).toEqual([]);
+      }
+    },
+  );
+
+  it('anthropic/*: a version in the body and no model, in chat’s words and in their own', async () => {
+    const body = { anthropic_version: 'vertex-2023-10-16', messages: [{ role: 'user' }] };
+    await openAiClient(scenario).chat.completions.create({ model: 'claude-plain', ...asked });
+    expect(scenario.sent()).toMatchObject({ ...body, max_tokens: 100 });
+    await anthropicClient(scenario).messages.create({ model: 'claude-plain', max_tokens: 9, messages: user });
+    expect(scenario.sent()).toEqual({
+      anthropic_version: 'vertex-2023-10-16',
+      max_tokens: 9,
+      messages: user,
+    });
+  });
+
+  it('google/*: thoughts are asked for by the words that the generation knows', async () => {
+    const configs: unknown[] = [];
+    for (const id of ['google', 'newest']) {
+      const { chat } = openAiClient(scenario);
+      await chat.completions.create({ model: `${id}-plain`, ...asked, reasoning_effort: 'low' });
+      configs.push(scenario.sent()?.['generationConfig']);
+    }
+    expect(configs).toEqual([
+      { maxOutputTokens: 100, thinkingConfig: { thinkingBudget: 1024, includeThoughts: true } },
+      { maxOutputTokens: 100, thinkingConfig: { thinkingLevel: 'LOW', includeThoughts: true } },
+    ]);
+  });
+
+  it('an image goes to google/*, and is a clear 400 on anthropic/*', async () => {
+    const messages = [
+      {
+        role: 'user' as const,
+        content: [
+          { type: 'image_url' as const, image_url: { url: pixelUrl } },
+          { type: 'text' as const, text: hello },
+        ],
+      },
+    ];
+    const { chat } = openAiClient(scenario);
+    const completion = await chat.completions.create({ model: 'google-plain', messages });
+    expect(completion.choices[0]?.message.content).toBe(answerTo(hello));
+    expect(scenario.sent()).toMatchObject({
+      contents: [{ parts: [{ inlineData: { mimeType: 'image/png', data: pixel } }, { text: hello }] }],
+    });
+    await expectUnable(
+      scenario,
+      chat.completions.create({ model: 'claude-plain', max_completion_tokens: 9, messages }),
+      /`vision`/,
+    );
+  });
+
+  it('a chat caller of anthropic/* must say how long the answer may be', async () => {
+    const { chat } = openAiClient(scenario);
+    await expectUnable(
+      scenario,
+      chat.completions.create({ model: 'claude-plain', messages: user }),
+      /`max_tokens`/,
+    );
+  });
+});
+
+describeChat(scenario, google, 'cloud_a_platform');
+describeChat(scenario, newest, 'cloud_a_platform');
+describeChat(scenario, claude, 'cloud_a_platform');
+
+it('the platform’s own events are not for callers', async () => {
+  const read = async (path: string, body: object): Promise<string> => {
+    const response = await fetch(`${scenario.url()}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${scenario.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'claude-plain', max_tokens: 99, stream: true, messages: user, ...body }),
+    });
+    return response.text();
+  };
+  const [chat, native] = [await read('/v1/chat/completions', {}), await read('/v1/messages', {})];
+  expect(chat).toContain('[DONE]');
+  expect(native).toContain('event: message_stop');
+  expect(chat + native).not.toContain('vertex_event');
+});
+
+it.each(embeddingModels)('embeddings in the order of their texts: %s', async (id) => {
+  const { embeddings } = openAiClient(scenario);
+  const answer = await embeddings.create({ model: id, input: ['a', 'bb', 'ccc'], encoding_format: 'float' });
+  expect(answer.data.map(({ index, embedding }) => [index, ...embedding])).toEqual([
+    [0, 1, 0.5],
+    [1, 2, 0.5],
+    [2, 3, 0.5],
+  ]);
+  expect(answer.usage).toEqual({ prompt_tokens: 6, total_tokens: 6 });
+});
+
+describe('the token of the gateway', () => {
+  it('may come from a service account’s file', async () => {
+    const before = fakes().requests.length;
+    for (const id of ['google', 'claude']) {
+      const body = { model: `${id}-by-account`, max_completion_tokens: 9, messages: user };
+      const completion = await openAiClient(scenario).chat.completions.create(body);
+      expect(completion.choices[0]?.message.content).toBe(answerTo(hello));
+    }
+    expect(fakes().requests.slice(before)).toMatchObject([{ from: 'assertion', kind: 'access' }]);
+  });
+
+  /** A clear 502 with one attempt, in which the token is not repeated, though the platform repeats it. */
+  async function expectTurnedAway(id: string): Promise<void> {
+    const detail = expect.stringMatching(
+      /^Request had invalid authentication credentials: [^y]\S*\. Expected/,
+    );
+    const body = { model: id, max_completion_tokens: 9, messages: user };
+    const { chat } = openAiClient(scenario);
+    const error = await reasonOf(chat.completions.create(body));
+    expect(error).toBeInstanceOf(InternalServerError);
+    expect(error).toMatchObject({ status: 502, code: 'upstream_error', error: { message: detail } });
+    const attempt = { status: 'provider_error', status_code: 401, error_detail: detail };
+    await scenario.expectFailed((error as APIError).requestID, 502, attempt);
+    const streamed = (await reasonOf(chat.completions.create({ ...body, stream: true }))) as APIError;
+    await scenario.expectFailed(streamed.requestID, 502, { ...attempt, status: 'stream_start_error' });
+    const { messages } = anthropicClient(scenario);
+    const refused = await reasonOf(messages.create({ model: id, max_tokens: 9, messages: user }));
+    expect(refused).toBeInstanceOf(ServerError);
+    expect(refused).toMatchObject({ status: 502, error: { error: { type: 'api_error', message: detail } } });
+  }
+
+  it.each(['google', 'claude'])('has ended: %s', (id) => expectTurnedAway(`${id}-by-stale`));
+
+  it('ended while the gateway held it', async () => {
+    platform().endTokens();
+    await expectTurnedAway('google-plain');
+    await expectTurnedAway('claude-plain');
+  });
+
+  it('is in no table and no line of the log', () => scenario.expectNoSecretKept());
+});
+
+describe('the fake platform turns away what the real one does', () => {
+  const generate = (over: object) => ({ contents: [{ role: 'user', parts: [{ text: 'x' }] }], ...over });
+  const said = (...contents: readonly (readonly [role: string, part: object])[]) =>
+    generate({ contents: contents.map(([role, part]) => ({ role, parts: [part] })) });
+  const call = { functionCall: { name: 'f', args: {} } };
+  const result = { functionResponse: { name: 'f', response: {} } };
+  const predict = (over: object) => ({
+    anthropic_version: 'vertex-2023-10-16',
+    max_tokens: 9,
+    messages: user,
+    ...over,
+  });
+  const use = { type: 'tool_use', id: 'a', name: 'f', input: {} };
+  const used = { role: 'assistant', content: [use] };
+  const answered = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'x' }] };
+
+  const post = async (target: string, body: object): Promise<number> => {
+    // Tokens that are handed out from here on count, whatever became of those before.
+    fakes().tokens.push('a-token-of-the-test');
+    const response = await fetch(`${platform().url}${target}`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer a-token-of-the-test' },
+      body: JSON.stringify(body),
+    });
+    await response.text();
+    return response.status;
+  };
+
+  it('takes what is right', async () => {
+    const turns = said(['user', { text: 'x' }], ['model', call], ['user', result]);
+    expect(await post(at('google', 'gemini-2.5-pro:generateContent'), turns)).toBe(200);
+    const messages = [...user, used, answered];
+    expect(await post(at('anthropic', 'claude-opus-4-6:rawPredict'), predict({ messages }))).toBe(200);
+  });
+
+  it.each([
+    ['nothing said', generate({ contents: [] })],
+    ['an unknown member', generate({ model: 'x' })],
+    ['an unknown role', said(['assistant', { text: 'x' }])],
+    ['an empty text', said(['user', { text: '' }])],
+    ['two turns of one role', said(['user', { text: 'x' }], ['user', { text: 'y' }])],
+    ['a call without its result', said(['user', { text: 'x' }], ['model', call], ['user', { text: 'y' }])],
+    ['a result without its call', said(['user', { text: 'x' }], ['model', { text: 'y' }], ['user', result])],
+    ['an unknown control', generate({ generationConfig: { max_tokens: 1 } })],
+    [
+      'a control for tools without tools',
+      generate({ toolConfig: { functionCallingConfig: { mode: 'ANY' } } }),
+    ],
+    [
+      'a level of thinking before its time',
+      generate({ generationConfig: { thinkingConfig: { thinkingLevel: 'LOW' } } }),
+    ],
+  ])('google/*: %s', async (_, body) => {
+    expect(await post(at('google', 'gemini-2.5-pro:generateContent'), body)).toBe(400);
+  });
+
+  it('google/*: a call of generation 3 that comes back without a signature', async () => {
+    const turns = said(['user', { text: 'x' }], ['model', call], ['user', result]);
+    expect(await post(at('google', 'gemini-3-pro-preview:generateContent'), turns)).toBe(400);
+  });
+
+  it.each([
+    ['no version', predict({ anthropic_version: undefined })],
+    ['another platform’s version', predict({ anthropic_version: 'bedrock-2023-05-31' })],
+    ['a model', predict({ model: 'claude-opus-4-6' })],
+    ['no limit', predict({ max_tokens: undefined })],
+    ['a stream where there is none', predict({ stream: true })],
+    ['an unknown member', predict({ response_format: {} })],
+    ['an unknown beta', predict({ anthropic_beta: ['x'] })],
+    ['a member of a beta that was not asked for', predict({ context_management: { edits: [] } })],
+    ['an unknown role', predict({ messages: [{ role: 'system', content: 'x' }, ...user] })],
+    ['blank text', predict({ messages: [{ role: 'user', content: [{ type: 'text', text: ' ' }] }] })],
+    ['a call without its result', predict({ messages: [...user, used, ...user] })],
+    ['a result without its call', predict({ messages: [...user, answered] })],
+    ['the assistant last', predict({ messages: [...user, used] })],
+    [
+      'a tool id of another platform',
+      predict({ messages: [...user, { ...used, content: [{ ...use, id: 'a:0' }] }, answered] }),
+    ],
+    [
+      'thinking that nobody signed',
+      predict({
+        messages: [
+          ...user,
+          { role: 'assistant', content: [{ type: 'thinking', thinking: 'x', signature: '' }] },
+          ...user,
+        ],
+      }),
+    ],
+    ['a budget over the limit', predict({ thinking: { type: 'enabled', budget_tokens: 1024 } })],
+    ['a choice without tools', predict({ tool_choice: { type: 'auto' } })],
+  ])('anthropic/*: %s', async (_, body) => {
+    expect(await post(at('anthropic', 'claude-opus-4-6:rawPredict'), body)).toBe(400);
+  });
+
+  it.each([
+    ['another project', at('google', 'gemini-2.5-pro:generateContent').replace('project-1', 'project-2')],
+    ['a stream that is no server-sent one', at('google', 'gemini-2.5-pro:streamGenerateContent')],
+    ['a call of the other publisher', at('google', 'gemini-2.5-pro:rawPredict')],
+  ])('%s', async (_, target) => {
+    expect(await post(target, generate({}))).toBe(404);
+  });
+});

@@ -1,0 +1,434 @@
+import { createHash, createHmac } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { InternalServerError as ServerError } from '@anthropic-ai/sdk';
+import { SignatureV4 } from '@smithy/signature-v4';
+import type OpenAI from 'openai';
+import { type APIError, InternalServerError } from 'openai';
+import { chatStyleModel } from '../support/platform-b.ts';
+import { eventsIn } from '../e2e/scene.ts';
+import { anthropicClient } from './platform-anthropic.ts';
+import {
+  endpointbChat,
+  endpointbMessages,
+  endpointbResponses,
+  invoked,
+  platformBScene,
+  profile,
+  role,
+  runtimeChat,
+  unified,
+} from './platform-b-scene.ts';
+import { describeChat, describeResponses, expectUnable, openAiClient } from './platform-openai.ts';
+import {
+  answerAfter,
+  answerTo,
+  hello,
+  pixel,
+  pixelUrl,
+  reasonOf,
+  resultOf,
+  toolParameters,
+} from './scenario.ts';
+
+const { scenario, platform } = platformBScene();
+
+const user = [{ role: 'user' as const, content: hello }];
+const max_completion_tokens = 100;
+const weather = { type: 'function' as const, function: { name: 'weather', parameters: toolParameters } };
+
+describe('what reaches the platform', () => {
+  const claude = encodeURIComponent(unified.upstreamModel);
+
+  it.each([
+    [unified, [`/model/${claude}/converse`, `/model/${claude}/converse-stream`]],
+    [invoked, [`/model/${claude}/invoke`]],
+    [endpointbMessages, ['/anthropic/v1/messages', '/anthropic/v1/messages']],
+    [runtimeChat, ['/openai/v1/chat/completions', '/openai/v1/chat/completions']],
+    [endpointbChat, ['/openai/v1/chat/completions', '/openai/v1/chat/completions']],
+  ])('$id: the call, signed for its host', async (route, targets) => {
+    const { completions } = openAiClient(scenario).chat;
+    const body = { model: `${route.id}-plain`, max_completion_tokens, messages: user };
+    await completions.create(body);
+    if (route.streams) await completions.stream(body).finalChatCompletion();
+    const runtime = [unified, invoked, runtimeChat].includes(route);
+    const { seen } = runtime ? platform().runtime : platform().endpointb;
+    expect(seen.map(({ target }) => target)).toEqual(targets);
+    for (const { headers } of seen) {
+      const service = runtime ? 'bedrock' : 'bedrock-mantle';
+      expect(headers.authorization).toContain(`/us-east-1/${service}/aws4_request, `);
+      expect(
+        Object.keys(headers).filter((name) => /^(?:x-stainless|openai|x-request-id)/.test(name)),
+      ).toEqual([]);
+    }
+  });
+
+  it.each(['unified', 'invoked'])('%s: a model may be an ARN', async (id) => {
+    const { completions } = openAiClient(scenario).chat;
+    const body = { model: `${id}-profile`, max_completion_tokens, messages: user };
+    expect((await completions.create(body)).choices[0]?.message.content).toBe(answerTo(hello));
+    const call = id === 'unified' ? 'converse' : 'invoke';
+    expect(scenario.seen()[0]?.target).toBe(`/model/${encodeURIComponent(profile)}/${call}`);
+  });
+
+  it('the versions of the messages body: invoke in the body, endpointb in a header', async () => {
+    const { messages } = anthropicClient(scenario);
+    await messages.create({ model: 'invoked-plain', max_tokens: 9, messages: user });
+    expect(scenario.sent()).toEqual({
+      anthropic_version: 'bedrock-2023-05-31',
+      max_tokens: 9,
+      messages: user,
+    });
+    expect(scenario.seen()[0]?.headers).not.toHaveProperty('anthropic-version');
+    await messages.create({ model: 'endpointb-messages-plain', max_tokens: 9, messages: user });
+    expect(scenario.sent()).toEqual({ model: 'anthropic.claude-opus-4-6', max_tokens: 9, messages: user });
+    expect(platform().endpointb.seen[0]?.headers['anthropic-version']).toBe('2023-06-01');
+  });
+
+  it.each([unified, invoked, endpointbMessages])('$id: an image in base64 arrives', async ({ id }) => {
+    const image = { type: 'image_url' as const, image_url: { url: pixelUrl } };
+    const messages = [{ role: 'user' as const, content: [image, { type: 'text' as const, text: hello }] }];
+    const { completions } = openAiClient(scenario).chat;
+    const completion = await completions.create({ model: `${id}-plain`, max_completion_tokens, messages });
+    expect(completion.choices[0]?.message.content).toBe(answerTo(hello));
+    expect(JSON.stringify(scenario.sent())).toContain(pixel);
+  });
+
+  it.each([unified, invoked])('$id: a remote image is a clear 400', async ({ id }) => {
+    const image = { type: 'image_url' as const, image_url: { url: 'https://example.com/a.png' } };
+    const call = openAiClient(scenario).chat.completions.create({
+      model: `${id}-plain`,
+      max_completion_tokens,
+      messages: [{ role: 'user', content: [image] }],
+    });
+    await expectUnable(
+      scenario,
+      call,
+      /`messages\[0\]\.content\[0\]\.image_url\.url` must be a base64 data URL/,
+    );
+  });
+
+  it.each([
+    ['n', { n: 2 }],
+    ['seed', { seed: 1 }],
+    ['frequency_penalty', { frequency_penalty: 1 }],
+    ['parallel_tool_calls', { parallel_tool_calls: false, tools: [weather] }],
+  ])('a control that invoke and converse cannot express is refused by its name: %s', async (field, over) => {
+    for (const id of ['unified', 'invoked']) {
+      const body = { model: `${id}-plain`, max_completion_tokens, messages: user, ...over };
+      const call = openAiClient(scenario).chat.completions.create(body);
+      await expectUnable(scenario, call, new RegExp(`\`${field}\``));
+    }
+  });
+
+  it('what changes no answer is dropped, and what nobody knows too', async () => {
+    const controls = { user: 'u', store: true, metadata: { a: 'b' }, prompt_cache_key: 'k', x_unknown: 1 };
+    for (const id of ['unified', 'invoked', 'endpointb-messages']) {
+      const body = { model: `${id}-plain`, max_completion_tokens, messages: user, ...controls };
+      const { choices } = await openAiClient(scenario).chat.completions.create(body);
+      expect(choices[0]?.message.content).toBe(answerTo(hello));
+    }
+  });
+});
+
+describeChat(scenario, unified, 'cloud_b_platform');
+describeChat(scenario, invoked, 'cloud_b_platform');
+describeChat(scenario, endpointbMessages, 'cloud_b_platform');
+describeChat(scenario, runtimeChat, undefined);
+describeResponses(scenario, endpointbResponses);
+
+it.each([false, true])('endpointb_chat answers as runtime_chat does (stream: %s)', async (stream) => {
+  const { completions } = openAiClient(scenario).chat;
+  const body = { model: 'endpointb-chat-plain', messages: user };
+  const completion = stream
+    ? await completions.stream(body).finalChatCompletion()
+    : await completions.create(body);
+  expect(completion.choices[0]?.message.content).toBe(answerTo(hello));
+});
+
+describe('conversations with tools', () => {
+  const asking = { max_completion_tokens, tools: [weather] };
+  const result = (call: OpenAI.ChatCompletionMessageToolCall) => ({
+    role: 'tool' as const,
+    tool_call_id: call.id,
+    content: resultOf('weather'),
+  });
+
+  it('move between the styles, also with ids that only one of them takes', async () => {
+    const { completions } = openAiClient(scenario).chat;
+    const messages: OpenAI.ChatCompletionMessageParam[] = [...user];
+    for (const id of [
+      'odd-ids',
+      'endpointb-messages-tools',
+      'invoked-tools',
+      'unified-tools',
+      'runtime-chat-tools',
+    ]) {
+      const { choices } = await completions.create({ model: id, ...asking, messages });
+      const [call] = choices[0]?.message.tool_calls ?? [];
+      if (id === 'odd-ids') expect(call?.id).toBe('functions.weather:0');
+      messages.push(choices[0]!.message, result(call!));
+      const answered = await completions.create({ model: id, ...asking, messages });
+      expect(answered.choices[0]?.message.content).toBe(answerAfter(resultOf('weather')));
+      messages.push(answered.choices[0]!.message, ...user);
+    }
+    expect(messages).toHaveLength(21);
+  });
+
+  it.each([unified, invoked, endpointbMessages, runtimeChat])('go on without tools: $id', async ({ id }) => {
+    const { completions } = openAiClient(scenario).chat;
+    const body = { model: `${id}-tools`, max_completion_tokens };
+    const asked = await completions.create({ ...body, tools: [weather], messages: user });
+    const { message } = asked.choices[0]!;
+    const messages = [...user, message, result(message.tool_calls![0]!)];
+    const answered = await completions.create({ ...body, messages });
+    expect(answered.choices[0]?.message.content).toContain(resultOf('weather'));
+  });
+});
+
+describe('responses', () => {
+  const model = 'endpointb-responses-plain';
+
+  it('a hosted image-generation tool is stripped, and refused where it is required', async () => {
+    const { responses } = openAiClient(scenario);
+    const tools: OpenAI.Responses.Tool[] = [
+      { type: 'image_generation' },
+      { type: 'function', name: 'weather', parameters: toolParameters, strict: true },
+    ];
+    const response = await responses.create({ model, input: hello, tools });
+    expect(response.output_text).toBe(answerTo(hello));
+    expect(scenario.sent()).toMatchObject({ tools: [{ type: 'function' }] });
+    const required = responses.create({
+      model,
+      input: hello,
+      tools,
+      tool_choice: { type: 'image_generation' },
+    });
+    await expectUnable(scenario, required, /image/);
+  });
+
+  it('ids that another upstream gave are bounded on both sides of a call', async () => {
+    const call_id = 'call|from another upstream';
+    const response = await openAiClient(scenario).responses.create({
+      model,
+      input: [
+        { type: 'message', role: 'user', content: hello },
+        { type: 'reasoning', id: 'rs tmp', summary: [] },
+        { type: 'function_call', id: 'fc-tmp', call_id, name: 'weather', arguments: '{}' },
+        { type: 'function_call_output', call_id, output: 'Rain.' },
+      ],
+    });
+    expect(response.output_text).toBe(answerAfter('Rain.'));
+  });
+
+  it('keep the name of each event with its payload, though this host writes it last', async () => {
+    const answer = await fetch(`${scenario.url()}/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${scenario.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, input: hello, stream: true }),
+    });
+    const events = eventsIn(await answer.text());
+    expect(events.at(-1)?.data).toBe('[DONE]');
+    expect(events.length).toBeGreaterThan(5);
+    for (const { event, data } of events.slice(0, -1))
+      expect((JSON.parse(data) as { type: string }).type).toBe(event);
+  });
+
+  it('other families are a clear 400', async () => {
+    const { chat, embeddings } = openAiClient(scenario);
+    await expectUnable(scenario, chat.completions.create({ model, messages: user }), /`chat_completions`/);
+    await expectUnable(scenario, embeddings.create({ model, input: hello }), /`embeddings`/);
+  });
+});
+
+describe('requests that are not signed well', () => {
+  const said = {
+    forged: /^The request signature we calculated does not match the signature you provided\./,
+    ended: /^The security token included in the request is expired$/,
+    unknown: /^The security token included in the request is invalid\.$/,
+    astray: /^Credential should be scoped to a valid region\.$/,
+  };
+
+  it.each(Object.entries(said))('a clear 502 with one attempt: %s', async (signer, message) => {
+    for (const id of ['unified', 'endpointb-messages']) {
+      const body = { model: `${id}-by-${signer}`, max_completion_tokens, messages: user };
+      const { completions } = openAiClient(scenario).chat;
+      const detail = expect.stringMatching(message);
+      const error = await reasonOf(completions.create(body));
+      expect(error).toBeInstanceOf(InternalServerError);
+      expect(error).toMatchObject({ status: 502, code: 'upstream_error', error: { message: detail } });
+      const attempt = { status: 'provider_error', status_code: 403, error_detail: detail };
+      await scenario.expectFailed((error as APIError).requestID, 502, attempt);
+      const streamed = (await reasonOf(completions.create({ ...body, stream: true }))) as APIError;
+      await scenario.expectFailed(streamed.requestID, 502, { ...attempt, status: 'stream_start_error' });
+      const { messages } = anthropicClient(scenario);
+      const refused = await reasonOf(messages.create({ model: body.model, max_tokens: 9, messages: user }));
+      expect(refused).toBeInstanceOf(ServerError);
+      expect(refused).toMatchObject({
+        status: 502,
+        error: { error: { type: 'api_error', message: detail } },
+      });
+      for (const told of [error, streamed, refused])
+        expect(JSON.stringify((told as APIError).error)).not.toContain(role.token);
+    }
+  });
+
+  it('no key and no token is in any table or any line of the log', () => scenario.expectNoSecretKept());
+});
+
+describe('the fake platform turns away what the real one does', () => {
+  /** Signed by another library than the gateway's. */
+  async function post(
+    host: 'runtime' | 'endpointb',
+    target: string,
+    body: object,
+    over: { readonly service?: string; readonly region?: string; readonly spoil?: (sent: Sent) => Sent } = {},
+  ): Promise<number> {
+    const url = new URL(platform()[host].url);
+    const text = JSON.stringify(body);
+    const signed = await new SignatureV4({
+      credentials: {
+        accessKeyId: role.accessKeyId,
+        secretAccessKey: role.secret,
+        sessionToken: role.token,
+      },
+      region: over.region ?? 'us-east-1',
+      service: over.service ?? (host === 'runtime' ? 'bedrock' : 'bedrock-mantle'),
+      sha256: Sha256,
+    }).sign({
+      method: 'POST',
+      protocol: 'http:',
+      hostname: url.hostname,
+      path: target,
+      headers: { host: url.host, 'anthropic-version': '2023-06-01' },
+      body: text,
+    });
+    const { headers, body: spoilt } = (over.spoil ?? ((sent) => sent))({
+      headers: signed.headers,
+      body: text,
+    });
+    const { host: _, ...rest } = headers;
+    const response = await fetch(url.origin + target, { method: 'POST', headers: rest, body: spoilt });
+    await response.text();
+    return response.status;
+  }
+
+  const turn = (role: string, ...content: readonly object[]) => ({ role, content });
+  const converse = (over: object) => ({ messages: [turn('user', { text: 'x' })], ...over });
+  const toolConfig = { tools: [{ toolSpec: { name: 'f', inputSchema: { json: { type: 'object' } } } }] };
+  const use = { toolUse: { toolUseId: 'a', name: 'f', input: {} } };
+  const answer = { toolResult: { toolUseId: 'a', content: [{ text: 'x' }] } };
+  const turns = (...messages: readonly object[]) => ({ toolConfig, messages });
+  const first = turn('user', { text: 'x' });
+  const target = `/model/${encodeURIComponent(unified.upstreamModel)}/converse`;
+  const chat = (over: object) => ({ model: chatStyleModel, messages: user, ...over });
+  const called = {
+    role: 'assistant',
+    tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+  };
+
+  it('takes what is right', async () => {
+    expect(await post('runtime', target, turns(first, turn('assistant', use), turn('user', answer)))).toBe(
+      200,
+    );
+    expect(await post('endpointb', '/openai/v1/chat/completions', chat({}))).toBe(200);
+    expect(await post('endpointb', '/openai/v1/responses', { model: chatStyleModel, input: 'x' })).toBe(200);
+  });
+
+  it.each<[string, Parameters<typeof post>[3]]>([
+    ['for the other host', { service: 'bedrock-mantle' }],
+    ['for another region', { region: 'eu-west-1' }],
+    ['over another body', { spoil: ({ headers, body }) => ({ headers, body: `${body} ` }) }],
+    [
+      'not at all',
+      { spoil: ({ headers, body }) => ({ headers: { ...headers, authorization: 'Bearer x' }, body }) },
+    ],
+    [
+      'without the session',
+      { spoil: ({ headers, body }) => ({ headers: { ...headers, 'x-amz-security-token': '' }, body }) },
+    ],
+    [
+      'a day ago',
+      { spoil: ({ headers, body }) => ({ headers: { ...headers, 'x-amz-date': '20200101T000000Z' }, body }) },
+    ],
+  ])('403: signed %s', async (_, over) => {
+    expect(await post('runtime', target, converse({}), over)).toBe(403);
+  });
+
+  it.each([
+    ['nothing said', converse({ messages: [] })],
+    ['an unknown member', converse({ model: 'x' })],
+    ['an unknown role', converse({ messages: [turn('system', { text: 'x' })] })],
+    ['blank text', converse({ messages: [turn('user', { text: ' ' })] })],
+    ['two turns of one role', converse({ messages: [first, first] })],
+    ['two kinds in one block', converse({ messages: [turn('user', { text: 'x', ...answer })] })],
+    ['blocks of tools without tools', { messages: [first, turn('assistant', use), turn('user', answer)] }],
+    ['a call without its result', turns(first, turn('assistant', use), first)],
+    ['a result without its call', turns(first, turn('assistant', { text: 'x' }), turn('user', answer))],
+    [
+      'an id of another platform',
+      turns(
+        first,
+        turn('assistant', { toolUse: { ...use.toolUse, toolUseId: 'a|b' } }),
+        turn('user', answer),
+      ),
+    ],
+    ['no tools where there are some', converse({ toolConfig: { tools: [] } })],
+    ['a control of another API', converse({ inferenceConfig: { max_tokens: 1 } })],
+  ])('400: converse with %s', async (_, body) => {
+    expect(await post('runtime', target, body)).toBe(400);
+  });
+
+  it.each([
+    ['another model', chat({ model: 'x' })],
+    ['an unknown role', chat({ messages: [{ role: 'model', content: 'x' }] })],
+    ['a call without its result', chat({ messages: [called, ...user] })],
+    ['a result without its call', chat({ messages: [{ role: 'tool', tool_call_id: 'a', content: 'x' }] })],
+  ])('400: chat completions with %s', async (_, body) => {
+    expect(await post('runtime', '/openai/v1/chat/completions', body)).toBe(400);
+  });
+
+  it.each([
+    ['a hosted tool', { tools: [{ type: 'image_generation' }] }],
+    ['a foreign id', { input: [{ type: 'reasoning', id: 'x', summary: [] }] }],
+    ['a result without its call', { input: [{ type: 'function_call_output', call_id: 'a', output: 'x' }] }],
+  ])('400: responses with %s', async (_, over) => {
+    expect(
+      await post('endpointb', '/openai/v1/responses', { model: chatStyleModel, input: 'x', ...over }),
+    ).toBe(400);
+  });
+
+  it.each([
+    ['invoke without a version', 'runtime', `/model/x/invoke`, { max_tokens: 9, messages: user }],
+    [
+      'invoke as a stream',
+      'runtime',
+      `/model/x/invoke`,
+      { anthropic_version: 'bedrock-2023-05-31', max_tokens: 9, messages: user, stream: true },
+    ],
+    ['messages without a model', 'endpointb', '/anthropic/v1/messages', { max_tokens: 9, messages: user }],
+  ] as const)('400: %s', async (_, host, path, body) => {
+    expect(await post(host, path, body)).toBe(400);
+  });
+});
+
+interface Sent {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** The signer's hash. */
+class Sha256 {
+  private readonly hash: ReturnType<typeof createHash> | ReturnType<typeof createHmac>;
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret as Buffer);
+  }
+
+  update(data: string | ArrayBuffer | ArrayBufferView): void {
+    this.hash.update(data as Buffer);
+  }
+
+  digest(): Promise<Uint8Array> {
+    return Promise.resolve(this.hash.digest());
+  }
+}

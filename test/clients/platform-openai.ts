@@ -1,0 +1,546 @@
+import { describe, expect, it } from '@jest/globals';
+import OpenAI, {
+  APIError,
+  APIUserAbortError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  RateLimitError,
+} from 'openai';
+import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
+import { z } from 'zod';
+import type { Behaviour, ClassOf, PlatformRoute, PlatformScenario } from './platform-scenario.ts';
+import { upstreamRefusals } from './platform-scenario.ts';
+import {
+  answerAfter,
+  answerTo,
+  hello,
+  midStream,
+  reasonOf,
+  type Refusal,
+  resultOf,
+  simulatedReasoning,
+  toolInput,
+  toolNames,
+  toolParameters,
+} from './scenario.ts';
+
+/** What the simulation makes of a schema with these members. */
+const placeShape = z.object({ city: z.string(), degrees: z.number() });
+export const simulatedPlace = { city: 'simulated city', degrees: 1 };
+
+const user = [{ role: 'user' as const, content: hello }];
+const max_completion_tokens = 4000;
+const stream_options = { include_usage: true };
+
+const classOf: Readonly<Record<number, ClassOf>> = {
+  400: BadRequestError,
+  404: NotFoundError,
+  429: RateLimitError,
+  502: InternalServerError,
+  503: InternalServerError,
+};
+
+export const openAiClient = (scenario: PlatformScenario): OpenAI =>
+  new OpenAI({ baseURL: `${scenario.url()}/v1`, apiKey: scenario.key, maxRetries: 0 });
+
+const named = (requestId: string) => ({ headers: { 'x-request-id': requestId } });
+
+/** What several results, one after the other, are answered with. */
+export const answerAfterAll = ({ hears }: PlatformRoute, names: readonly string[]): string =>
+  answerAfter(hears === 'all' ? names.map(resultOf).join(' ') : resultOf(names.at(-1) ?? ''));
+
+/** Everything that was read, and what it ended with. */
+async function readToEnd<E>(
+  stream: AsyncIterable<E>,
+): Promise<{ readonly events: readonly E[]; readonly error: unknown }> {
+  const events: E[] = [];
+  try {
+    for await (const event of stream) events.push(event);
+  } catch (error) {
+    return { events, error };
+  }
+  return { events, error: undefined };
+}
+
+interface Thought {
+  readonly reasoning?: string;
+  readonly reasoning_content?: string;
+  readonly provider_metadata?: Readonly<
+    Record<
+      string,
+      { readonly reasoning?: readonly { readonly thinking?: string; readonly signature?: string }[] }
+    >
+  >;
+}
+
+/** Where a native platform's reasoning is, and nowhere else; a chat-style host has a field of its own for it. */
+const thoughtIn = (said: object, namespace: string | undefined): string => {
+  const { reasoning, reasoning_content, provider_metadata: metadata } = said as Thought;
+  return namespace === undefined
+    ? (reasoning ?? reasoning_content ?? '')
+    : (metadata?.[namespace]?.reasoning ?? []).map(({ thinking }) => thinking ?? '').join('');
+};
+
+/** The library's own class, with the upstream's words under our code. */
+async function expectRefused(scenario: PlatformScenario, error: unknown, refusal: Refusal, stream: boolean) {
+  const { status, code, type, message, retryAfter } = refusal;
+  expect(error).toBeInstanceOf(classOf[status]);
+  const refused = error as APIError;
+  expect(refused).toMatchObject({ status, code, type });
+  expect(refused.message.slice(`${status} `.length)).toMatch(message);
+  expect(refused.headers?.get('retry-after') ?? '').toMatch(retryAfter ?? /^$/);
+  await scenario.expectFailed(refused.requestID, status, {
+    status: stream ? 'stream_start_error' : 'provider_error',
+    error_detail: message,
+  });
+}
+
+/** A refusal of the gateway's own, which nothing was sent upstream for. */
+export async function expectUnable(scenario: PlatformScenario, call: Promise<unknown>, message: RegExp) {
+  const before = scenario.seen().length;
+  const error = await reasonOf(call);
+  expect(error).toBeInstanceOf(BadRequestError);
+  expect(error).toMatchObject({ status: 400, code: 'invalid_request', message });
+  expect(scenario.seen().length).toBe(before);
+  await scenario.expectFailed((error as APIError).requestID, 400, undefined);
+}
+
+/** The `openai` client's chat completions over one route; `namespace` is that of native reasoning. */
+export function describeChat(
+  scenario: PlatformScenario,
+  route: PlatformRoute,
+  namespace: string | undefined,
+): void {
+  const client = (): OpenAI => openAiClient(scenario);
+  const model = (behaviour: Behaviour): string => `${route.id}-${behaviour}`;
+  const body = (behaviour: Behaviour) => ({ model: model(behaviour), messages: user, max_completion_tokens });
+  const id = (name: string): string => `chat-${route.id}-${name}`;
+  const call = (stream: boolean) => ({ route, operation: 'chat_completions' as const, stream });
+  const usageOf = (usage: OpenAI.CompletionUsage | undefined) => ({
+    prompt: usage!.prompt_tokens,
+    completion: usage!.completion_tokens,
+  });
+  const ways = route.streams ? (['whole', 'streamed'] as const) : (['whole'] as const);
+  const streamIt = (name: string, test: () => Promise<void>): void => {
+    if (route.streams) it(name, test);
+  };
+
+  const tools = (ran: string[]) =>
+    toolNames.map((name) => ({
+      type: 'function' as const,
+      function: {
+        name,
+        description: `Tells the ${name}.`,
+        parameters: toolParameters,
+        parse: JSON.parse,
+        function: (input: object) => {
+          expect(input).toEqual(toolInput);
+          ran.push(name);
+          return resultOf(name);
+        },
+      },
+    }));
+  const plainTools = toolNames.map((name) => ({
+    type: 'function' as const,
+    function: { name, parameters: toolParameters },
+  }));
+
+  describe(`the openai client, chat completions over ${route.id}`, () => {
+    it('gets a whole answer, with usage and our request id; one attempt, one priced row', async () => {
+      const completion = await client().chat.completions.create(
+        {
+          ...body('plain'),
+          messages: [
+            { role: 'system', content: 'Be brief.' },
+            { role: 'developer', content: 'Be kind.' },
+            ...user,
+          ],
+        },
+        named(id('whole')),
+      );
+      expect(completion.choices).toMatchObject([
+        { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: answerTo(hello) } },
+      ]);
+      expect(completion.object).toBe('chat.completion');
+      if (namespace !== undefined) expect(completion.model).toBe(model('plain'));
+      expect(completion._request_id).toBe(id('whole'));
+      expect(completion.usage?.total_tokens).toBe(
+        completion.usage!.prompt_tokens + completion.usage!.completion_tokens,
+      );
+      await scenario.expectSold(id('whole'), call(false), usageOf(completion.usage));
+    });
+
+    streamIt('reads a stream to its end: the same text, one finish, usage, one priced row', async () => {
+      const stream = await client().chat.completions.create(
+        { ...body('plain'), stream: true, stream_options },
+        named(id('streamed')),
+      );
+      const { events, error } = await readToEnd(stream);
+      expect(error).toBeUndefined();
+      expect(events[0]?.choices[0]?.delta.role).toBe('assistant');
+      expect(events.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe(answerTo(hello));
+      const finishes = events.flatMap(({ choices }) => choices[0]?.finish_reason ?? []);
+      expect(finishes).toEqual(['stop']);
+      const usages = events.flatMap(({ usage }) => usage ?? []);
+      expect(usages).toHaveLength(1);
+      await scenario.expectSold(id('streamed'), call(true), usageOf(usages[0]));
+    });
+
+    streamIt('assembles the same completion with its stream helper', async () => {
+      const completion = await client().chat.completions.stream(body('plain')).finalChatCompletion();
+      expect(completion.choices[0]).toMatchObject({
+        finish_reason: 'stop',
+        message: { content: answerTo(hello) },
+      });
+    });
+
+    it.each(ways)('counts cached tokens as part of the prompt: %s', async (how) => {
+      const requestId = id(`cached-${how}`);
+      const usage =
+        how === 'whole'
+          ? (await client().chat.completions.create(body('cached'), named(requestId))).usage
+          : (
+              await client()
+                .chat.completions.stream({ ...body('cached'), stream_options }, named(requestId))
+                .finalChatCompletion()
+            ).usage;
+      expect(usage).toMatchObject({
+        prompt_tokens: route.cachedPrompt,
+        completion_tokens: 7,
+        prompt_tokens_details: { cached_tokens: 40 },
+      });
+      await scenario.expectSold(requestId, call(how === 'streamed'), {
+        prompt: route.cachedPrompt,
+        completion: 7,
+      });
+    });
+
+    it('is told no usage where the upstream tells none: the row says so, and nothing is estimated', async () => {
+      const completion = await client().chat.completions.create(body('uncounted'), named(id('uncounted')));
+      expect(completion.usage).toBeUndefined();
+      await scenario.expectSold(id('uncounted'), call(false), 'usage_missing');
+    });
+
+    it.each(
+      ways.flatMap((how) => [
+        ['tools', how, ['weather']] as const,
+        ['parallel', how, ['weather', 'time']] as const,
+      ]),
+    )('runs tools by itself: %s, %s', async (behaviour, how, expected) => {
+      const ran: string[] = [];
+      const { completions } = client().chat;
+      const runner =
+        how === 'streamed'
+          ? completions.runTools({ ...body(behaviour), tools: tools(ran), stream: true })
+          : completions.runTools({ ...body(behaviour), tools: tools(ran) });
+      expect(await runner.finalContent()).toBe(answerAfterAll(route, expected));
+      expect(ran).toEqual(expected);
+      const called = runner.messages.flatMap((message) =>
+        'tool_calls' in message ? (message.tool_calls ?? []) : [],
+      );
+      expect(new Set(called.map((each) => each.id)).size).toBe(expected.length);
+      expect(scenario.seen()).toHaveLength(2);
+    });
+
+    it.each(ways)('gets `{}` for the arguments of a tool that takes none: %s', async (how) => {
+      const asked = { ...body('empty'), tools: plainTools };
+      const completion =
+        how === 'whole'
+          ? await client().chat.completions.create(asked)
+          : await client().chat.completions.stream(asked).finalChatCompletion();
+      expect(completion.choices[0]).toMatchObject({
+        finish_reason: 'tool_calls',
+        message: { tool_calls: [{ function: { name: 'weather', arguments: '{}' } }] },
+      });
+    });
+
+    it('calls the tool that it must call', async () => {
+      const completion = await client().chat.completions.create({
+        ...body('plain'),
+        tools: plainTools,
+        tool_choice: { type: 'function', function: { name: 'time' } },
+      });
+      expect(completion.choices[0]?.message.tool_calls).toMatchObject([{ function: { name: 'time' } }]);
+    });
+
+    it('gets an answer that follows its schema, or a clear 400', async () => {
+      const asked = { ...body('plain'), response_format: zodResponseFormat(placeShape, 'place') };
+      if (!route.schemas) {
+        await expectUnable(scenario, client().chat.completions.parse(asked), /`json_schema`/);
+        return;
+      }
+      const completion = await client().chat.completions.parse(asked);
+      expect(completion.choices[0]?.message.parsed).toEqual(simulatedPlace);
+    });
+
+    it.each(ways)('has reasoning apart from the content, and may send it back: %s', async (how) => {
+      const asked = {
+        ...body(namespace === undefined ? 'reasoning' : 'plain'),
+        reasoning_effort: 'high' as const,
+      };
+      let thought = '';
+      const { completions } = client().chat;
+      let message: OpenAI.ChatCompletionMessage;
+      if (how === 'whole') {
+        message = (await completions.create(asked)).choices[0]!.message;
+        thought = thoughtIn(message, namespace);
+      } else {
+        const { events } = await readToEnd(await completions.create({ ...asked, stream: true }));
+        thought = events.map(({ choices }) => thoughtIn(choices[0]?.delta ?? {}, namespace)).join('');
+        const content = events.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+        const kept = events.flatMap(
+          ({ choices }) => (choices[0]?.delta as Thought | undefined)?.provider_metadata ?? [],
+        );
+        const whole = { role: 'assistant' as const, content, refusal: null, provider_metadata: kept[0] };
+        message = whole;
+      }
+      expect(thought).toBe(simulatedReasoning);
+      expect(message.content).toBe(answerTo(hello));
+      const again = await completions.create({ ...asked, messages: [...user, message, ...user] });
+      expect(again.choices[0]?.message.content).toBe(answerTo(hello));
+      if (namespace !== undefined)
+        expect(JSON.stringify(scenario.sent())).not.toContain('simulated reasoning');
+    });
+
+    it.each(upstreamRefusals)('has the class of $status for $what', async (refusal) => {
+      const { completions } = client().chat;
+      await expectRefused(scenario, await reasonOf(completions.create(body(refusal.model))), refusal, false);
+      if (!route.streams) return;
+      const streamed = completions.create({ ...body(refusal.model), stream: true });
+      await expectRefused(scenario, await reasonOf(streamed), refusal, true);
+    });
+
+    for (const [behaviour, message] of midStream)
+      streamIt(`throws when the upstream fails in the middle: ${behaviour}`, async () => {
+        const stream = await client().chat.completions.create({ ...body(behaviour), stream: true });
+        const { events, error } = await readToEnd(stream);
+        expect(error).toBeInstanceOf(APIError);
+        expect(error).toMatchObject({ code: 'upstream_error', type: 'upstream_error', message });
+        expect(events.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toMatch(/^This is a/);
+        expect(events.some(({ choices }) => (choices[0]?.finish_reason ?? null) !== null)).toBe(false);
+        await scenario.expectFailed((error as APIError).requestID, 502, {
+          status: 'stream_error',
+          error_detail: message,
+        });
+      });
+
+    streamIt('never runs a tool whose call was broken off', async () => {
+      const ran: string[] = [];
+      const runner = client().chat.completions.runTools({
+        ...body('tools-fall-over'),
+        tools: tools(ran),
+        stream: true,
+      });
+      expect(await reasonOf(runner.finalContent())).toMatchObject({ message: 'The model fell over.' });
+      expect(ran).toEqual([]);
+    });
+
+    streamIt('cancels the upstream when it is aborted in the middle of a stream', async () => {
+      const leaving = new AbortController();
+      const stream = await client().chat.completions.create(
+        { ...body('endless'), stream: true },
+        { ...named(id('abort')), signal: leaving.signal },
+      );
+      for await (const { choices } of stream)
+        if ((choices[0]?.delta.content ?? '') !== '' && !leaving.signal.aborted)
+          await scenario.expectCancelled(id('abort'), () => leaving.abort());
+      expect(leaving.signal.aborted).toBe(true);
+    });
+
+    it('cancels the upstream when it is aborted before anything was answered', async () => {
+      const leaving = new AbortController();
+      const asked = client().chat.completions.create(body('silent'), {
+        ...named(id('abort-early')),
+        signal: leaving.signal,
+      });
+      const reason = reasonOf(asked);
+      await scenario.arrived();
+      await scenario.expectCancelled(id('abort-early'), () => leaving.abort());
+      expect(await reason).toBeInstanceOf(APIUserAbortError);
+    });
+
+    it('is told by a clear 400 what the route cannot do', async () => {
+      const { chat, embeddings, responses } = client();
+      if (!route.streams) {
+        const streamed = chat.completions.create({ ...body('plain'), stream: true });
+        await expectUnable(scenario, streamed, /`stream`/);
+      }
+      if (namespace === undefined) return;
+      await expectUnable(scenario, responses.create({ model: model('plain'), input: hello }), /`responses`/);
+      await expectUnable(
+        scenario,
+        embeddings.create({ model: model('plain'), input: hello }),
+        /`embeddings`/,
+      );
+      const biased = chat.completions.create({ ...body('plain'), logit_bias: { '50256': -100 } });
+      await expectUnable(scenario, biased, /`logit_bias`/);
+    });
+  });
+}
+
+/** The `openai` client's responses over one route. */
+export function describeResponses(scenario: PlatformScenario, route: PlatformRoute): void {
+  const client = (): OpenAI => openAiClient(scenario);
+  const body = (behaviour: Behaviour) => ({ model: `${route.id}-${behaviour}`, input: hello });
+  const id = (name: string): string => `responses-${route.id}-${name}`;
+  const call = (stream: boolean) => ({ route, operation: 'responses' as const, stream });
+  const usageOf = (usage: OpenAI.Responses.ResponseUsage | null | undefined) => ({
+    prompt: usage!.input_tokens,
+    completion: usage!.output_tokens,
+  });
+  const ways = ['whole', 'streamed'] as const;
+  const tools: OpenAI.Responses.FunctionTool[] = toolNames.map((name) => ({
+    type: 'function',
+    name,
+    parameters: toolParameters,
+    strict: true,
+  }));
+
+  describe(`the openai client, responses over ${route.id}`, () => {
+    it('gets a whole answer, with usage and our request id; one attempt, one priced row', async () => {
+      const response = await client().responses.create(
+        { ...body('plain'), instructions: 'Be brief.' },
+        named(id('whole')),
+      );
+      expect(response.output_text).toBe(answerTo(hello));
+      expect(response.status).toBe('completed');
+      expect(response._request_id).toBe(id('whole'));
+      await scenario.expectSold(id('whole'), call(false), usageOf(response.usage));
+    });
+
+    it('reads a stream to its end: every event under its name, the same text, usage, one priced row', async () => {
+      const stream = await client().responses.create(
+        { ...body('plain'), stream: true },
+        named(id('streamed')),
+      );
+      const { events, error } = await readToEnd(stream);
+      expect(error).toBeUndefined();
+      expect(events[0]?.type).toBe('response.created');
+      const text = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : ''));
+      expect(text.join('')).toBe(answerTo(hello));
+      expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
+      const last = events.at(-1);
+      if (last?.type !== 'response.completed') throw new Error(`the last event is ${last?.type}`);
+      await scenario.expectSold(id('streamed'), call(true), usageOf(last.response.usage));
+    });
+
+    it.each(ways)('counts cached tokens as part of the prompt: %s', async (how) => {
+      const requestId = id(`cached-${how}`);
+      const response =
+        how === 'whole'
+          ? await client().responses.create(body('cached'), named(requestId))
+          : await client().responses.stream(body('cached'), named(requestId)).finalResponse();
+      expect(response.usage).toMatchObject({
+        input_tokens: 100,
+        input_tokens_details: { cached_tokens: 40 },
+      });
+      await scenario.expectSold(requestId, call(how === 'streamed'), { prompt: 100, completion: 7 });
+    });
+
+    it.each(ways.flatMap((how) => [['tools', how] as const, ['parallel', how] as const]))(
+      'makes a tool round trip: %s, %s',
+      async (behaviour, how) => {
+        const answer = (input: OpenAI.Responses.ResponseInput): Promise<OpenAI.Responses.Response> => {
+          const asked = { ...body(behaviour), input, tools };
+          return how === 'whole'
+            ? client().responses.create(asked)
+            : client().responses.stream(asked).finalResponse();
+        };
+        const asked = await answer(user);
+        const calls = asked.output.filter((item) => item.type === 'function_call');
+        expect(calls.map(({ name, arguments: text }) => [name, JSON.parse(text)])).toEqual(
+          toolNames.slice(0, behaviour === 'tools' ? 1 : 2).map((name) => [name, toolInput]),
+        );
+        const results = calls.map(({ call_id, name }) => ({
+          type: 'function_call_output' as const,
+          call_id,
+          output: resultOf(name),
+        }));
+        const answered = await answer([
+          ...user,
+          ...asked.output,
+          ...results,
+        ] as OpenAI.Responses.ResponseInput);
+        expect(answered.output_text).toBe(
+          answerAfterAll(
+            route,
+            calls.map(({ name }) => name),
+          ),
+        );
+      },
+    );
+
+    it('shows reasoning as an item of its own, and may send it back', async () => {
+      const asked = { ...body('reasoning'), include: ['reasoning.encrypted_content' as const], store: false };
+      const response = await client().responses.create(asked);
+      expect(response.output.map(({ type }) => type)).toEqual(['reasoning', 'message']);
+      expect(response.output[0]).toMatchObject({ summary: [{ text: simulatedReasoning }] });
+      const input = [...user, ...response.output, ...user] as OpenAI.Responses.ResponseInput;
+      const again = await client().responses.create({ ...asked, input });
+      expect(again.output_text).toBe(answerTo(hello));
+      expect(scenario.sent()).toMatchObject({ input: [{}, response.output[0], {}, {}] });
+    });
+
+    it('streams reasoning as events of its own', async () => {
+      const { events } = await readToEnd(
+        await client().responses.create({ ...body('reasoning'), stream: true }),
+      );
+      const thought = events.map((event) =>
+        event.type === 'response.reasoning_summary_text.delta' ? event.delta : '',
+      );
+      expect(thought.join('')).toBe(simulatedReasoning);
+    });
+
+    it('gets an answer that follows its schema, or a clear 400', async () => {
+      const format = zodTextFormat(placeShape, 'place');
+      const asked = client().responses.parse({ ...body('plain'), text: { format } });
+      if (route.schemas) expect((await asked).output_parsed).toEqual(simulatedPlace);
+      else await expectUnable(scenario, asked, /`json_schema`/);
+    });
+
+    it.each(upstreamRefusals)('has the class of $status for $what', async (refusal) => {
+      const { responses } = client();
+      await expectRefused(scenario, await reasonOf(responses.create(body(refusal.model))), refusal, false);
+      const streamed = responses.create({ ...body(refusal.model), stream: true });
+      await expectRefused(scenario, await reasonOf(streamed), refusal, true);
+    });
+
+    it.each(midStream)('throws when the upstream fails in the middle: %s', async (behaviour, message) => {
+      const stream = await client().responses.create({ ...body(behaviour), stream: true });
+      const { events, error } = await readToEnd(stream);
+      expect(error).toBeInstanceOf(APIError);
+      expect((error as APIError).message).toBe(message);
+      expect(events.some(({ type }) => type === 'response.output_text.delta')).toBe(true);
+      expect(events.some(({ type }) => type === 'response.completed')).toBe(false);
+      await scenario.expectFailed((error as APIError).requestID, 502, {
+        status: 'stream_error',
+        error_detail: message,
+      });
+    });
+
+    it('cancels the upstream when it is aborted in the middle of a stream', async () => {
+      const leaving = new AbortController();
+      const stream = await client().responses.create(
+        { ...body('endless'), stream: true },
+        { ...named(id('abort')), signal: leaving.signal },
+      );
+      for await (const { type } of stream)
+        if (type === 'response.output_text.delta' && !leaving.signal.aborted)
+          await scenario.expectCancelled(id('abort'), () => leaving.abort());
+      expect(leaving.signal.aborted).toBe(true);
+    });
+
+    it('cancels the upstream when it is aborted before anything was answered', async () => {
+      const leaving = new AbortController();
+      const asked = client().responses.create(body('silent'), {
+        ...named(id('abort-early')),
+        signal: leaving.signal,
+      });
+      const reason = reasonOf(asked);
+      await scenario.arrived();
+      await scenario.expectCancelled(id('abort-early'), () => leaving.abort());
+      expect(await reason).toBeInstanceOf(APIUserAbortError);
+    });
+  });
+}

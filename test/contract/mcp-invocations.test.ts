@@ -1,0 +1,365 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { DatabasePool } from 'slonik';
+import { recordInvocation, type ToolInvocation } from '../../application/mcp/record-invocation.ts';
+import type { InvocationFilter, McpInvocations } from '../../application/ports/mcp-invocations.ts';
+import { invocationStatuses, policyResults } from '../../domain/mcp/invocation.ts';
+import { redactionRules } from '../../domain/payload/redact.ts';
+import { type Json, parseExact } from '../../domain/shared/json.ts';
+import { systemClock } from '../../infrastructure/clock.ts';
+import { mcpInvocationsStore, mcpRecords } from '../../infrastructure/postgres/mcp-invocations-store.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { aCanary, canaryLetter, holding } from '../support/arbitraries/payloads.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import { aRecord, aTeam, aUser, settleTogether, withClock, withLedgers } from './ledger-bench.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const clock = withClock(query);
+const { ledgers } = withLedgers(database.url);
+const credential = 'a-credential-of-the-file';
+const callerKey = 'gwk_0123456789abcdef.the-secret-half-of-a-key-that-is-long-enough';
+let pool: DatabasePool;
+let invocations: McpInvocations;
+beforeAll(async () => {
+  pool = await openPool(database.url(), 2);
+  invocations = mcpInvocationsStore(pool);
+});
+afterAll(async () => pool.end());
+
+const record = (over: Partial<ToolInvocation> = {}): Promise<string> =>
+  recordInvocation({
+    records: mcpRecords(pool),
+    clock: systemClock(),
+    redaction: () => redactionRules(['arguments.customer.*', 'result.structuredContent.iban'], [credential]),
+  })({ ...anInvocation, ...over });
+
+const anInvocation: ToolInvocation = {
+  requestId: 'r-1',
+  requestLogId: undefined,
+  caller: undefined,
+  callerSecrets: [],
+  server: { id: 'srv_1', displayName: 'Files' },
+  tool: { id: 'tool_1', displayName: 'Read a file' },
+  status: 'success',
+  policyResult: 'allowed',
+  latencyMs: 12,
+  errorCode: undefined,
+  payload: { arguments: { path: '/tmp' }, result: { content: [] } },
+};
+
+const found = async (id: string) => (await invocations.find(id))!;
+const ofPayload = async (payload: ToolInvocation['payload'], over: Partial<ToolInvocation> = {}) => {
+  const {
+    arguments: args,
+    argumentsTruncated,
+    result,
+    resultTruncated,
+  } = await found(await record({ payload, ...over }));
+  return { args, argumentsTruncated, result, resultTruncated };
+};
+
+const maxBytes = 16 * 1024;
+
+describe('an MCP invocation record', () => {
+  it('holds status, owner context, policy result, latency, correlation and stable ids', async () => {
+    await clock.standAt('2028-03-01T12:00:00Z');
+    const caller = await aUser(query);
+    const requestLogId = randomUUID();
+    const id = await record({
+      caller,
+      requestLogId,
+      status: 'timeout',
+      policyResult: 'not_evaluated',
+      errorCode: 'timeout',
+    });
+    expect(await invocations.find(id)).toEqual({
+      invocationId: id,
+      requestId: 'r-1',
+      requestLogId,
+      apiKeyId: caller.apiKeyId,
+      owner: { kind: 'user', userId: caller.keyOwner.kind === 'user' ? caller.keyOwner.userId : '' },
+      server: { id: 'srv_1', displayName: 'Files' },
+      tool: { id: 'tool_1', displayName: 'Read a file' },
+      status: 'timeout',
+      policyResult: 'not_evaluated',
+      latencyMs: 12,
+      errorCode: 'timeout',
+      arguments: '{"path":"/tmp"}',
+      result: '{"content":[]}',
+      argumentsTruncated: false,
+      resultTruncated: false,
+      occurredAt: new Date('2028-03-01T12:00:00Z'),
+    });
+    expect(await invocations.find(randomUUID())).toBeUndefined();
+  });
+
+  it('of a team and of its service account is owned by the team; without a caller by nobody', async () => {
+    const [team, worker] = await aTeam(query);
+    const owner = { kind: 'team', teamId: team.keyOwner.kind === 'team' ? team.keyOwner.teamId : '' };
+    expect((await found(await record({ caller: team }))).owner).toEqual(owner);
+    expect((await found(await record({ caller: worker }))).owner).toEqual(owner);
+    expect(await found(await record({ status: 'unauthorized' }))).toMatchObject({
+      owner: undefined,
+      apiKeyId: undefined,
+    });
+  });
+
+  it.each(
+    invocationStatuses.flatMap((status) =>
+      policyResults.map((policyResult) => [status, policyResult] as const),
+    ),
+  )('may say %s and %s', async (status, policyResult) => {
+    expect(await found(await record({ status, policyResult }))).toMatchObject({ status, policyResult });
+  });
+
+  it('stays when its request log is purged: request_log_id is no foreign key', async () => {
+    const log = aRecord(await aUser(query), 1n);
+    const { requestLogId } = log.charge;
+    await settleTogether(ledgers[0]!, [log]);
+    const id = await record({ requestLogId });
+    await mcpRecords(pool).putTokenOverhead({
+      requestId: 'purged',
+      requestLogId,
+      serverCount: 1,
+      toolCount: 2,
+      toolDefinitionTokens: undefined,
+      toolResultTokens: undefined,
+    });
+    await query('delete from request_logs where request_log_id = $1', [requestLogId]);
+    expect((await found(id)).requestLogId).toBe(requestLogId);
+    expect(
+      await query('select request_log_id from request_mcp_token_overheads where request_log_id = $1', [
+        requestLogId,
+      ]),
+    ).toHaveLength(1);
+  });
+});
+
+describe('its arguments and result', () => {
+  it('are redacted: built-in keys, admin paths, credentials and the key of the caller', async () => {
+    expect(
+      await ofPayload(
+        {
+          arguments: {
+            API_KEY: 'x',
+            customer: { name: 'N', age: 3 },
+            note: `use ${credential}`,
+            key: callerKey,
+          },
+          result: { structuredContent: { iban: 'DE', amount: 1 }, url: 'https://u:p@host/a?token=1#b' },
+        },
+        { callerSecrets: [callerKey] },
+      ),
+    ).toEqual({
+      args: '{"API_KEY":"[REDACTED]","customer":{"name":"[REDACTED]","age":"[REDACTED]"},"note":"use [REDACTED]","key":"[REDACTED]"}',
+      argumentsTruncated: false,
+      result: '{"structuredContent":{"iban":"[REDACTED]","amount":1},"url":"https://host/a?[REDACTED]"}',
+      resultTruncated: false,
+    });
+  });
+
+  it('lose the query components of URLs inside error messages', async () => {
+    const content = [{ type: 'text', text: 'GET https://host/a?sig=secret failed' }];
+    const { result } = await ofPayload({ arguments: undefined, result: { isError: true, content } });
+    expect(result).not.toContain('secret');
+    expect(result).toContain('https://host/a?');
+    expect((await ofPayload({ arguments: undefined, result: { content } })).result).toContain('sig=secret');
+  });
+
+  it('are null where there were none', async () => {
+    expect(await ofPayload({ arguments: undefined, result: null })).toEqual({
+      args: undefined,
+      argumentsTruncated: false,
+      result: 'null',
+      resultTruncated: false,
+    });
+  });
+
+  it('keep every digit', async () => {
+    const text = '{"n":9007199254740993,"m":0.10,"e":1E400}';
+    expect((await ofPayload({ arguments: parseExact(text), result: undefined })).args).toBe(text);
+  });
+
+  it('have images and files cut to what they were', async () => {
+    const image = { type: 'image', mimeType: 'image/png', data: 'A'.repeat(5000) };
+    const { result, resultTruncated } = await ofPayload({
+      arguments: undefined,
+      result: { content: [image] },
+    });
+    expect(resultTruncated).toBe(true);
+    expect(result).toBe(
+      '{"content":[{"type":"image","mimeType":"image/png","data":"[TRUNCATED 5000 characters]"}]}',
+    );
+  });
+
+  it('have at most 16 KiB each in UTF-8, and are valid JSON; what was cut off is flagged', async () => {
+    const value = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 10_000, maxLength: 20_000 }),
+      fc.integer({ min: 1, max: 20_000 }).map((chars) => 'ü'.repeat(chars)),
+      fc.integer({ min: maxBytes - 40, max: maxBytes }).map((chars) => 'x'.repeat(chars)),
+      fc.integer({ min: 1, max: 9000 }).map((items) => Array.from({ length: items }, (_, n) => n)),
+    );
+    const printable = (json: Json): string => JSON.stringify(json).replaceAll('\\u0000', '?');
+    await fc.assert(
+      fc.asyncProperty(holding(value), holding(value), async (args, result) => {
+        const stored = await ofPayload({ arguments: args, result });
+        for (const [given, text, truncated] of [
+          [args, stored.args!, stored.argumentsTruncated],
+          [result, stored.result!, stored.resultTruncated],
+        ] as const) {
+          expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
+          expect(() => JSON.parse(text) as unknown).not.toThrow();
+          if (Buffer.byteLength(printable(given)) > maxBytes) expect(truncated).toBe(true);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('never hold a secret, wherever it stood', async () => {
+    const aCase = aCanary
+      .map((canary) => `${canary}${canaryLetter.repeat(8)}`)
+      .chain((secret) => holding(fc.constant(`a ${secret} b`)).map((tree) => ({ secret, tree })));
+    await fc.assert(
+      fc.asyncProperty(aCase, async ({ secret, tree }) => {
+        const { args, result } = await ofPayload(
+          { arguments: tree, result: { content: [{ type: 'text', text: JSON.stringify(tree) }] } },
+          { callerSecrets: [secret] },
+        );
+        expect(`${args}${result}`).not.toContain(canaryLetter);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each([
+    ['U+0000', 'a\0b', 'a\uFFFDb'],
+    ['a lone surrogate', 'a\uD800b', 'a\uFFFDb'],
+    ['a pair', '😀', '😀'],
+  ])('hold %s as it can be stored, and so do names', async (_, given, stored) => {
+    const id = await record({
+      requestId: given,
+      server: { id: given, displayName: given },
+      tool: { id: `${'x'.repeat(255)}😀`, displayName: undefined },
+      payload: { arguments: { [given]: given }, result: given },
+    });
+    expect(await found(id)).toMatchObject({
+      requestId: stored,
+      server: { id: stored, displayName: stored },
+      tool: { id: `${'x'.repeat(255)}\uFFFD`, displayName: undefined },
+      arguments: JSON.stringify({ [stored]: stored }),
+      result: JSON.stringify(stored),
+    });
+  });
+});
+
+describe('the list of MCP invocations', () => {
+  const ids = [1, 2, 3].map((n) => `00000000-0000-7000-8000-00000000000${n}`);
+  const oneOf = (...texts: readonly string[]) => fc.constantFrom(...texts);
+  const anInstant = fc
+    .tuple(fc.constantFrom(0, 5, 60), fc.constantFrom(-1, 0, 1))
+    .map(([minutes, ms]) => new Date(Date.UTC(2028, 1, 29, 23, 55 + minutes) + ms));
+  const aRow = fc.record({
+    mcp_tool_invocation_id: fc.uuid(),
+    request_id: oneOf('one', 'x'.repeat(9000)),
+    request_log_id: fc.option(oneOf(...ids), { nil: null }),
+    api_key_id: fc.option(oneOf(...ids), { nil: null }),
+    owner: fc.option(
+      fc.oneof(
+        oneOf(...ids).map((id) => ({ user_id: id, team_id: null, owner_kind: 'user' })),
+        oneOf('a', 'b').map((id) => ({ user_id: null, team_id: id, owner_kind: 'team' })),
+      ),
+      { nil: { user_id: null, team_id: null, owner_kind: null } },
+    ),
+    server_id: oneOf('a', 'b'),
+    tool_id: oneOf('a', 'b'),
+    status: fc.constantFrom(...invocationStatuses, 'success' as const, 'success' as const),
+    policy_result: fc.constantFrom(...policyResults),
+    occurred_at: anInstant.map((at) => at.toISOString()),
+  });
+  const rarely = <A>(arbitrary: fc.Arbitrary<A>) =>
+    fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+  const aFilter: fc.Arbitrary<InvocationFilter> = fc.record({
+    invocationId: fc.oneof(
+      { weight: 20, arbitrary: fc.constant(undefined) },
+      { weight: 1, arbitrary: fc.uuid() },
+    ),
+    requestId: rarely(oneOf('one', 'x'.repeat(9000), 'never')),
+    requestLogId: rarely(oneOf(...ids)),
+    apiKeyId: rarely(oneOf(...ids)),
+    userId: rarely(oneOf(...ids)),
+    teamId: rarely(oneOf('a', 'c')),
+    serverId: rarely(oneOf('a', 'c')),
+    toolId: rarely(oneOf('a', 'c')),
+    status: rarely(fc.constantFrom(...invocationStatuses)),
+    policyResult: rarely(fc.constantFrom(...policyResults)),
+    from: rarely(anInstant),
+    until: rarely(anInstant),
+  });
+  type Row = typeof aRow extends fc.Arbitrary<infer A> ? A : never;
+
+  function meets({ owner, ...row }: Row, filter: InvocationFilter): boolean {
+    const pairs: readonly (readonly [unknown, unknown])[] = [
+      [filter.invocationId, row.mcp_tool_invocation_id],
+      [filter.requestId, row.request_id],
+      [filter.requestLogId, row.request_log_id],
+      [filter.apiKeyId, row.api_key_id],
+      [filter.userId, owner.user_id],
+      [filter.teamId, owner.team_id],
+      [filter.serverId, row.server_id],
+      [filter.toolId, row.tool_id],
+      [filter.status, row.status],
+      [filter.policyResult, row.policy_result],
+    ];
+    const at = Date.parse(row.occurred_at);
+    return (
+      pairs.every(([wanted, present]) => wanted === undefined || wanted === present) &&
+      at >= (filter.from?.getTime() ?? at) &&
+      (filter.until === undefined || at < filter.until.getTime())
+    );
+  }
+
+  it('selects the rows that meet every filter, newest first; its pages are complete and repeat nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(aRow, { minLength: 1, maxLength: 40, selector: (row) => row.mcp_tool_invocation_id }),
+        fc.array(aFilter, { minLength: 8, maxLength: 8 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (rows, filters, pageSize) => {
+          await query('truncate mcp_tool_invocations');
+          await query(
+            `insert into mcp_tool_invocations (
+               mcp_tool_invocation_id, request_id, request_log_id, api_key_id, user_id, team_id, owner_kind, server_id,
+               tool_id, status, policy_result, occurred_at, latency_ms, arguments_truncated, result_truncated)
+             select r.*, 1, false, false from json_to_recordset($1) r(
+               mcp_tool_invocation_id uuid, request_id text, request_log_id uuid, api_key_id uuid, user_id uuid,
+               team_id text, owner_kind text, server_id text, tool_id text, status text, policy_result text,
+               occurred_at timestamptz)`,
+            [JSON.stringify(rows.map(({ owner, ...row }) => ({ ...row, ...owner })))],
+          );
+          for (const filter of filters) {
+            const expected = rows
+              .filter((row) => meets(row, filter))
+              .toSorted(
+                (a, b) =>
+                  Date.parse(b.occurred_at) - Date.parse(a.occurred_at) ||
+                  (a.mcp_tool_invocation_id < b.mcp_tool_invocation_id ? 1 : -1),
+              );
+            const listed: string[] = [];
+            for (let page = 1; ; page += 1) {
+              const { items, total } = await invocations.page(filter, { page, pageSize });
+              expect(total).toBe(expected.length);
+              listed.push(...items.map(({ invocationId }) => invocationId));
+              if (items.length === 0) break;
+            }
+            expect(listed).toEqual(expected.map((row) => row.mcp_tool_invocation_id));
+          }
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { isPurgeDue, purgeCutoff, retentions } from '../../../domain/request-log/retention.ts';
+
+const anInstant = fc.date({
+  min: new Date('1970-01-01'),
+  max: new Date('2299-12-31'),
+  noInvalidDate: true,
+});
+const hour = 3_600_000;
+const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
+
+describe('retention windows', () => {
+  it('are 1d, 3d and 7d', () => expect(retentions).toEqual(['1d', '3d', '7d']));
+
+  it.each([
+    ['1d', '2028-03-01T12:30:00.500Z', '2028-02-29T12:30:00.500Z'],
+    ['3d', '2028-03-01T12:30:00.500Z', '2028-02-27T12:30:00.500Z'],
+    ['7d', '2028-01-03T00:00:00.000Z', '2027-12-27T00:00:00.000Z'],
+  ] as const)('%s at %s keep what happened since %s', (retention, now, cutoff) => {
+    expect(purgeCutoff(retention, new Date(now))).toEqual(new Date(cutoff));
+  });
+
+  it('are so many times 24 hours, whatever the calendar does', () =>
+    fc.assert(
+      fc.property(fc.constantFrom(...retentions), anInstant, (retention, now) => {
+        const age = now.getTime() - purgeCutoff(retention, now).getTime();
+        expect(age).toBe(24 * hour * Number(retention.slice(0, -1)));
+      }),
+    ));
+});
+
+describe('the UTC-day guard', () => {
+  it.each([
+    [undefined, '2028-03-01T00:00:00.000Z', true],
+    ['2028-03-01T00:00:00.000Z', '2028-03-01T00:00:00.000Z', false],
+    ['2028-03-01T00:00:00.000Z', '2028-03-01T23:59:59.999Z', false],
+    ['2028-03-01T23:59:59.999Z', '2028-03-02T00:00:00.000Z', true],
+    ['2028-03-02T00:00:00.000Z', '2028-03-01T23:59:59.999Z', false],
+    ['2028-02-29T12:00:00.000Z', '2029-02-28T12:00:00.000Z', true],
+  ])('after a purge at %s, one at %s is due: %s', (last, now, due) => {
+    expect(isPurgeDue(last === undefined ? undefined : new Date(last), new Date(now))).toBe(due);
+  });
+
+  it('allows at most one purge per day, whatever the schedule and the clock do', () =>
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 1e12 }),
+        fc.array(fc.integer({ min: -30 * hour, max: 30 * hour }), { maxLength: 60 }),
+        (start, steps) => {
+          const days: string[] = [];
+          let now = start;
+          let last: Date | undefined;
+          for (const step of steps) {
+            now = Math.max(0, now + step);
+            const at = new Date(now);
+            if (!isPurgeDue(last, at)) continue;
+            days.push(dayOf(at));
+            last = at;
+          }
+          expect(new Set(days).size).toBe(days.length);
+        },
+      ),
+    ));
+
+  it('never holds back the first purge of a later day', () =>
+    fc.assert(
+      fc.property(anInstant, anInstant, (one, other) => {
+        const [last, now] = one < other ? [one, other] : [other, one];
+        expect(isPurgeDue(last, now)).toBe(dayOf(last) !== dayOf(now));
+      }),
+    ));
+});

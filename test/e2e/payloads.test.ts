@@ -1,0 +1,636 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
+import { type Answer, type Loose, payloadsOf, scene, streamed, whole } from './scene.ts';
+import { chat, messages, responses, type Talk, talks, wholeStream } from './talk.ts';
+
+const keys = { quiet: aKey(), account: aKey(), team: aKey(), poor: aKey() };
+let upstreamUrl = '';
+let devKey = '';
+
+const { ask, open, query, gateway, databaseUrl } = scene((url, key) => {
+  upstreamUrl = url;
+  devKey = key;
+  return config({});
+});
+
+/** `payloads` is the `request_logging.payloads` of the file. */
+function config(payloads: object, over: { readonly auth?: object } = {}): ConfigFile {
+  return basicConfig(upstreamUrl, devKey, {
+    provider: over.auth === undefined ? {} : { auth: over.auth },
+    more: {
+      models: [
+        { id: 'fast', routes: [{ provider: 'up', upstream_model: 'simulated-fast' }] },
+        {
+          id: 'shimmed',
+          routes: [
+            {
+              provider: 'up',
+              upstream_model: 'vendor/other-name',
+              compatibility: { compat: { max_tokens_field: 'max_tokens', developer_role: 'system' } },
+              extra_headers: { 'x-route': 'route-header' },
+              extra_body: { chat_template_kwargs: { enable_thinking: false }, top_k: 77 },
+            },
+          ],
+        },
+      ],
+      teams: [{ id: 'platform' }],
+      service_accounts: [{ id: 'ci', team: 'platform' }],
+      users: [
+        { email: 'a@example.com' },
+        { email: 'quiet@example.com', request_logging_enabled: false },
+        { email: 'poor@example.com', budget: { cadence: 'daily', amount_10000: 0, hard_limit: true } },
+      ],
+      api_keys: [
+        { name: 'dev', owner: 'user:a@example.com', value: devKey },
+        { name: 'quiet', owner: 'user:quiet@example.com', value: keys.quiet },
+        { name: 'poor', owner: 'user:poor@example.com', value: keys.poor },
+        { name: 'account', owner: 'service_account:ci', value: keys.account },
+        { name: 'team', owner: 'team:platform', value: keys.team },
+      ],
+      request_logging: { payloads },
+    },
+  });
+}
+
+const reload = (payloads: object, over = {}): Promise<void> => gateway().take(config(payloads, over));
+
+/** Embeddings are never streamed. */
+const embeddings = {
+  ...chat,
+  operation: 'embeddings',
+  path: '/v1/embeddings',
+  body: () => ({ model: 'fast', input: 'Hi' }),
+  upstream: {
+    ...chat.upstream,
+    whole:
+      '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5]}],"model":"m","usage":{"prompt_tokens":10,"total_tokens":10}}',
+  },
+} as unknown as Talk;
+
+interface Way {
+  readonly talk: Talk;
+  readonly stream: boolean;
+}
+const ways: readonly (readonly [name: string, way: Way])[] = [
+  ...talks.flatMap((talk): (readonly [string, Way])[] => [
+    [`${talk.operation}, whole`, { talk, stream: false }],
+    [`${talk.operation}, streamed`, { talk, stream: true }],
+  ]),
+  ['embeddings', { talk: embeddings, stream: false }],
+];
+
+const replayOf = ({ talk, stream }: Way) =>
+  stream ? streamed(wholeStream(talk)) : whole(talk.upstream.whole);
+
+const asked = (way: Way, over: object = {}): Promise<Answer> =>
+  ask(way.talk, replayOf(way), { stream: way.stream, ...over });
+
+interface Stored {
+  readonly request: Loose;
+  readonly response: Loose;
+  readonly log: Loose;
+}
+
+/** What is kept of a request, once it is: payloads follow their summary rows. */
+async function kept({ requestId }: Pick<Answer, 'requestId'>): Promise<Stored> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const [row] = await query<Loose>(
+      `select l.*, p.request_json, p.response_json from request_logs l
+       join request_log_payloads p using (request_log_id) where l.request_id = $1`,
+      [requestId],
+    );
+    if (row !== undefined) {
+      const { request_json, response_json, ...log } = row;
+      return { request: request_json, response: response_json, log };
+    }
+    await sleep(20);
+  }
+  throw new Error('nothing was kept of the request');
+}
+
+/** Payloads are written in the order of their requests: once this one's is there, those before it would be, too. */
+async function nothingMoreComes(): Promise<void> {
+  await reload({});
+  await kept(await asked({ talk: chat, stream: false }));
+}
+
+const rowsOf = async ({ requestId }: Answer): Promise<readonly Loose[]> =>
+  query(
+    `select l.*, p.request_log_id is not null as has_row from request_logs l
+     left join request_log_payloads p using (request_log_id) where l.request_id = $1`,
+    [requestId],
+  );
+
+const noted = { has_payload: false, request_payload_truncated: false, response_payload_truncated: false };
+const untruncated = { ...noted, has_payload: true };
+
+describe('request-log capture', () => {
+  it.each([...Object.entries(keys).filter(([name]) => name !== 'poor'), ['user', undefined] as const])(
+    'disabled: no request-log persistence for any family, whoever calls (%s)',
+    async (_, key) => {
+      await reload({ capture_mode: 'disabled' });
+      const answers: Answer[] = [];
+      for (const [, way] of ways) answers.push(await asked(way, key === undefined ? {} : { key }));
+      await nothingMoreComes();
+      for (const answer of answers) {
+        expect(answer.status).toBe(200);
+        expect(await rowsOf(answer)).toEqual([]);
+        expect(answer.after.ledger).toHaveLength(1);
+      }
+    },
+  );
+
+  it('summary_only: summary rows written with has_payload=false; no payload rows', async () => {
+    await reload({ capture_mode: 'summary_only' });
+    const answers: Answer[] = [];
+    for (const [, way] of ways) answers.push(await asked(way));
+    await nothingMoreComes();
+    for (const answer of answers)
+      expect(await rowsOf(answer)).toEqual([
+        expect.objectContaining({
+          ...noted,
+          has_row: false,
+          metadata_json: expect.objectContaining({
+            payload_policy: expect.objectContaining({ capture_mode: 'summary_only' }),
+          }),
+        }),
+      ]);
+  });
+
+  it.each(ways)('redacted_payloads: summary rows and sanitized payload rows written (%s)', async (_, way) => {
+    await reload({});
+    const answer = await asked(way);
+    expect(answer.status).toBe(200);
+    const { request, response, log } = await kept(answer);
+    expect(log).toMatchObject(untruncated);
+    expect(Object.keys(request)).toEqual(['headers', 'body']);
+    expect(request.body).toEqual(way.talk.body(way.stream));
+    if (way.stream)
+      expect(response).toEqual({
+        stream: true,
+        events: payloadsOf(answer),
+        usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 },
+        error: null,
+      });
+    else expect(response).toEqual({ body: JSON.parse(answer.text) });
+  });
+
+  it('the headers of a request are those that came, the sensitive ones redacted', async () => {
+    const headers = {
+      cookie: 'session=s',
+      'x-api-key': 'k',
+      'anthropic-api-key': 'k',
+      'x-goog-api-key': 'k',
+      'user-agent': 'agent/1.0',
+      'X-Mixed-Case': 'Value',
+    };
+    const { request } = await kept(await asked({ talk: chat, stream: false }, { headers }));
+    expect(request.headers).toMatchObject({
+      authorization: '[REDACTED]',
+      cookie: '[REDACTED]',
+      'x-api-key': '[REDACTED]',
+      'anthropic-api-key': '[REDACTED]',
+      'x-goog-api-key': '[REDACTED]',
+      'user-agent': 'agent/1.0',
+      'x-mixed-case': 'Value',
+      'content-type': 'application/json',
+    });
+  });
+
+  it('user-owned API keys honor `users.request_logging_enabled`: a user with it off has no rows', async () => {
+    await reload({});
+    const answers: Answer[] = [];
+    for (const [, way] of ways) answers.push(await asked(way, { key: keys.quiet }));
+    await nothingMoreComes();
+    for (const answer of answers) {
+      expect(answer.status).toBe(200);
+      expect(await rowsOf(answer)).toEqual([]);
+    }
+  });
+
+  it.each(['account', 'team'] as const)(
+    'service-account credentials always persist summary rows, and so do team keys (%s)',
+    async (who) => {
+      for (const [, way] of ways) {
+        const { log } = await kept(await asked(way, { key: keys[who] }));
+        expect(log).toMatchObject({ ...untruncated, user_id: null, team_id: 'platform' });
+      }
+    },
+  );
+
+  it('`metadata_json` names the policy that was in force, with its version', async () => {
+    await reload({ request_max_bytes: 4000, response_max_bytes: 5000, stream_max_events: 6 });
+    const { log } = await kept(await asked({ talk: responses, stream: true }));
+    expect(log.metadata_json).toEqual({
+      operation: 'responses',
+      stream: true,
+      payload_policy: {
+        capture_mode: 'redacted_payloads',
+        request_max_bytes: 4000,
+        response_max_bytes: 5000,
+        stream_max_events: 6,
+        version: 'builtin:v2',
+      },
+    });
+  });
+
+  it('a changed file takes effect at its reload, its credentials too', async () => {
+    const token = 'token-that-came-later-0123';
+    const spoken = { messages: [{ role: 'user', content: `I say ${token}` }], metadata: { a: '1', b: '2' } };
+    await reload({});
+    const before = await kept(await ask(chat, whole(chat.upstream.whole), { stream: false, body: spoken }));
+    expect(before.request.body).toMatchObject(spoken);
+    await reload({ redaction_paths: ['body.metadata.a'] }, { auth: { mode: 'bearer', token } });
+    const after = await kept(await ask(chat, whole(chat.upstream.whole), { stream: false, body: spoken }));
+    expect(after.request.body).toMatchObject({
+      messages: [{ role: 'user', content: 'I say [REDACTED]' }],
+      metadata: { a: '[REDACTED]', b: '2' },
+    });
+    await reload({ capture_mode: 'summary_only' });
+    const last = await asked({ talk: chat, stream: false });
+    await nothingMoreComes();
+    expect(await rowsOf(last)).toEqual([expect.objectContaining({ ...noted, has_row: false })]);
+  });
+});
+
+describe('`has_payload`', () => {
+  it('becomes true in the payload’s own transaction, and nobody waits for it', async () => {
+    await reload({});
+    const holder = new Client(databaseUrl());
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query('lock table request_log_payloads in exclusive mode');
+    const answer = await asked({ talk: chat, stream: false });
+    expect(answer.after.logs).toEqual([expect.objectContaining(noted)]);
+    await sleep(100);
+    expect(
+      await query('select has_payload from request_logs where request_id = $1', [answer.requestId]),
+    ).toEqual([{ has_payload: false }]);
+    await holder.query('rollback');
+    await holder.end();
+    await kept(answer);
+    const [same] = await query<Loose>(
+      `select l.xmin::text = p.xmin::text as same from request_logs l
+       join request_log_payloads p using (request_log_id) where request_id = $1`,
+      [answer.requestId],
+    );
+    expect(same).toEqual({ same: true });
+  });
+});
+
+describe('`stream_max_events`: only stored events are capped', () => {
+  /** So many pieces between the beginning and the end. */
+  const long = (talk: Talk, pieces: number, end: string): string =>
+    talk.upstream.begin + talk.upstream.piece.repeat(pieces) + end;
+  const finish = ({ upstream: { finish, usage, done } }: Talk): string => finish + usage + done;
+
+  it.each(talks.map((talk) => [talk.operation, talk] as const))(
+    'all frames are still parsed for usage, and response_payload_truncated=true (%s)',
+    async (_, talk) => {
+      await reload({ stream_max_events: 3 });
+      const answer = await ask(talk, streamed(long(talk, 50, finish(talk))));
+      const { response, log } = await kept(answer);
+      expect(response).toEqual({
+        stream: true,
+        events: payloadsOf(answer).slice(0, 3),
+        usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 },
+        error: null,
+      });
+      expect(log).toMatchObject({ ...untruncated, response_payload_truncated: true, total_tokens: '30' });
+      expect(answer.after.ledger).toEqual([expect.objectContaining({ total_tokens: '30' })]);
+      expect(payloadsOf(answer).length).toBeGreaterThan(50);
+    },
+  );
+
+  it.each(talks.map((talk) => [talk.operation, talk] as const))(
+    'all frames are still parsed for errors (%s)',
+    async (_, talk) => {
+      await reload({ stream_max_events: 3 });
+      const answer = await ask(talk, streamed(long(talk, 50, talk.upstream.error)));
+      const { response, log } = await kept(answer);
+      expect(response).toEqual({
+        stream: true,
+        events: payloadsOf(answer).slice(0, 3),
+        usage: null,
+        error: { code: 'upstream_error', message: 'fell over' },
+      });
+      expect(log).toMatchObject({ response_payload_truncated: true, status_code: 502 });
+    },
+  );
+
+  it('a stream of as many events is whole', async () => {
+    const way = { talk: chat, stream: true };
+    await reload({ stream_max_events: 4 });
+    const answer = await asked(way);
+    expect(payloadsOf(answer)).toHaveLength(4);
+    const { response, log } = await kept(answer);
+    expect(response.events).toHaveLength(4);
+    expect(log).toMatchObject(untruncated);
+  });
+
+  it('tool calls are counted beyond it', async () => {
+    await reload({ stream_max_events: 1 });
+    const call = (index: number): string =>
+      `data: ${JSON.stringify({
+        choices: [
+          {
+            index: 0,
+            delta: { tool_calls: [{ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } }] },
+          },
+        ],
+      })}\n\n`;
+    const calls = Array.from({ length: 5 }, (_, index) => call(index)).join('');
+    const tools = [{ type: 'function', function: { name: 'f' } }];
+    const answer = await ask(chat, streamed(chat.upstream.begin + calls + finish(chat)), { body: { tools } });
+    const { log, response } = await kept(answer);
+    expect(log).toMatchObject({ exposed_tool_count: 1, invoked_tool_count: 5 });
+    expect(response.events).toHaveLength(1);
+  });
+});
+
+describe('the final byte cap', () => {
+  const bytesOf = async ({ requestId }: Answer): Promise<Loose> => {
+    const [row] = await query<Loose>(
+      `select octet_length(request_json::text) as request, octet_length(response_json::text) as response
+       from request_log_payloads join request_logs using (request_log_id) where request_id = $1`,
+      [requestId],
+    );
+    return row;
+  };
+
+  it.each(['a', 'é', '𝄞', '"', '\u0001'])(
+    'counts bytes of UTF-8, and what is left over is valid JSON (%j)',
+    async (sign) => {
+      await reload({ request_max_bytes: 900, response_max_bytes: 700 });
+      const text = sign.repeat(2000);
+      const body = { messages: [{ role: 'user', content: text }] };
+      const completion = {
+        ...JSON.parse(chat.upstream.whole),
+        choices: [{ index: 0, message: { content: text } }],
+      };
+      const answer = await ask(chat, whole(completion), { stream: false, body });
+      expect(JSON.parse(answer.text)).toEqual(completion);
+      const { request, response, log } = await kept(answer);
+      expect(log).toMatchObject({ request_payload_truncated: true, response_payload_truncated: true });
+      expect(request.body).toMatchObject({ model: 'fast', stream: false });
+      expect(request.body.messages[0].content).toMatch(/\[TRUNCATED \d+ characters\]$/);
+      expect(response.body.choices[0].message.content).toMatch(/\[TRUNCATED \d+ characters\]$/);
+      const bytes = await bytesOf(answer);
+      expect(bytes.request).toBeLessThanOrEqual(900);
+      expect(bytes.request).toBeGreaterThan(850);
+      expect(bytes.response).toBeLessThanOrEqual(700);
+      expect(bytes.response).toBeGreaterThan(650);
+    },
+  );
+
+  it.each([1, 2, 20, 64, 200])('of %d bytes leaves valid JSON of at most as many', async (max) => {
+    await reload({ request_max_bytes: max, response_max_bytes: max });
+    for (const stream of [true, false]) {
+      const answer = await asked({ talk: messages, stream });
+      const { log } = await kept(answer);
+      expect(log).toMatchObject({ request_payload_truncated: true, response_payload_truncated: true });
+      const bytes = await bytesOf(answer);
+      expect(Math.max(bytes.request, bytes.response)).toBeLessThanOrEqual(max);
+    }
+  });
+
+  it('each side has a flag of its own', async () => {
+    await reload({ request_max_bytes: 100 });
+    const { log } = await kept(await asked({ talk: chat, stream: false }));
+    expect(log).toMatchObject({ request_payload_truncated: true, response_payload_truncated: false });
+  });
+
+  it('known bulky fields are truncated in their shape, and the flag is set', async () => {
+    await reload({});
+    const data = 'A'.repeat(5000);
+    const url = `data:image/png;base64,${data}`;
+    const content = [
+      { type: 'text', text: 'x'.repeat(5000) },
+      { type: 'image_url', image_url: { url } },
+      { type: 'input_audio', input_audio: { data, format: 'wav' } },
+      { type: 'file', file: { file_data: data, filename: 'f' } },
+    ];
+    const body = { messages: [{ role: 'user', content }] };
+    const { request, log } = await kept(await asked({ talk: chat, stream: false }, { body }));
+    const cut = '[TRUNCATED 5000 characters]';
+    expect(request.body.messages[0].content).toEqual([
+      content[0],
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${cut}` } },
+      { type: 'input_audio', input_audio: { data: cut, format: 'wav' } },
+      { type: 'file', file: { file_data: cut, filename: 'f' } },
+    ]);
+    expect(log).toMatchObject({ request_payload_truncated: true, response_payload_truncated: false });
+  });
+});
+
+describe('`redaction_paths`', () => {
+  it('are anchored at the wrapped payload root; `*` is any one key', async () => {
+    await reload({
+      redaction_paths: [
+        'headers.user-agent',
+        'body.metadata.*',
+        'body.messages.*.name',
+        'body.choices.*.message.content',
+        '*.temperature',
+        'metadata',
+      ],
+    });
+    const body = {
+      metadata: { a: 'x', b: { c: 'x' } },
+      messages: [{ role: 'user', content: 'kept', name: 'x' }],
+      temperature: 0.5,
+      top: { temperature: 0.5, metadata: 'kept' },
+    };
+    const { request, response } = await kept(await asked({ talk: chat, stream: false }, { body }));
+    expect(request).toMatchObject({
+      headers: { 'user-agent': '[REDACTED]' },
+      body: {
+        metadata: { a: '[REDACTED]', b: '[REDACTED]' },
+        messages: [{ role: 'user', content: 'kept', name: '[REDACTED]' }],
+        temperature: '[REDACTED]',
+        top: { temperature: 0.5, metadata: 'kept' },
+      },
+    });
+    expect(response.body).toMatchObject({ choices: [{ message: { content: '[REDACTED]' } }] });
+  });
+
+  it('reach into the events of streams', async () => {
+    await reload({
+      redaction_paths: ['events.*.choices.*.delta.content', 'usage.prompt_tokens', 'events.*.model'],
+    });
+    const { response } = await kept(await asked({ talk: chat, stream: true }));
+    expect(response.usage).toEqual({ prompt_tokens: '[REDACTED]', completion_tokens: 20, total_tokens: 30 });
+    expect(response.events[1]).toMatchObject({
+      model: '[REDACTED]',
+      choices: [{ delta: { content: '[REDACTED]' } }],
+    });
+  });
+});
+
+describe('transformed outbound provider request bodies are not persisted', () => {
+  it('neither the changes of a route nor its `extra_body` and `extra_headers`', async () => {
+    await reload({});
+    const body = {
+      model: 'shimmed',
+      max_completion_tokens: 9,
+      messages: [
+        { role: 'developer', content: 'd' },
+        { role: 'user', content: 'u' },
+      ],
+    };
+    const answer = await ask(chat, whole(chat.upstream.whole), { stream: false, body });
+    expect(answer.upstream?.body).toMatchObject({ model: 'vendor/other-name', max_tokens: 9, top_k: 77 });
+    expect(answer.upstream?.headers).toMatchObject({ 'x-route': 'route-header' });
+    const { request } = await kept(answer);
+    expect(request.body).toEqual({ ...body, stream: false });
+    expect(JSON.stringify(request)).not.toMatch(/vendor|route-header|chat_template_kwargs|top_k/);
+  });
+
+  it.each([false, true])('of a messages caller messages bodies are kept (streamed: %s)', async (stream) => {
+    await reload({});
+    const body = { model: 'shimmed', system: 'Be brief.' };
+    const answer = await asked({ talk: messages, stream }, { body });
+    expect(answer.upstream?.body).toMatchObject({ messages: [{ role: 'system' }, { role: 'user' }] });
+    const { request, response } = await kept(answer);
+    expect(request.body).toEqual({ ...messages.body(stream), ...body });
+    if (stream) {
+      expect(response.events).toEqual(payloadsOf(answer));
+      expect(response.events.map(({ type }: Loose) => type)).toEqual([
+        'message_start',
+        'content_block_start',
+        'content_block_delta',
+        'content_block_stop',
+        'message_delta',
+        'message_stop',
+      ]);
+    } else {
+      expect(response.body).toEqual(JSON.parse(answer.text));
+      expect(response.body).toMatchObject({ type: 'message', role: 'assistant' });
+    }
+    expect(JSON.stringify(response)).not.toMatch(/chat\.completion|finish_reason/);
+  });
+});
+
+describe('what is kept of a request that fails', () => {
+  const everywhere = ways.filter(([, { talk }]) => talk !== embeddings);
+
+  it.each(ways)(
+    'an upstream that refuses: the caller’s request, and what the caller was told (%s)',
+    async (_, way) => {
+      await reload({});
+      const refusal = whole(
+        { error: { message: 'No, see https://up.example/help?key=v', secret: 's' } },
+        { status: 422 },
+      );
+      const answer = await ask(way.talk, refusal, { stream: way.stream });
+      expect(answer.status).toBe(422);
+      const { request, response, log } = await kept(answer);
+      expect(log).toMatchObject({ ...untruncated, status_code: 422, error_code: 'upstream_error' });
+      expect(request.body).toEqual(way.talk.body(way.stream));
+      expect(response).toEqual({
+        body: { error: { code: 'upstream_error', message: 'No, see https://up.example/help?[REDACTED]' } },
+      });
+    },
+  );
+
+  it.each(talks.map((talk) => [talk.operation, talk] as const))(
+    'a stream that breaks: the events that the caller got, and the error (%s)',
+    async (_, talk) => {
+      const { begin, piece } = talk.upstream;
+      const answer = await ask(talk, streamed(begin + piece + piece, { ending: { kind: 'break' } }));
+      const { response, log } = await kept(answer);
+      const events = payloadsOf(answer).slice(0, -1);
+      expect(log).toMatchObject({ ...untruncated, status_code: 502 });
+      expect(response).toEqual({
+        stream: true,
+        events,
+        usage: null,
+        error: { code: 'upstream_error', message: expect.stringMatching(/\S/) },
+      });
+      expect(JSON.stringify(events)).toContain('piece');
+    },
+  );
+
+  it.each(everywhere)('a budget rejection before the provider (%s)', async (_, way) => {
+    const answer = await asked(way, { key: keys.poor });
+    expect(answer.status).toBe(429);
+    expect(answer.upstream).toBeUndefined();
+    const { request, response, log } = await kept(answer);
+    expect(log).toMatchObject({ ...untruncated, status_code: 429, error_code: 'budget_exceeded' });
+    expect(request.body).toEqual(way.talk.body(way.stream));
+    expect(response).toEqual({ body: { error: { code: 'budget_exceeded', message: expect.any(String) } } });
+  });
+
+  it.each<[string, string, object | null]>([
+    ['no JSON', '{"model": "fast", "messages": [', null],
+    ['no object', '["fast"]', ['fast'] as object],
+    ['a repeated key', '{"model":"fast","model":"other","messages":[]}', { model: 'other', messages: [] }],
+    ['a field of the wrong type', '{"model":"fast","messages":"Hi"}', { model: 'fast', messages: 'Hi' }],
+    ['no model', '{"messages":[]}', { messages: [] }],
+    ['an unknown model', '{"model":"nowhere","messages":[]}', { model: 'nowhere', messages: [] }],
+    ['nothing', '', null],
+  ])('an invalid body: %s', async (_, text, body) => {
+    const answer = await ask(chat, whole('{}'), { spelled: () => text });
+    expect([400, 404]).toContain(answer.status);
+    const { request, response, log } = await kept(answer);
+    expect(log).toMatchObject({ ...untruncated, status_code: answer.status });
+    expect(request.body).toEqual(body);
+    const { error } = JSON.parse(answer.text);
+    expect(response).toEqual({
+      body: {
+        error: {
+          code: error.code,
+          message: error.message,
+          ...(error.param === null ? {} : { param: error.param }),
+        },
+      },
+    });
+  });
+
+  it('nothing of a request that came without a valid key', async () => {
+    const answer = await ask(chat, whole('{}'), { key: undefined });
+    const invalid = await ask(chat, whole('{}'), { key: aKey() });
+    await nothingMoreComes();
+    expect([answer.status, invalid.status]).toEqual([401, 401]);
+    expect([...(await rowsOf(answer)), ...(await rowsOf(invalid))]).toEqual([]);
+  });
+
+  it('a caller that leaves: what it was told until then', async () => {
+    const { begin, piece } = chat.upstream;
+    const slow = streamed(begin + piece.repeat(50), { pauseMs: 20, cuts: { kind: 'random', seed: 1 } });
+    const { requestId, response } = await open(chat, slow);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    const stored = await kept({ requestId });
+    expect(stored.log).toMatchObject({ ...untruncated, status_code: 499, error_code: 'client_closed' });
+    expect(stored.response).toMatchObject({ stream: true, usage: null, error: { code: 'client_closed' } });
+    expect(stored.response.events[0]).toEqual(JSON.parse(begin.slice('data: '.length)));
+  });
+});
+
+describe('duplicates', () => {
+  it('a payload is kept for each request, also of one `x-request-id`', async () => {
+    await reload({});
+    const first = await asked({ talk: chat, stream: false });
+    const again = { headers: { 'x-request-id': first.requestId }, body: { user: 'again' } };
+    await ask(chat, whole(chat.upstream.whole), { stream: false, ...again });
+    await kept(await asked({ talk: chat, stream: false }));
+    const rows = await query<Loose>(
+      `select p.request_json, l.has_payload from request_logs l join request_log_payloads p using (request_log_id)
+       where l.request_id = $1 order by l.occurred_at`,
+      [first.requestId],
+    );
+    expect(rows).toEqual([
+      { has_payload: true, request_json: expect.objectContaining({ body: chat.body(false) }) },
+      {
+        has_payload: true,
+        request_json: expect.objectContaining({ body: { ...chat.body(false), user: 'again' } }),
+      },
+    ]);
+    const ledger = await query('select from usage_cost_events where request_id = $1', [first.requestId]);
+    expect(ledger).toHaveLength(1);
+  });
+});

@@ -1,0 +1,367 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import { withDatabase } from '../support/database.ts';
+import { aKey, basicConfig, startGateway, type TestGateway } from '../support/gateway.ts';
+import { type OtlpReceiver, startOtlpReceiver, until } from '../support/otlp-receiver.ts';
+import { type Replay, type ReplayUpstream, startReplayUpstream } from '../support/replay-upstream.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+import { startHeldUpstream } from './held-upstream.ts';
+import { startCommand } from './processes.ts';
+import { streamed, whole } from './scene.ts';
+import { chat, talks } from './talk.ts';
+
+const database = withDatabase();
+const key = aKey();
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+const later = <A extends { readonly close: () => Promise<unknown> }>(opened: A): A => {
+  closing.push(opened.close);
+  return opened;
+};
+
+const collector = async (): Promise<OtlpReceiver> => later(await startOtlpReceiver());
+const upstreamOf = async (answer: Parameters<typeof startReplayUpstream>[0]): Promise<ReplayUpstream> =>
+  later(await startReplayUpstream(answer));
+
+async function gatewayWith(
+  upstreamUrl: string,
+  server: object,
+  over: Parameters<typeof basicConfig>[2] = {},
+): Promise<TestGateway> {
+  const more = { ...over.more, server: { bind: '127.0.0.1:0', ...server } };
+  const gateway = await startGateway(basicConfig(upstreamUrl, key, { ...over, more }), database.url());
+  let running = true;
+  const stop = async (): Promise<void> => {
+    if (running) await gateway.stop();
+    running = false;
+  };
+  closing.push(stop);
+  return { ...gateway, stop };
+}
+
+const answers = { whole: (): Replay => whole(chat.upstream.whole) };
+
+const post = (
+  { url }: Pick<TestGateway, 'url'>,
+  headers: Readonly<Record<string, string>> = {},
+  body: object = chat.body(false),
+  at = chat.path,
+  signal?: AbortSignal,
+): Promise<Response> =>
+  fetch(`${url}${at}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+    ...(signal === undefined ? {} : { signal }),
+  });
+
+const told = ({ log }: Pick<TestGateway, 'log'>, message: string) =>
+  log.lines.filter((line) => line.message === message).map(({ level, fields }) => ({ level, ...fields }));
+
+const notExported = 'telemetry could not be exported';
+
+describe('a collector', () => {
+  it('gets what there is when the process ends', async () => {
+    const receiver = await collector();
+    const upstream = await upstreamOf(answers.whole);
+    const gateway = await gatewayWith(upstream.url, {
+      otel_endpoint: receiver.url,
+      otel_export_interval_secs: 3600,
+    });
+    await post(gateway);
+    expect(receiver.requests()).toEqual({});
+    await gateway.stop();
+    expect(receiver.spans()).toHaveLength(4);
+    expect(receiver.metrics().get('gateway.requests')?.points).toHaveLength(1);
+  });
+
+  it('gets metrics at each interval, without an end of the process', async () => {
+    const receiver = await collector();
+    const upstream = await upstreamOf(answers.whole);
+    const server = { otel_endpoint: receiver.url, otel_export_interval_secs: 1 };
+    const gateway = await gatewayWith(upstream.url, server);
+    await post(gateway);
+    await until(() => receiver.metrics().get('gateway.requests')?.points[0]?.value === 1);
+    await post(gateway);
+    await until(() => receiver.metrics().get('gateway.requests')?.points[0]?.value === 2);
+  });
+
+  it('of metrics may be another one than that of traces', async () => {
+    const [traces, metrics] = [await collector(), await collector()];
+    const upstream = await upstreamOf(answers.whole);
+    const server = { otel_endpoint: `${traces.url}/`, otel_metrics_endpoint: metrics.url };
+    const gateway = await gatewayWith(upstream.url, server);
+    await post(gateway);
+    await gateway.stop();
+    expect(Object.keys(traces.requests())).toEqual(['/v1/traces']);
+    expect(Object.keys(metrics.requests())).toEqual(['/v1/metrics']);
+  });
+
+  it('of metrics alone leaves trace context as callers sent it', async () => {
+    const receiver = await collector();
+    const upstream = await upstreamOf(answers.whole);
+    const gateway = await gatewayWith(upstream.url, { otel_metrics_endpoint: receiver.url });
+    const traceparent = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+    await post(gateway);
+    await post(gateway, { traceparent });
+    await gateway.stop();
+    expect(upstream.requests().map(({ headers }) => headers['traceparent'])).toEqual([
+      undefined,
+      traceparent,
+    ]);
+    expect(told(gateway, 'request').map((fields) => 'trace_id' in fields && fields.trace_id)).toEqual([
+      undefined,
+      traceparent.slice(3, 35),
+    ]);
+    expect(Object.keys(receiver.requests())).toEqual(['/v1/metrics']);
+  });
+
+  it('that refuses what it gets is told of once, not at each export, and so is its coming back', async () => {
+    const receiver = await collector();
+    receiver.be('refuses');
+    const upstream = await upstreamOf(answers.whole);
+    const server = { otel_endpoint: receiver.url, otel_export_interval_secs: 1 };
+    const gateway = await gatewayWith(upstream.url, server);
+    const counts = () => receiver.requests();
+    while ((counts()['/v1/metrics'] ?? 0) < 3 || counts()['/v1/traces'] === undefined) {
+      expect((await post(gateway)).status).toBe(200);
+      await sleep(100);
+    }
+    const about = (signal: string) => ({ signal, endpoint: `${receiver.url}/v1/${signal}` });
+    const failures = ['metrics', 'traces'].map((signal) => ({
+      level: 'warn',
+      ...about(signal),
+      error: '400',
+    }));
+    const bySignal = (lines: readonly object[]) =>
+      [...lines].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+    expect(bySignal(told(gateway, notExported))).toEqual(bySignal(failures));
+    receiver.be('takes');
+    await post(gateway);
+    await until(() => told(gateway, 'telemetry is exported again').length === 2);
+    expect(told(gateway, notExported)).toHaveLength(2);
+  });
+
+  it('that is silent or not there never slows or fails a request, and holds up the end by seconds at most', async () => {
+    const upstream = await upstreamOf(answers.whole);
+    const troubled = async (url: string): Promise<void> => {
+      const server = { otel_endpoint: url, otel_export_interval_secs: 1 };
+      const gateway = await gatewayWith(upstream.url, server);
+      await post(gateway);
+      const startedAt = performance.now();
+      for (let request = 0; request < 50; request += 1) expect((await post(gateway)).status).toBe(200);
+      expect(performance.now() - startedAt).toBeLessThan(5000);
+      const stoppedAt = performance.now();
+      await gateway.stop();
+      expect(performance.now() - stoppedAt).toBeLessThan(9000);
+      expect(told(gateway, notExported).length).toBeLessThanOrEqual(2);
+      expect(told(gateway, 'request')).toHaveLength(51);
+    };
+    const silent = await collector();
+    silent.be('is silent');
+    const absent = await startOtlpReceiver();
+    await absent.close();
+    await Promise.all([troubled(silent.url), troubled(absent.url)]);
+  });
+});
+
+describe('without an endpoint', () => {
+  const run = async (upstream: ReplayUpstream, server: object) => {
+    const folder = await makeTestFolder('telemetry');
+    const file = path.join(folder, 'gateway.yaml');
+    const config = basicConfig(upstream.url, key, { more: { server: { bind: '127.0.0.1:0', ...server } } });
+    await writeFile(file, stringify(config));
+    const preload = path.join(import.meta.dirname, '..', 'support', 'report-opentelemetry.mjs');
+    const serving = startCommand(['serve'], {
+      GATEWAY_CONFIG: file,
+      GATEWAY_DATA_DIR: folder,
+      DATABASE_URL: database.url(),
+      NODE_OPTIONS: `--import=${preload}`,
+    });
+    const [, url = ''] = await serving.says(/"url":"([^"]+)"/);
+    expect((await post({ url })).status).toBe(200);
+    serving.child.kill('SIGTERM');
+    await serving.exited;
+    // The database library asks for the API, whose every call does nothing as long as nobody fills it.
+    return serving.err().replaceAll('loads @opentelemetry/api\n', '');
+  };
+
+  it('nothing of OpenTelemetry is loaded by a process that serves requests; with one it is, but never the whole SDK', async () => {
+    const receiver = await collector();
+    const upstream = await upstreamOf(answers.whole);
+    const [without, having] = await Promise.all([
+      run(upstream, {}),
+      run(upstream, { otel_endpoint: receiver.url }),
+    ]);
+    expect(without).not.toContain('loads @opentelemetry/');
+    expect(having).toContain('loads @opentelemetry/sdk-metrics');
+    expect(having).not.toContain('loads @opentelemetry/sdk-node');
+  });
+});
+
+describe('outcomes that need more than a request', () => {
+  it('a process that holds as many requests as it may is overloaded: one point for each refusal', async () => {
+    const receiver = await collector();
+    const upstream = later(await startHeldUpstream());
+    const gateway = await gatewayWith(upstream.url, { otel_endpoint: receiver.url, max_in_flight: 1 });
+    const holding = post(gateway);
+    const call = await upstream.next();
+    for (const talk of talks) expect((await post(gateway, {}, talk.body(false), talk.path)).status).toBe(503);
+    expect((await post(gateway, {}, { model: 'fast', input: 'Hi' }, '/v1/embeddings')).status).toBe(503);
+    call.head('whole');
+    call.write(chat.upstream.whole);
+    call.end();
+    expect((await holding).status).toBe(200);
+    await gateway.stop();
+    const outcomes = receiver.metrics().get('gateway.request.outcomes')?.points ?? [];
+    const refusal = (operation: string) => ({
+      attributes: {
+        operation,
+        stream: 'false',
+        model_key: 'other',
+        provider_key: 'other',
+        owner_kind: 'none',
+        outcome: 'overloaded',
+        error_code: 'overloaded',
+      },
+      value: 1,
+    });
+    expect(outcomes.filter(({ attributes }) => attributes['outcome'] === 'overloaded')).toEqual(
+      ['chat_completions', 'messages', 'responses', 'embeddings'].map((operation) =>
+        expect.objectContaining(refusal(operation)),
+      ),
+    );
+    expect(outcomes).toHaveLength(5);
+  });
+
+  it('a caller that leaves, and whose answer is read to its end, is a departure that was drained', async () => {
+    const receiver = await collector();
+    const upstream = later(await startHeldUpstream());
+    const budget = { cadence: 'monthly', amount_10000: 1_000_000, hard_limit: true };
+    const gateway = await gatewayWith(upstream.url, { otel_endpoint: receiver.url }, { user: { budget } });
+    const leaving = new AbortController();
+    const answer = await Promise.all([
+      post(gateway, {}, chat.body(true), chat.path, leaving.signal),
+      upstream.next().then((call) => {
+        call.head('stream');
+        call.write(chat.upstream.begin);
+        return call;
+      }),
+    ]);
+    leaving.abort();
+    await sleep(100);
+    const { piece, finish, usage, done } = chat.upstream;
+    answer[1].write(piece + finish + usage + done);
+    answer[1].end();
+    await until(() => told(gateway, 'request').length === 1);
+    await gateway.stop();
+    const labels = {
+      operation: 'chat_completions',
+      stream: 'true',
+      model_key: 'fast',
+      provider_key: 'up',
+      owner_kind: 'user',
+    };
+    const points = (name: string) => receiver.metrics().get(name)?.points;
+    expect(points('gateway.departures')).toMatchObject([
+      { attributes: { ...labels, upstream: 'drained' }, value: 1 },
+    ]);
+    expect(points('gateway.usage.records')).toMatchObject([
+      { attributes: { ...labels, pricing_status: 'priced' }, value: 1 },
+    ]);
+    expect(points('gateway.spend')?.[0]?.value).toBeCloseTo(0.0000135, 12);
+  });
+});
+
+describe('no content and no secrets', () => {
+  let everything = '';
+  const canary = (place: string): string => `canary-${place}-${randomBytes(6).toString('hex')}`;
+  const places = 'user system answer error model agent cookie query request-id state baggage tool metadata';
+  const planted = places.split(' ').map(canary);
+  const [
+    user,
+    system,
+    answer,
+    error,
+    model,
+    agent,
+    cookie,
+    query,
+    requestId,
+    state,
+    baggage,
+    tool,
+    metadata,
+  ] = planted;
+
+  beforeAll(async () => {
+    const receiver = await startOtlpReceiver();
+    const upstream = await startReplayUpstream(({ body, headers }) => {
+      const said = `${answer} ${headers['authorization']}`;
+      if (body['n'] === 2)
+        return whole({ error: { message: `${error} ${said}`, code: error, type: error } }, { status: 400 });
+      const { begin, piece, finish, usage, done } = chat.upstream;
+      if (body['stream'] === true)
+        return streamed(begin + piece.replace('piece', answer ?? '') + finish + usage + done);
+      return whole(chat.upstream.whole.replace('all', answer ?? ''));
+    });
+    const server = { otel_endpoint: receiver.url, otel_export_interval_secs: 3600 };
+    const gateway = await gatewayWith(upstream.url, server);
+    const messages = [
+      { role: 'system', content: system },
+      { role: 'user', content: user },
+    ];
+    const tools = [{ type: 'function', function: { name: tool, description: tool, parameters: {} } }];
+    const headers = {
+      'user-agent': `OpenAI/JS ${agent}`,
+      cookie: `a=${cookie}`,
+      'x-request-id': `${requestId}-${randomUUID()}`,
+      traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
+      tracestate: `v=${state}`,
+      baggage: `b=${baggage}`,
+    };
+    const full = { model: 'fast', messages, tools, metadata: { note: metadata } };
+    for (const more of [{}, { stream: true }, { n: 2 }, { model }])
+      await post(gateway, headers, { ...full, ...more }, `${chat.path}?key=${query}`);
+    const secret = key.slice(key.indexOf('.') + 1);
+    await post(gateway, {
+      'x-gateway-service': secret.slice(0, 64),
+      'x-gateway-tags': `a=${secret.slice(0, 64)}`,
+    });
+    await gateway.stop();
+    everything = receiver.text();
+    await receiver.close();
+    await upstream.close();
+  });
+
+  it.each(planted.map((text) => [text.split('-')[1], text]))(
+    'in a span or metric: what stood in the %s',
+    (_place, text) => {
+      expect(everything).not.toContain(text);
+    },
+  );
+
+  it.each([
+    ['caller’s key', () => key],
+    ['caller’s secret', () => key.slice(key.indexOf('.') + 1)],
+    ['upstream’s credential', () => 'upstream-token-0123456789'],
+    ['password of the database', () => new URL(database.url()).password],
+  ])('in a span or metric: the %s', (_what, secret) => {
+    expect(secret().length).toBeGreaterThan(7);
+    expect(everything).not.toContain(secret());
+  });
+
+  it('and what was looked through is what was exported', () => {
+    expect(everything).toContain('"gateway.request.outcomes"');
+    expect(everything).toContain('POST /v1/chat/completions');
+    expect(everything).toContain('"openai-sdk"');
+    expect(everything).toContain('caller_service');
+  });
+});

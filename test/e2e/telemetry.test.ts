@@ -1,0 +1,670 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { metricTable, processMetrics } from '../../infrastructure/telemetry/metric-table.ts';
+import { withDatabase } from '../support/database.ts';
+import {
+  aKey,
+  basicConfig,
+  type ConfigFile,
+  queries,
+  startGateway,
+  type TestGateway,
+} from '../support/gateway.ts';
+import {
+  type OtlpReceiver,
+  type ReceivedMetric,
+  startOtlpReceiver,
+  until,
+} from '../support/otlp-receiver.ts';
+import {
+  type Replay,
+  type ReplayRequest,
+  type ReplayUpstream,
+  startReplayUpstream,
+} from '../support/replay-upstream.ts';
+import { streamed, whole } from './scene.ts';
+import { chat, messages, responses, type Talk } from './talk.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+
+type Family = 'chat_completions' | 'messages' | 'responses' | 'embeddings';
+const families: readonly Family[] = ['chat_completions', 'messages', 'responses', 'embeddings'];
+
+const talkOf: Readonly<Record<Exclude<Family, 'embeddings'>, Talk>> = {
+  chat_completions: chat,
+  messages,
+  responses,
+};
+const pathOf = (family: Family): string => (family === 'embeddings' ? '/v1/embeddings' : talkOf[family].path);
+const bodyOf = (family: Family, stream: boolean): object =>
+  family === 'embeddings' ? { input: 'Hi' } : talkOf[family].body(stream);
+
+const keys = { user: aKey(), team: aKey(), limited: aKey(), poor: aKey(), tight: aKey() };
+
+const modelNames = ['good', 'free', 'mute', 'odd', 'dear', 'silent', 'broken'] as const;
+
+const hard = (amount: number) => ({ cadence: 'monthly', amount_10000: amount, hard_limit: true });
+
+const config = (upstreamUrl: string, server: object): ConfigFile => ({
+  ...basicConfig(upstreamUrl, keys.user),
+  server: { bind: '127.0.0.1:0', ...server },
+  models: [
+    ...modelNames.map((id) => ({ id, routes: [{ provider: 'up', upstream_model: `up-${id}` }] })),
+    { id: 'off', routes: [{ provider: 'up', upstream_model: 'up-off', enabled: false }] },
+  ],
+  pricing: {
+    overrides: modelNames
+      .filter((id) => id !== 'free')
+      .map((id) => ({
+        provider: 'up',
+        model: `up-${id}`,
+        input_usd_per_million: id === 'dear' ? '600' : '0.15',
+        output_usd_per_million: '0.60',
+      })),
+  },
+  teams: [{ id: 'platform', name: 'Platform' }],
+  users: [
+    { email: 'a@example.com', name: 'A' },
+    { email: 'poor@example.com', name: 'Poor', budget: hard(0) },
+    { email: 'tight@example.com', name: 'Tight', budget: hard(1) },
+  ],
+  api_keys: [
+    { name: 'user', owner: 'user:a@example.com', value: keys.user },
+    { name: 'team', owner: 'team:platform', value: keys.team },
+    { name: 'limited', owner: 'user:a@example.com', value: keys.limited, allowed_models: ['free'] },
+    { name: 'poor', owner: 'user:poor@example.com', value: keys.poor },
+    { name: 'tight', owner: 'user:tight@example.com', value: keys.tight },
+  ],
+});
+
+const usages: Readonly<Record<string, object>> = { mute: {}, odd: { usage: { prompt_tokens: -1 } } };
+
+/** What the upstream says is in the name of the model. */
+function answer({ path, body }: ReplayRequest): Replay {
+  const model = String(body['model']).replace('up-', '');
+  if (model === 'broken') return whole({ error: { message: 'fell over' } }, { status: 500 });
+  const over = model === 'silent' ? { ending: { kind: 'hang' as const, after: 10 } } : {};
+  if (path === '/v1/embeddings')
+    return whole(
+      { object: 'list', data: [], model: 'm', usage: { prompt_tokens: 10, total_tokens: 10 } },
+      over,
+    );
+  const { upstream } = path === '/v1/responses' ? responses : chat;
+  const { begin, piece, finish, usage, done } = upstream;
+  if (body['stream'] === true)
+    return streamed(begin + piece + finish + usage + done, {
+      ...over,
+      cuts: { kind: 'at', offsets: [begin.length + piece.length] },
+      pauseMs: 30,
+    });
+  const { usage: reported, ...rest } = JSON.parse(upstream.whole) as Record<string, unknown>;
+  return whole({ ...rest, ...(usages[model] ?? { usage: reported }) }, over);
+}
+
+interface Asked {
+  readonly model?: string;
+  readonly stream?: boolean;
+  readonly key?: string;
+  readonly body?: string;
+  readonly more?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+async function ask(gateway: TestGateway, family: Family, asked: Asked = {}): Promise<number> {
+  const { model = 'good', stream = false, key = keys.user, headers = {}, signal } = asked;
+  const body = asked.body ?? JSON.stringify({ ...bodyOf(family, stream), model, ...asked.more });
+  const response = await fetch(`${gateway.url}${pathOf(family)}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  await response.text();
+  return response.status;
+}
+
+/** The caller leaves as soon as its request is upstream. */
+async function leave(
+  gateway: TestGateway,
+  upstream: ReplayUpstream,
+  family: Family,
+  asked: Asked = {},
+): Promise<void> {
+  const before = upstream.requests().length;
+  const finished = gateway.log.lines.length;
+  const leaving = new AbortController();
+  const left = ask(gateway, family, { ...asked, signal: leaving.signal }).catch(() => undefined);
+  await until(() => upstream.requests().length > before);
+  // The upstream's head is on its way.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  leaving.abort();
+  await left;
+  await until(() => gateway.log.lines.slice(finished).some(({ message }) => message === 'request'));
+}
+
+/** What a request is documented to leave behind. */
+interface Documented {
+  readonly family: Family;
+  readonly stream?: boolean;
+  readonly model?: string | undefined;
+  readonly routed?: boolean;
+  readonly owner?: 'user' | 'team' | 'none';
+  readonly outcome?: string;
+  readonly code?: string;
+  readonly usage?: boolean;
+  readonly pricing?: 'priced' | 'unpriced' | 'usage_missing' | undefined;
+  readonly usd?: number;
+  readonly unbilled?: string;
+  /** Undefined: nothing of the request could be read. */
+  readonly tools?: number | undefined;
+  /** The call upstream: undefined when there was none, an empty text when it went well. */
+  readonly call?: string | undefined;
+  readonly firstToken?: boolean;
+  readonly departed?: string;
+  readonly duplicate?: boolean;
+  readonly unusable?: boolean;
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+type Labels = Readonly<Record<string, unknown>>;
+const pointOf = (metric: string, labels: Labels): string =>
+  `${metric} ${JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)))}`;
+
+/** Points by name and labels: the value of a sum, the count of a histogram. */
+class Expected {
+  readonly points = new Map<string, number>();
+
+  add(metric: string, labels: Labels, by = 1): void {
+    const at = pointOf(metric, labels);
+    this.points.set(at, (this.points.get(at) ?? 0) + by);
+  }
+
+  request(it: Documented): void {
+    const model = 'model' in it ? (it.model ?? 'other') : 'good';
+    const labels = {
+      operation: it.family,
+      stream: String(it.stream ?? false),
+      model_key: model,
+      provider_key: (it.routed ?? true) ? 'up' : 'other',
+      owner_kind: it.owner ?? 'user',
+      ...it.tags,
+    };
+    this.ended(it, labels);
+    this.accounted(it, labels);
+    this.tools(it, labels);
+    this.genAi(it, model);
+  }
+
+  private ended({ outcome = 'success', code, departed }: Documented, labels: Labels): void {
+    this.add('gateway.requests', { ...labels, agent_harness_key: 'other' });
+    const error = code === undefined ? {} : { error_code: code };
+    this.add('gateway.request.outcomes', { ...labels, outcome, ...error });
+    this.add('gateway.request.duration', { ...labels, outcome });
+    if (departed !== undefined) this.add('gateway.departures', { ...labels, upstream: departed });
+  }
+
+  private accounted({ family, usd, ...it }: Documented, labels: Labels): void {
+    if (it.usage === true) this.add('gateway.tokens', { ...labels, token_type: 'input' }, 10);
+    if (it.usage === true && family !== 'embeddings')
+      this.add('gateway.tokens', { ...labels, token_type: 'output' }, 20);
+    if (it.pricing !== undefined)
+      this.add('gateway.usage.records', { ...labels, pricing_status: it.pricing });
+    if (it.pricing === 'priced') this.add('gateway.spend', labels, usd);
+    if (it.unbilled !== undefined)
+      this.add('gateway.spend.unbilled', { ...labels, reason: it.unbilled }, usd);
+    if (it.duplicate === true) this.add('gateway.duplicates', labels);
+    if (it.unusable === true) this.add('gateway.usage.unusable', labels);
+  }
+
+  private tools(it: Documented, labels: Labels): void {
+    const tools = 'tools' in it ? it.tools : 0;
+    if (it.family === 'embeddings' || tools === undefined) return;
+    this.add('gateway.request.tools.exposed', labels);
+    if (it.call !== undefined) this.add('gateway.request.tools.invoked', labels);
+  }
+
+  private genAi(
+    { family, routed = true, call, code, firstToken, usage = false }: Documented,
+    model: string,
+  ): void {
+    const server = {
+      'gen_ai.operation.name': family === 'embeddings' ? 'embeddings' : 'chat',
+      'gen_ai.provider.name': 'up',
+      'gen_ai.request.model': model,
+    };
+    const client = { ...server, 'gen_ai.request.model': `up-${model}` };
+    if (routed)
+      this.add('gen_ai.server.request.duration', {
+        ...server,
+        ...(code === undefined ? {} : { 'error.type': code }),
+      });
+    if (firstToken === true) {
+      this.add('gen_ai.server.time_to_first_token', server);
+      this.add('gen_ai.server.time_per_output_token', server);
+    }
+    if (call === undefined) return;
+    this.add('gen_ai.client.operation.duration', {
+      ...client,
+      ...(call === '' ? {} : { 'error.type': call }),
+    });
+    if (usage) this.add('gen_ai.client.token.usage', { ...client, 'gen_ai.token.type': 'input' });
+    if (usage && family !== 'embeddings')
+      this.add('gen_ai.client.token.usage', { ...client, 'gen_ai.token.type': 'output' });
+  }
+}
+
+/** What the collector has of requests, in the same form. */
+function received(metrics: ReadonlyMap<string, ReceivedMetric>): ReadonlyMap<string, number> {
+  const points = new Map<string, number>();
+  for (const { name, points: each } of metrics.values()) {
+    if (name in processMetrics || name.startsWith('otel.sdk.')) continue;
+    for (const { attributes, value, count } of each) points.set(pointOf(name, attributes), count ?? value);
+  }
+  return points;
+}
+
+const rounded = (points: ReadonlyMap<string, number>) =>
+  Object.fromEntries(Array.from(points, ([at, value]) => [at, Number(value.toPrecision(9))]));
+
+const price = (family: Family): number =>
+  family === 'embeddings' ? 10 * 0.15e-6 : 10 * 0.15e-6 + 20 * 0.6e-6;
+const dearPrice = (family: Family): number => (family === 'embeddings' ? 0.006 : 0.006 + 20 * 0.6e-6);
+
+/** The SDK's own, of its span queue. */
+const sdkMetrics = [
+  'otel.sdk.processor.span.processed',
+  'otel.sdk.processor.span.queue.capacity',
+  'otel.sdk.processor.span.queue.size',
+];
+
+describe('each request family and each outcome yields exactly the documented points', () => {
+  const expected = new Expected();
+  let receiver: OtlpReceiver;
+  let upstream: ReplayUpstream;
+  let lines: TestGateway['log']['lines'] = [];
+  let asked = 0;
+
+  beforeAll(async () => {
+    receiver = await startOtlpReceiver();
+    upstream = await startReplayUpstream(answer);
+    const server = {
+      otel_endpoint: receiver.url,
+      otel_bespoke_tags: ['tenant'],
+      otel_export_interval_secs: 3600,
+    };
+    const gateway = await startGateway(config(upstream.url, server), database.url());
+    const sent = async (it: Documented, how: Asked = {}): Promise<void> => {
+      asked += 1;
+      expected.request(it);
+      await ask(gateway, it.family, {
+        ...how,
+        stream: it.stream ?? false,
+        ...('model' in it ? { model: it.model ?? 'nobody-knows-it' } : {}),
+      });
+    };
+    for (const family of families) await everyOutcome(family, sent);
+    await beyond(sent);
+    for (const family of families) {
+      asked += 1;
+      const stream = family !== 'embeddings';
+      expected.request({
+        family,
+        model: 'silent',
+        stream,
+        outcome: 'client_closed',
+        code: 'client_closed',
+        pricing: 'usage_missing',
+        call: 'client_closed',
+        departed: 'lost',
+      });
+      await leave(gateway, upstream, family, { model: 'silent', stream });
+    }
+    lines = gateway.log.lines;
+    await gateway.stop();
+  });
+  afterAll(async () => {
+    await upstream?.close();
+    await receiver?.close();
+  });
+
+  type Sent = (it: Documented, how?: Asked) => Promise<void>;
+
+  async function everyOutcome(family: Family, sent: Sent): Promise<void> {
+    const usd = price(family);
+    const good = { usage: true, pricing: 'priced', usd, call: '' } as const;
+    await sent({ family, ...good });
+    if (family !== 'embeddings') await sent({ family, stream: true, ...good, firstToken: true });
+    const nothing = { model: undefined, routed: false, tools: undefined } as const;
+    await sent(
+      { family, ...nothing, owner: 'none', outcome: 'unauthenticated', code: 'invalid_api_key' },
+      { key: aKey() },
+    );
+    await sent({ family, ...nothing, outcome: 'invalid_request', code: 'invalid_request' }, { body: '{' });
+    await sent(
+      { family, routed: false, outcome: 'forbidden', code: 'model_not_granted' },
+      { key: keys.limited },
+    );
+    await sent({ family, ...nothing, tools: 0, outcome: 'not_found', code: 'model_not_found' });
+    await sent({
+      family,
+      model: 'off',
+      routed: false,
+      outcome: 'no_routes_available',
+      code: 'no_routes_available',
+    });
+    const blocked = { outcome: 'budget_error', code: 'budget_exceeded' } as const;
+    await sent({ family, ...blocked }, { key: keys.poor });
+    await sent(
+      {
+        family,
+        model: 'dear',
+        ...blocked,
+        usage: true,
+        unbilled: 'blocked',
+        usd: dearPrice(family),
+        call: '',
+      },
+      { key: keys.tight },
+    );
+    await sent({ family, model: 'broken', outcome: 'upstream_error', code: 'upstream_error', call: '500' });
+    const id = `defect-${family}`;
+    await query(`alter table request_logs add constraint no_row check (request_id <> '${id}')`);
+    await sent(
+      {
+        family,
+        ...good,
+        pricing: undefined,
+        outcome: 'internal_error',
+        code: 'internal_error',
+        unbilled: 'lost',
+      },
+      { headers: { 'x-request-id': id } },
+    );
+    await query('alter table request_logs drop constraint no_row');
+  }
+
+  /** What is not an outcome of its own. */
+  async function beyond(sent: Sent): Promise<void> {
+    const family = 'chat_completions';
+    const usd = price(family);
+    const good = { family, usage: true, pricing: 'priced', usd, call: '' } as const;
+    await sent({ ...good, owner: 'team' }, { key: keys.team });
+    await sent(
+      { ...good, tags: { caller_service: 'shop', caller_env: 'prod', 'caller_tag.tenant': 't1' } },
+      {
+        headers: {
+          'x-gateway-service': 'shop',
+          'x-gateway-env': 'prod',
+          'x-gateway-tags': 'tenant=t1; other=x',
+        },
+      },
+    );
+    await sent({ ...good, model: 'free', pricing: 'unpriced' });
+    await sent({ family, model: 'mute', pricing: 'usage_missing', call: '' });
+    await sent({ family, model: 'odd', pricing: 'usage_missing', call: '', unusable: true });
+    const again = { headers: { 'x-request-id': 'twice' } };
+    await sent(good, again);
+    await sent({ family, usage: true, usd, call: '', duplicate: true, unbilled: 'duplicate' }, again);
+    const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
+    await sent(good, { more: { tools: [tool, { ...tool, function: { ...tool.function, name: 'g' } }] } });
+  }
+
+  it('for requests, tokens, spend, usage records, tools and calls upstream', () => {
+    expect(rounded(received(receiver.metrics()))).toEqual(rounded(expected.points));
+  });
+
+  it('whose outcomes are one per request, as are its log line and its server span', () => {
+    const total = (name: string) =>
+      receiver
+        .metrics()
+        .get(name)
+        ?.points.reduce((sum, { value, count }) => sum + (count ?? value), 0);
+    expect(total('gateway.requests')).toBe(asked);
+    expect(total('gateway.request.outcomes')).toBe(asked);
+    expect(total('gateway.request.duration')).toBe(asked);
+    expect(lines.filter(({ message }) => message === 'request')).toHaveLength(asked);
+    expect(receiver.spans().filter(({ kind }) => kind === 'server')).toHaveLength(asked);
+  });
+
+  it('counts the tools, not the requests that offer some', () => {
+    const offered = receiver.metrics().get('gateway.request.tools.exposed')?.points ?? [];
+    expect(offered.reduce((sum, { value }) => sum + value, 0)).toBe(2);
+  });
+
+  it('with names, units, kinds and bounds as in the table; what the table has beside that tells of the process', () => {
+    const metrics = receiver.metrics();
+    const ours = [...metrics.keys()].filter((name) => !sdkMetrics.includes(name));
+    expect(ours.sort()).toEqual(Object.keys(metricTable).sort());
+    for (const [name, { kind, unit, labels, bounds, says }] of Object.entries<{
+      kind: string;
+      unit: string;
+      labels: readonly string[];
+      bounds?: readonly number[];
+      says: string;
+    }>(metricTable)) {
+      const metric = metrics.get(name);
+      expect(metric).toMatchObject({ unit, description: says, shape: kind === 'money' ? 'sum' : kind });
+      expect([name, metric?.bounds]).toEqual([name, bounds]);
+      for (const { attributes } of metric?.points ?? [])
+        for (const label of Object.keys(attributes))
+          expect([...labels, 'caller_tag.tenant']).toContain(label);
+    }
+  });
+
+  it('tells of the process what is so', () => {
+    const points = (name: string) => receiver.metrics().get(name)?.points ?? [];
+    const one = (name: string) => points(name)[0]?.value ?? Number.NaN;
+    expect(one('gateway.requests.in_flight')).toBe(0);
+    expect(points('gateway.queue.depth').map(({ value }) => value)).toEqual([0, 0]);
+    expect(one('gateway.journal.size')).toBe(0);
+    expect(one('gateway.journal.limit')).toBeGreaterThan(1e6);
+    expect(one('db.client.connection.max')).toBe(10);
+    expect(points('gateway.payloads')[0]).toMatchObject({ attributes: { fate: 'kept' } });
+    expect(one('gateway.payloads')).toBeGreaterThan(0);
+    expect(one('process.memory.usage')).toBeGreaterThan(1e7);
+    expect(one('nodejs.eventloop.utilization')).toBeLessThanOrEqual(1);
+    expect(one('nodejs.eventloop.delay.max')).toBeLessThan(10);
+  });
+
+  it('from a process that says which one it is', () => {
+    for (const { resource } of receiver.metrics().values())
+      expect(resource).toMatchObject({
+        'service.name': 'model-gateway',
+        'service.version': expect.stringMatching(/^\d+\.\d+/),
+        'service.instance.id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+      });
+  });
+
+  it('usage is never reported when it is unknown', () => {
+    for (const model of ['mute', 'odd', 'silent', 'broken'])
+      for (const name of ['gateway.tokens', 'gen_ai.client.token.usage'])
+        for (const { attributes } of receiver.metrics().get(name)?.points ?? [])
+          expect([model, `up-${model}`]).not.toContain(
+            attributes['model_key'] ?? attributes['gen_ai.request.model'],
+          );
+  });
+
+  it.each(families)(
+    'a request is a server span with child spans for admission, the call upstream and settlement: %s',
+    (family) => {
+      const server = receiver
+        .spans()
+        .find(
+          ({ kind, attributes }) =>
+            kind === 'server' &&
+            attributes['gateway.operation'] === family &&
+            attributes['gateway.outcome'] === 'success',
+        );
+      if (server === undefined) throw new Error(`no request to ${family} succeeded`);
+      expect(server).toMatchObject({
+        name: `POST ${pathOf(family)}`,
+        parentSpanId: undefined,
+        failed: false,
+      });
+      expect(server.attributes).toMatchObject({
+        'http.request.method': 'POST',
+        'http.route': pathOf(family),
+        'http.response.status_code': 200,
+        'gateway.model_key': 'good',
+        'gateway.provider_key': 'up',
+        'gateway.owner_kind': 'user',
+        'gateway.pricing_status': 'priced',
+        'gateway.request_log_id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+      });
+      const children = receiver.spans().filter(({ parentSpanId }) => parentSpanId === server.spanId);
+      const operation = family === 'embeddings' ? 'embeddings' : 'chat';
+      expect(children.map(({ name, kind }) => [name, kind])).toEqual([
+        ['admission', 'internal'],
+        [`${operation} up-good`, 'client'],
+        ['settlement', 'internal'],
+      ]);
+      for (const { traceId, from, to } of children) {
+        expect(traceId).toBe(server.traceId);
+        expect(from >= server.from && to <= server.to && to >= from).toBe(true);
+      }
+      expect(children[1]?.attributes).toMatchObject({
+        'gen_ai.operation.name': operation,
+        'gen_ai.provider.name': 'up',
+        'gen_ai.request.model': 'up-good',
+        'gen_ai.usage.input_tokens': 10,
+      });
+    },
+  );
+
+  it('what failed is an error span that says what failed; what a caller is to blame for is none', () => {
+    const servers = receiver.spans().filter(({ kind }) => kind === 'server');
+    const failed = servers.filter((span) => span.failed).map(({ attributes }) => attributes['error.type']);
+    expect(new Set(failed)).toEqual(new Set(['internal_error', 'no_routes_available', 'upstream_error']));
+    const calls = receiver.spans().filter(({ kind, failed: so }) => kind === 'client' && so);
+    expect(calls.filter(({ attributes }) => attributes['error.type'] === '500')).toHaveLength(4);
+    expect(calls.filter(({ attributes }) => attributes['error.type'] === 'client_closed')).toHaveLength(4);
+  });
+
+  it('each log line has the trace id of its request', () => {
+    const traced = lines
+      .filter(({ message }) => message === 'request')
+      .map(({ fields }) => fields['trace_id']);
+    const spans = receiver.spans().filter(({ kind }) => kind === 'server');
+    expect(traced).toHaveLength(spans.length);
+    expect(new Set(traced)).toEqual(new Set(spans.map(({ traceId }) => traceId)));
+  });
+});
+
+const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
+
+describe('sampling', () => {
+  const ratios = [0, 0.5, 1] as const;
+  type Ratio = (typeof ratios)[number];
+  const receivers = new Map<Ratio, OtlpReceiver>();
+  const gateways = new Map<Ratio, TestGateway>();
+  let upstream: ReplayUpstream;
+  beforeAll(async () => {
+    upstream = await startReplayUpstream(answer);
+    for (const ratio of ratios) {
+      const receiver = await startOtlpReceiver();
+      const server = {
+        otel_endpoint: receiver.url,
+        otel_trace_sample_ratio: ratio,
+        otel_export_interval_secs: 3600,
+      };
+      receivers.set(ratio, receiver);
+      gateways.set(ratio, await startGateway(config(upstream.url, server), database.url()));
+    }
+  });
+  afterAll(async () => {
+    for (const ratio of ratios) await receivers.get(ratio)?.close();
+    await upstream?.close();
+  });
+  const at = (ratio: Ratio): TestGateway => {
+    const gateway = gateways.get(ratio);
+    if (gateway === undefined) throw new Error(`there is no gateway with the ratio ${ratio}`);
+    return gateway;
+  };
+  const sentUpstream = () => upstream.requests().at(-1)?.headers;
+  const spansOf = (ratio: Ratio, traceId: string) =>
+    receivers
+      .get(ratio)
+      ?.spans()
+      .filter((span) => span.traceId === traceId) ?? [];
+
+  interface Sent {
+    readonly ratio: Ratio;
+    readonly traceId: string;
+    readonly parent: string;
+    readonly traceparent: string;
+    readonly upstream: string;
+    readonly tracestate: string | undefined;
+  }
+  const withParent = async (ratio: Ratio, flags: string): Promise<Sent> => {
+    const [traceId, parent] = [hex(16), hex(8)];
+    const traceparent = `00-${traceId}-${parent}-${flags}`;
+    await ask(at(ratio), 'chat_completions', { headers: { traceparent, tracestate: 'vendor=x' } });
+    const sent = sentUpstream() ?? {};
+    return {
+      ratio,
+      traceId,
+      parent,
+      traceparent,
+      upstream: String(sent['traceparent']),
+      tracestate: sent['tracestate']?.toString(),
+    };
+  };
+  const sampled: Sent[] = [];
+  const unsampled: Sent[] = [];
+  const rootless = new Map<Ratio, readonly string[]>();
+
+  beforeAll(async () => {
+    for (const ratio of ratios) {
+      sampled.push(await withParent(ratio, '01'), await withParent(ratio, '03'));
+      unsampled.push(await withParent(ratio, '00'), await withParent(ratio, '02'));
+      const seen: string[] = [];
+      for (let request = 0; request < 30; request += 1) {
+        await ask(at(ratio), 'embeddings');
+        seen.push(String(sentUpstream()?.['traceparent']));
+      }
+      rootless.set(ratio, seen);
+      await at(ratio).stop();
+    }
+  }, 60_000);
+
+  it('a sampled parent is followed at any ratio', () => {
+    for (const { ratio, traceId, parent, traceparent, ...sent } of sampled) {
+      const spans = spansOf(ratio, traceId);
+      expect(spans).toHaveLength(4);
+      expect(spans.find(({ kind }) => kind === 'server')?.parentSpanId).toBe(parent);
+      const client = spans.find(({ kind }) => kind === 'client')?.spanId;
+      expect(sent.upstream).toBe(`00-${traceId}-${client}-${traceparent.slice(-2)}`);
+      expect(sent.tracestate).toBe('vendor=x');
+    }
+  });
+
+  it('so is one that is not sampled: its context goes upstream as it came', () => {
+    for (const { ratio, traceId, traceparent, ...sent } of unsampled) {
+      expect(sent).toMatchObject({ upstream: traceparent, tracestate: 'vendor=x' });
+      expect(spansOf(ratio, traceId)).toEqual([]);
+      expect(at(ratio).log.lines.some(({ fields }) => fields['trace_id'] === traceId)).toBe(true);
+    }
+  });
+
+  it('a request without a parent is sampled by the ratio, and upstreams are told which way it went', () => {
+    const ways = new Map<Ratio, readonly string[]>();
+    for (const ratio of ratios) {
+      const flags = rootless.get(ratio)?.map((traceparent) => {
+        const [, traceId = '', flag = ''] = /^00-(\w{32})-\w{16}-(\w\w)$/.exec(traceparent) ?? [];
+        expect([traceparent, spansOf(ratio, traceId).length]).toEqual([traceparent, flag === '01' ? 4 : 0]);
+        return flag;
+      });
+      ways.set(ratio, [...new Set(flags)].sort());
+    }
+    expect(Object.fromEntries(ways)).toEqual({ 0: ['00'], 0.5: ['00', '01'], 1: ['01'] });
+  });
+
+  it('metrics are not sampled', () => {
+    for (const ratio of ratios) {
+      const outcomes = receivers.get(ratio)?.metrics().get('gateway.request.outcomes')?.points ?? [];
+      expect(outcomes.reduce((sum, { value }) => sum + value, 0)).toBe(34);
+    }
+  });
+});

@@ -1,0 +1,227 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { countsTowardSpend } from '../../domain/ledger/usage-cost-event.ts';
+import { outcomeOf } from '../../domain/shared/gateway-error.ts';
+import {
+  labelTable,
+  type Metric,
+  metricTable,
+  requestLabels,
+} from '../../infrastructure/telemetry/metric-table.ts';
+
+const root = path.join(import.meta.dirname, '..', '..');
+const read = (...parts: readonly string[]): string => readFileSync(path.join(root, ...parts), 'utf8');
+const doc = read('docs', 'telemetry.md');
+
+/** The rows below a table's head, cell by cell. */
+function rowsBelow(head: string): readonly (readonly string[])[] {
+  const lines = doc.slice(doc.indexOf(head)).split('\n').slice(2);
+  const end = lines.findIndex((line) => !line.startsWith('|'));
+  return lines.slice(0, end).map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+}
+
+const code = (text: string): string => `\`${text}\``;
+const kinds = {
+  sum: 'counter',
+  money: 'counter',
+  histogram: 'histogram',
+  level: 'up-down counter',
+  gauge: 'gauge',
+} as const satisfies Record<Metric['kind'], string>;
+
+const labelsOf = ({ labels }: Metric): string => {
+  const ofRequests = requestLabels.every((label) => labels.includes(label));
+  const others = labels.filter((label) => !ofRequests || !requestLabels.some((each) => each === label));
+  return [...(ofRequests ? ['request labels'] : []), ...others.map(code)].join(', ') || '–';
+};
+
+describe('docs/telemetry.md', () => {
+  it('lists each metric with its unit and labels, as the code has it', () => {
+    expect(rowsBelow('| metric | kind | unit |')).toEqual(
+      Object.entries<Metric>(metricTable).map(([name, metric]) => [
+        code(name),
+        kinds[metric.kind],
+        metric.unit === '1' ? '1' : code(metric.unit),
+        labelsOf(metric),
+        metric.says,
+      ]),
+    );
+    expect(doc).toContain(requestLabels.map(code).slice(0, -1).join(', '));
+  });
+
+  it('lists each label with its values and their bound', () => {
+    expect(rowsBelow('| label | values |')).toEqual(
+      Object.entries(labelTable).map(([label, { values, bound }]) => [code(label), values, String(bound)]),
+    );
+  });
+
+  it('bounds closed lists by what they are', () => {
+    expect(labelTable.error_code.bound).toBe(Object.keys(outcomeOf).length + 1);
+    expect(labelTable.outcome.bound).toBe(
+      new Set(['success', 'client_closed', ...Object.values(outcomeOf)]).size,
+    );
+    expect(labelTable.pricing_status.values).toBe(
+      Object.keys(countsTowardSpend).sort(byTable).map(code).join(', '),
+    );
+    for (const label of [
+      'operation',
+      'owner_kind',
+      'token_type',
+      'reason',
+      'upstream',
+      'queue',
+      'fate',
+    ] as const)
+      expect([label, labelTable[label].values.split('`').length >> 1]).toEqual([
+        label,
+        labelTable[label].bound,
+      ]);
+  });
+});
+
+const statuses = ['priced', 'unpriced', 'usage_missing', 'legacy_estimated'];
+const byTable = (a: string, b: string): number => statuses.indexOf(a) - statuses.indexOf(b);
+
+/** A name as the collector's `prometheus` exporter spells it. */
+function inPrometheus(name: string, { kind, unit }: Metric): readonly string[] {
+  const suffix = unit === 's' ? '_seconds' : unit === 'By' ? '_bytes' : unit === '1' ? '_ratio' : '';
+  const base = `${name.replaceAll('.', '_')}${suffix}`;
+  if (kind === 'histogram') return ['_bucket', '_count', '_sum'].map((part) => `${base}${part}`);
+  return [kind === 'sum' || kind === 'money' ? `${base}_total` : base];
+}
+
+const labelsByName = new Map(
+  Object.entries<Metric>(metricTable).flatMap(([name, metric]) =>
+    inPrometheus(name, metric).map((each): [string, ReadonlySet<string>] => [
+      each,
+      new Set(metric.labels.map((label) => label.replaceAll('.', '_'))),
+    ]),
+  ),
+);
+
+/** What an expression asks for that no metric has. */
+function faultsOf(expression: string): readonly string[] {
+  const asked = [
+    ...expression.matchAll(/\b((?:gateway|gen_ai|nodejs|db_client|process)_\w+)(?:\{([^}]*)\})?/g),
+  ].map(([, name = '', selector = '']) => ({ name, selector, has: labelsByName.get(name) }));
+  const metrics = asked.filter(({ has }) => has !== undefined);
+  const labels = new Set(['le', 'instance', 'job', ...metrics.flatMap(({ has = new Set() }) => [...has])]);
+  const grouped = [...expression.matchAll(/\bby\s*\(([^)]*)\)/g)].flatMap(([, list = '']) =>
+    list.split(',').map((each) => each.trim()),
+  );
+  return [
+    ...asked
+      .filter(({ name, has }) => has === undefined && !labels.has(name))
+      .map(({ name }) => `${name} is no metric`),
+    ...metrics.flatMap(({ name, selector, has }) =>
+      [...selector.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)]
+        .filter(([, label = '']) => has?.has(label) !== true)
+        .map(([, label]) => `${name} has no label ${label}`),
+    ),
+    ...grouped
+      .filter((label) => !labels.has(label))
+      .map((label) => `nothing asked for has the label ${label}`),
+    ...(metrics.length === 0 ? [`${expression} asks for nothing`] : []),
+  ];
+}
+
+interface Panel {
+  readonly title: string;
+  readonly type: string;
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+}
+
+describe('deploy/telemetry', () => {
+  const rules = (
+    parse(read('deploy', 'telemetry', 'alerts.yaml')) as {
+      groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[];
+    }
+  ).groups.flatMap((group) => group.rules);
+  const dashboard = JSON.parse(read('deploy', 'telemetry', 'grafana-dashboard.json')) as {
+    panels: readonly Panel[];
+    templating: { list: readonly { name: string; definition?: string }[] };
+  };
+  const panels = dashboard.panels.filter(({ type }) => type !== 'row');
+
+  it.each(rules.map((rule) => [rule.alert, rule] as const))(
+    'the alert %s asks for metrics that there are',
+    (_name, rule) => {
+      expect(faultsOf(rule.expr)).toEqual([]);
+      const grouped = [...rule.expr.matchAll(/\bby\s*\(([^)]*)\)/g)].map(([, list = '']) => list).join();
+      for (const [, label = ''] of JSON.stringify(rule.annotations).matchAll(/\$labels\.(\w+)/g))
+        expect(grouped).toContain(label);
+    },
+  );
+
+  it.each(panels.map((panel) => [panel.title, panel] as const))(
+    'the panel «%s» asks for metrics that there are',
+    (_title, panel) => {
+      expect(panel.targets?.length).toBeGreaterThan(0);
+      for (const { expr, legendFormat } of panel.targets ?? []) {
+        expect(faultsOf(expr.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '1h'))).toEqual([]);
+        for (const [, label = ''] of legendFormat.matchAll(/\{\{(\w+)\}\}/g))
+          expect([expr.includes(label) || label === 'instance', label]).toEqual([true, label]);
+      }
+    },
+  );
+
+  it('shows requests, latency, tokens, spend and faults by model, provider, owner kind and caller tag', () => {
+    const all = JSON.stringify(panels);
+    for (const shown of [
+      'gateway_requests_total',
+      'gateway_request_duration_seconds',
+      'gateway_tokens_total',
+      'gateway_spend_total',
+      'gateway_request_outcomes_total',
+    ])
+      expect(all).toContain(shown);
+    expect(dashboard.templating.list.map(({ name }) => name)).toEqual([
+      'datasource',
+      'model',
+      'provider',
+      'owner',
+      'service',
+      'env',
+    ]);
+    for (const { definition } of dashboard.templating.list)
+      if (definition !== undefined) {
+        const [, metric = '', label = ''] = /^label_values\((\w+), (\w+)\)$/.exec(definition) ?? [];
+        expect(labelsByName.get(metric)?.has(label)).toBe(true);
+      }
+  });
+
+  it('what finds faults finds them', () => {
+    expect(faultsOf('sum(gateway_nothing_total)')).toHaveLength(2);
+    expect(faultsOf('gateway_requests_total{outcome="success"}')).toEqual([
+      'gateway_requests_total has no label outcome',
+    ]);
+    expect(faultsOf('sum by (fate) (gateway_requests_total)')).toHaveLength(1);
+  });
+
+  it('the collector takes OTLP over HTTP where the example configuration sends it, and offers what Prometheus asks', () => {
+    const collector = parse(read('deploy', 'telemetry', 'collector.yaml')) as {
+      receivers: { otlp: { protocols: { http: { endpoint: string } } } };
+      exporters: { prometheus: { endpoint: string } };
+      service: { pipelines: Record<string, { receivers: string[]; exporters: string[] }> };
+    };
+    const port = (address: string): string => address.slice(address.lastIndexOf(':') + 1);
+    const example = parse(read('config', 'example.yaml')) as { server: { otel_endpoint: string } };
+    expect(port(collector.receivers.otlp.protocols.http.endpoint)).toBe(
+      new URL(example.server.otel_endpoint).port,
+    );
+    const scraped = read('deploy', 'telemetry', 'prometheus.yaml');
+    expect(scraped).toContain(`collector:${port(collector.exporters.prometheus.endpoint)}`);
+    expect(scraped).toContain('alerts.yaml');
+    for (const [, pipeline] of Object.entries(collector.service.pipelines)) {
+      expect(pipeline.receivers).toEqual(['otlp']);
+      for (const exporter of pipeline.exporters) expect(Object.keys(collector.exporters)).toContain(exporter);
+    }
+  });
+});

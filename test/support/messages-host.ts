@@ -1,0 +1,60 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Frame } from '../../interfaces/simulated-upstream/answer.ts';
+import { ask } from '../../interfaces/simulated-upstream/ask.ts';
+import { deliver, sendError } from '../../interfaces/simulated-upstream/deliver.ts';
+import type { Dialect } from '../../interfaces/simulated-upstream/dialect.ts';
+import { badRequest } from '../../interfaces/simulated-upstream/error-answer.ts';
+import { isJsonObject, type JsonObject } from '../../interfaces/simulated-upstream/json-object.ts';
+import {
+  messagesDeltaCount,
+  messagesFrames,
+  planMessage,
+  wholeMessageJson,
+} from '../../interfaces/simulated-upstream/messages-answer.ts';
+import { readMessagesRequest } from '../../interfaces/simulated-upstream/messages-request.ts';
+import { objectFor } from '../../interfaces/simulated-upstream/schema-value.ts';
+import { inPieces, type Pieces } from '../../interfaces/simulated-upstream/text.ts';
+import type { Turn } from '../../interfaces/simulated-upstream/turn.ts';
+import { type MessagesHost, messagesBodyFault } from './messages-body-faults.ts';
+import { type Arrival, callOf } from './platform-server.ts';
+
+/** How a platform serves the messages API. */
+export interface ServedMessages extends MessagesHost {
+  readonly model: string;
+  /** How it words what is no answer. */
+  readonly dialect: Dialect;
+  /** Stands before each event of a stream. */
+  readonly interleaved?: Frame;
+}
+
+/** Answers a messages body as the simulation does, once the platform has found nothing wrong with it. */
+export async function serveMessages(arrival: Arrival, body: JsonObject, host: ServedMessages): Promise<void> {
+  const call = callOf(arrival, host.dialect, { ...body, model: host.model });
+  const fault = messagesBodyFault(body, host);
+  if (fault !== undefined) return sendError(call, badRequest(fault, null));
+  const asked = ask(call, readMessagesRequest);
+  if (E.isLeft(asked)) return sendError(call, asked.left);
+  const { request, directives } = asked.right;
+  const thinking = isJsonObject(body['thinking']) && body['thinking']['type'] === 'adaptive';
+  const plan = planMessage({ ...request, thinking: request.thinking || thinking }, directives, call.serial);
+  const said = { ...plan, content: structured(plan, schemaIn(body['output_config'])) };
+  if (host.stream !== true) return deliver(call, directives, { kind: 'whole', json: wholeMessageJson(said) });
+  const frames = interleave(messagesFrames(said), host.interleaved);
+  return deliver(call, directives, { kind: 'stream', frames, deltaCount: messagesDeltaCount(said) });
+}
+
+function* interleave(frames: Iterable<Frame>, between: Frame | undefined): Generator<Frame> {
+  for (const frame of frames) {
+    if (between !== undefined) yield between;
+    yield frame;
+  }
+}
+
+const schemaIn = (config: unknown): unknown => {
+  const format = isJsonObject(config) ? config['format'] : undefined;
+  return isJsonObject(format) ? format['schema'] : undefined;
+};
+
+/** What is said where the answer must follow a schema: an object that does. */
+export const structured = ({ content }: Pick<Turn, 'content'>, schema: unknown): Pieces =>
+  isJsonObject(schema) ? inPieces(JSON.stringify(objectFor(schema))) : content;
