@@ -267,6 +267,9 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     const last = await runner.runUntilDone();
     expect(last.content).toMatchObject([{ type: 'text', text: answerAfter(resultOf('time')) }]);
     expect(ran.toSorted()).toEqual(toolNames.toSorted());
+    // Nothing of the conversation is left to a server that would hold it.
+    const said = scenario.sent()['messages'] as { role: string }[];
+    expect(said.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
   });
 
   it('tells a failed tool as such', async () => {

@@ -4,7 +4,7 @@ import { APIError, InternalServerError } from 'openai';
 import { claude, embeddingModels, google, newest, platformAScene } from './platform-a-scene.ts';
 import { anthropicClient } from './platform-anthropic.ts';
 import { describeChat, expectUnable, openAiClient } from './platform-openai.ts';
-import { answerTo, hello, pixel, pixelUrl, reasonOf } from './scenario.ts';
+import { answerTo, hello, pixel, pixelUrl, reasonOf, simulatedReasoning } from './scenario.ts';
 
 const { scenario, fakes, platform } = platformAScene();
 
@@ -18,23 +18,23 @@ describe('what reaches the platform', () => {
 
   it.each([
     [
-      google,
+      'google',
       at('google', 'gemini-2.5-pro:generateContent'),
       at('google', 'gemini-2.5-pro:streamGenerateContent?alt=sse'),
     ],
     [
-      claude,
+      'claude',
       at('anthropic', 'claude-opus-4-6:rawPredict'),
       at('anthropic', 'claude-opus-4-6:streamRawPredict'),
     ],
   ])(
-    '$id: the call, the token of the metadata server, and no header of the caller',
-    async (route, whole, streamed) => {
+    '%s: the call, the token of the metadata server, and no header of the caller',
+    async (id, whole, streamed) => {
       const { chat } = openAiClient(scenario);
-      await chat.completions.create({ model: `${route.id}-plain`, ...asked });
-      await chat.completions.stream({ model: `${route.id}-plain`, ...asked }).finalChatCompletion();
+      await chat.completions.create({ model: `${id}-plain`, ...asked });
+      await chat.completions.stream({ model: `${id}-plain`, ...asked }).finalChatCompletion();
       await anthropicClient(scenario).messages.create({
-        model: `${route.id}-plain`,
+        model: `${id}-plain`,
         max_tokens: 9,
         messages: user,
       });
@@ -69,6 +69,26 @@ describe('what reaches the platform', () => {
       { maxOutputTokens: 100, thinkingConfig: { thinkingBudget: 1024, includeThoughts: true } },
       { maxOutputTokens: 100, thinkingConfig: { thinkingLevel: 'LOW', includeThoughts: true } },
     ]);
+  });
+
+  it('google/*: thoughts are tokens of the answer, and are paid for', async () => {
+    const thoughts = Math.ceil(simulatedReasoning.length / 4);
+    for (const stream of [false, true]) {
+      const { completions } = openAiClient(scenario).chat;
+      const body = { model: 'google-cached', messages: user, reasoning_effort: 'low' as const };
+      const requestId = `thoughts-${stream}`;
+      const named = { headers: { 'x-request-id': requestId } };
+      const { usage } = stream
+        ? await completions.stream(body, named).finalChatCompletion()
+        : await completions.create(body, named);
+      expect(usage).toMatchObject({
+        prompt_tokens: 100,
+        completion_tokens: 7 + thoughts,
+        completion_tokens_details: { reasoning_tokens: thoughts },
+      });
+      const call = { route: google, operation: 'chat_completions', stream } as const;
+      await scenario.expectSold(requestId, call, { prompt: 100, completion: 7 + thoughts });
+    }
   });
 
   it('an image goes to google/*, and is a clear 400 on anthropic/*', async () => {

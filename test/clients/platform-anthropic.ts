@@ -29,7 +29,7 @@ import {
   toolParameters,
 } from './scenario.ts';
 
-export type Sdk = typeof Anthropic1;
+type Sdk = typeof Anthropic1;
 
 interface Line {
   readonly line: '1.x' | '0.x';
@@ -234,13 +234,14 @@ function describeTools(suite: Suite): void {
     if (route.native) expect(JSON.stringify(scenario.sent())).toContain('"is_error":true');
   });
 
-  it('calls the tool that it must call', async () => {
-    const message = await answered(suite, 'whole', {
-      ...bodyOf(suite, 'plain'),
-      tools,
-      tool_choice: { type: 'tool', name: 'time' },
-    });
-    expect(message.content).toMatchObject([{ type: 'tool_use', name: 'time' }]);
+  it('calls the tool that it must call, any that it may, and none that it must not', async () => {
+    const calledBy = async (behaviour: Behaviour, tool_choice: Anthropic1.ToolChoice) => {
+      const { content } = await answered(suite, 'whole', { ...bodyOf(suite, behaviour), tools, tool_choice });
+      return content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : []));
+    };
+    expect(await calledBy('plain', { type: 'tool', name: 'time' })).toEqual(['time']);
+    expect(await calledBy('plain', { type: 'any' })).toEqual(['weather']);
+    expect(await calledBy('tools', { type: 'none' })).toEqual([]);
   });
 
   if (route.streams)

@@ -100,6 +100,12 @@ export const wrongSigners = {
 export const profile =
   'arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-opus-4-6-v1:0';
 
+/** Models that call their tools by ids that only some styles take, or none but their own. */
+export const oddIds = {
+  'unified-odd': [unified, 'functions.weather:0'],
+  'runtime-chat-odd': [runtimeChat, 'call|weather 0'],
+} as const;
+
 /** A gateway in front of platform B, with a route of every style; `<style>-by-<signer>` are signed wrongly. */
 export function platformBScene() {
   let platform: PlatformB;
@@ -116,17 +122,17 @@ export function platformBScene() {
         id: `${id}-profile`,
         routes: [{ provider: 'b', upstream_model: profile, ...route }],
       })),
-      {
-        id: 'odd-ids',
+      ...Object.entries(oddIds).map(([id, [{ upstreamModel, route }, toolId]]) => ({
+        id,
         routes: [
           {
             provider: 'b',
-            upstream_model: unified.upstreamModel,
-            extra_headers: { 'x-simulate': 'tools&tool-id=functions.weather:0' },
-            ...unified.route,
+            upstream_model: upstreamModel,
+            extra_headers: { 'x-simulate': `tools&tool-id=${toolId}` },
+            ...route,
           },
         ],
-      },
+      })),
     ],
     start: async () => {
       platform = await startPlatformB({ region, basePath, signers: [role, person] });

@@ -12,6 +12,7 @@ import {
   endpointbMessages,
   endpointbResponses,
   invoked,
+  oddIds,
   platformBScene,
   profile,
   role,
@@ -40,12 +41,12 @@ describe('what reaches the platform', () => {
   const claude = encodeURIComponent(unified.upstreamModel);
 
   it.each([
-    [unified, [`/model/${claude}/converse`, `/model/${claude}/converse-stream`]],
-    [invoked, [`/model/${claude}/invoke`]],
-    [endpointbMessages, ['/anthropic/v1/messages', '/anthropic/v1/messages']],
-    [runtimeChat, ['/openai/v1/chat/completions', '/openai/v1/chat/completions']],
-    [endpointbChat, ['/openai/v1/chat/completions', '/openai/v1/chat/completions']],
-  ])('$id: the call, signed for its host', async (route, targets) => {
+    ['unified', unified, [`/model/${claude}/converse`, `/model/${claude}/converse-stream`]],
+    ['invoked', invoked, [`/model/${claude}/invoke`]],
+    ['endpointb-messages', endpointbMessages, ['/anthropic/v1/messages', '/anthropic/v1/messages']],
+    ['runtime-chat', runtimeChat, ['/openai/v1/chat/completions', '/openai/v1/chat/completions']],
+    ['endpointb-chat', endpointbChat, ['/openai/v1/chat/completions', '/openai/v1/chat/completions']],
+  ])('%s: the call, signed for its host', async (_, route, targets) => {
     const { completions } = openAiClient(scenario).chat;
     const body = { model: `${route.id}-plain`, max_completion_tokens, messages: user };
     await completions.create(body);
@@ -156,22 +157,24 @@ describe('conversations with tools', () => {
   it('move between the styles, also with ids that only one of them takes', async () => {
     const { completions } = openAiClient(scenario).chat;
     const messages: OpenAI.ChatCompletionMessageParam[] = [...user];
-    for (const id of [
-      'odd-ids',
+    const models = [
+      'unified-odd',
       'endpointb-messages-tools',
+      'runtime-chat-odd',
       'invoked-tools',
       'unified-tools',
-      'runtime-chat-tools',
-    ]) {
+      'endpointb-chat-tools',
+    ];
+    for (const id of models) {
       const { choices } = await completions.create({ model: id, ...asking, messages });
       const [call] = choices[0]?.message.tool_calls ?? [];
-      if (id === 'odd-ids') expect(call?.id).toBe('functions.weather:0');
+      if (id in oddIds) expect(call?.id).toBe(oddIds[id as keyof typeof oddIds][1]);
       messages.push(choices[0]!.message, result(call!));
       const answered = await completions.create({ model: id, ...asking, messages });
       expect(answered.choices[0]?.message.content).toBe(answerAfter(resultOf('weather')));
       messages.push(answered.choices[0]!.message, ...user);
     }
-    expect(messages).toHaveLength(21);
+    expect(messages).toHaveLength(1 + 4 * models.length);
   });
 
   it.each([unified, invoked, endpointbMessages, runtimeChat])('go on without tools: $id', async ({ id }) => {

@@ -255,13 +255,17 @@ export function describeChat(
       });
     });
 
-    it('calls the tool that it must call', async () => {
-      const completion = await client().chat.completions.create({
-        ...body('plain'),
-        tools: plainTools,
-        tool_choice: { type: 'function', function: { name: 'time' } },
-      });
-      expect(completion.choices[0]?.message.tool_calls).toMatchObject([{ function: { name: 'time' } }]);
+    it('calls the tool that it must call, any that it may, and none that it must not', async () => {
+      const calledBy = async (behaviour: Behaviour, tool_choice: OpenAI.ChatCompletionToolChoiceOption) => {
+        const asked = { ...body(behaviour), tools: plainTools, tool_choice };
+        const { choices } = await client().chat.completions.create(asked);
+        return (choices[0]?.message.tool_calls ?? []).map((each) => 'function' in each && each.function.name);
+      };
+      const time = { type: 'function' as const, function: { name: 'time' } };
+      expect(await calledBy('plain', time)).toEqual(['time']);
+      expect(await calledBy('plain', 'required')).toEqual(['weather']);
+      expect(await calledBy('plain', 'auto')).toEqual([]);
+      expect(await calledBy('tools', 'none')).toEqual([]);
     });
 
     it('gets an answer that follows its schema, or a clear 400', async () => {
