@@ -115,13 +115,14 @@ function bindStores(container: Container): void {
     [tokens.foundations, tokens.journal],
   );
   container.bind(tokens.journal).toResolvedValue(journalOf, [tokens.foundations]);
-  container
-    .bind(tokens.payloads)
-    .toResolvedValue(
-      ({ pool, log }: Foundations) =>
-        payloadStore(pool, { onFault: (error) => databaseFaultLog(log)(databaseFault(error), error) }),
-      [tokens.foundations],
-    );
+  container.bind(tokens.payloads).toResolvedValue(
+    ({ pool, log }: Foundations) =>
+      payloadStore(pool, {
+        onFault: (error) => databaseFaultLog(log)(databaseFault(error), error),
+        onDefect: (error) => log.error({ error: nameOf(error), stack: stackOf(error) }, 'defect'),
+      }),
+    [tokens.foundations],
+  );
   container.bind(tokens.recovery).toResolvedValue(
     ({ pool, config, log }: Foundations, journal: Journal): Recovery => {
       const replay = replayJournaled(pool, settlingOptions(config, log));

@@ -109,7 +109,10 @@ const headers = (key: string) => ({
 });
 
 /** Credentials of a dozen providers, as a configuration has them. */
-const credentials = Array.from({ length: 12 }, (_, index) => `sk-${'0123456789abcdef'.repeat(3)}-${index}`);
+const credentials = Array.from(
+  { length: 12 },
+  (_, index) => `sk-${((index + 1) * 0x1fedcba98765).toString(36).repeat(5)}`,
+);
 const key = `gwk_${'0123456789abcdef'.repeat(2)}.${'fedcba9876543210'.repeat(4)}`;
 const callerKey = [key, parseKey(key)?.secret ?? ''];
 

@@ -42,6 +42,7 @@ const ledger = ledgerStore(pool, {
 
 const payloads = payloadStore(pool, {
   onFault: (error) => void process.stderr.write(`${String(error)}\n`),
+  onDefect: (error) => void process.stderr.write(`${String(error)}\n`),
 });
 
 /** Users with a hard budget that is checked at each request and never reached. */

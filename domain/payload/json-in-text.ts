@@ -1,8 +1,18 @@
-import { type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
+import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
 import { maxKnownMembers } from '../shared/limits.ts';
 import { type Edit, marker } from './text-edits.ts';
 import { hiddenStart, urlEdits } from './urls.ts';
 
+/**
+ * The closing quote of a key that may be of a known kind and its colon, and what may be blank between them. A key that
+ * is spelled with escapes may be any. The key is looked at from behind: a text has far more letters than quotes.
+ */
+const keyEnd = (endings: string): RegExp =>
+  new RegExp(`"${blanks}:(?<=(?:${endings}|\\\\u00[\\da-f]{2}[^"\\\\]*)\\\\*"${blanks}:)`, 'gi');
+const blanks = '[\\s\\\\nrt]*';
+
+const fieldEnd = keyEnd(fieldEndings);
+const errorEnd = keyEnd(errorEndings);
 const scalar = /[^\s,}\]"\\]+/y;
 
 /** Characters of a key, escapes and all, that could be one of ours: the longest has 19, and `\u0061` is six. */
@@ -14,14 +24,14 @@ const maxKeyChars = 256;
  * It looks at quotes and never parses: one pass, whatever the text.
  */
 export const jsonEdits = (text: string): readonly Edit[] =>
-  memberEdits(text, (kind, from, level) => {
+  memberEdits(text, fieldEnd, (kind, from, level) => {
     if (kind === 'redacted') return redactedValue(text, from, level);
     return kind === 'error' ? undefined : urlTails(text, from, kind);
   });
 
 /** The URLs in what went wrong, in JSON inside a text. */
 export const jsonErrorEdits = (text: string): readonly Edit[] =>
-  memberEdits(text, (kind, from, level) => {
+  memberEdits(text, errorEnd, (kind, from, level) => {
     if (kind !== 'error') return undefined;
     const edits: Edit[] = [];
     const end = valueEnd(text, from, level, (start, inner) => {
@@ -44,24 +54,23 @@ interface Found {
  */
 function memberEdits(
   text: string,
+  keyEnd: RegExp,
   editsOf: (kind: KeyKind, from: number, level: number) => Found | undefined,
 ): readonly Edit[] {
   const edits: Edit[] = [];
-  let seen = 0;
-  for (let quote = text.indexOf('"'); quote >= 0; ) {
-    const colon = afterBlanks(text, quote + 1);
-    const kind = text[colon] === ':' ? kindOf(keyBefore(text, quote)) : undefined;
-    if (kind === undefined) {
-      quote = text.indexOf('"', quote + 1);
-      continue;
-    }
+  if (!text.includes('"')) return edits;
+  keyEnd.lastIndex = 0;
+  for (let seen = 0; keyEnd.test(text); seen += 1) {
+    const colon = keyEnd.lastIndex - 1;
+    const quote = text.lastIndexOf('"', colon);
+    const kind = afterBlanks(text, quote + 1) === colon ? kindOf(keyBefore(text, quote)) : undefined;
+    if (kind === undefined) continue;
     const found = editsOf(kind, afterBlanks(text, colon + 1), backslashesBefore(text, quote, 0));
     for (const edit of found?.edits ?? []) edits.push(edit);
-    const end = Math.max(found?.end ?? 0, colon + 1);
-    seen += 1;
+    const end = found?.end ?? colon + 1;
     if (Math.max(seen, edits.length) >= maxKnownMembers)
       return end < text.length ? [...edits, { from: end, to: text.length, by: marker }] : edits;
-    quote = text.indexOf('"', end);
+    keyEnd.lastIndex = Math.max(end, colon + 1);
   }
   return edits;
 }

@@ -56,6 +56,14 @@ const errorKeys = [
   'exception',
 ] as const;
 
+/** How the keys that hold what went wrong end, as the source of a pattern. */
+export const errorEndings = 'errors?|error_?(?:message|details?)|exception';
+
+/** How all other keys of a known kind end. */
+export const fieldEndings =
+  'token|[-_]key|secret|credentials|password|authorization|cookie|' +
+  'ur[il]s?|images?|videos?|audios?|files?|media|data|source|src|href|thumbnail|referer';
+
 /** Keys match case-insensitively with `-` equal to `_` (CONTRACT §7). */
 const kinds: ReadonlyMap<string, KeyKind> = new Map([
   ...named('error', errorKeys),

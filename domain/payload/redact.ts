@@ -10,14 +10,7 @@ import {
   placeOfItems,
   placeOfMember,
 } from './redaction-paths.ts';
-import {
-  holdsSecret,
-  type Secrets,
-  secretsOf,
-  withCallerKeys,
-  withoutSecrets,
-  withSecrets,
-} from './secrets.ts';
+import { holdsSecret, type Secrets, secretsOf, withoutSecrets, withSecrets } from './secrets.ts';
 import { edited, marker, settled } from './text-edits.ts';
 import { urlEdits } from './urls.ts';
 
@@ -31,7 +24,7 @@ export interface RedactionRules {
 export const redactionRules = (
   redactionPaths: readonly string[],
   credentials: readonly string[],
-): RedactionRules => ({ paths: pathsOf(redactionPaths), secrets: withCallerKeys(secretsOf(credentials)) });
+): RedactionRules => ({ paths: pathsOf(redactionPaths), secrets: secretsOf(credentials) });
 
 /** The rules for one caller, whose key survives nowhere either: the whole key, and its secret alone. */
 export const forCaller = (rules: RedactionRules, keys: readonly string[]): RedactionRules => ({

@@ -1,84 +1,64 @@
+import { findAny } from './many-texts.ts';
 import { spelling } from './spelling.ts';
 import { type Edit, edited, marker } from './text-edits.ts';
 
 /** Texts that must not be kept, wherever they stand: configured credentials and callers' keys. */
 export interface Secrets {
-  readonly patterns: readonly Pattern[];
+  readonly groups: readonly Group[];
   /** Characters of the shortest one: no shorter text can hold any. */
   readonly minChars: number;
   /** One of them could stand as a JSON number. */
   readonly numeric: boolean;
 }
 
-/** One secret or several, in every spelling. */
-interface Pattern {
-  /** Letters and digits that stand in each spelling: most texts are told apart by them at once. */
+/** Secrets that are looked for together; what each looks like is only worked out where it may stand. */
+interface Group {
+  /** Those whose cores stand in the text: nearly always none. */
+  readonly standingIn: (text: string) => readonly Secret[];
+}
+
+interface Secret {
+  /** Letters and digits that stand in each of its spellings. */
   readonly core: string;
-  readonly sources: () => readonly string[];
-  readonly matcher: () => RegExp;
+  readonly pattern: () => RegExp;
 }
 
 /** Shorter values are words, not secrets; replacing them would garble what is kept. */
 const minSecretChars = 8;
 
-export const noSecrets: Secrets = { patterns: [], minChars: Number.POSITIVE_INFINITY, numeric: false };
+/** What a search for many looks at, and a few signs to skip. */
+const minSearchedChars = 6;
 
-/** Compiled once for the configuration; the few of a caller are added with {@link withSecrets}. */
-export const secretsOf = (values: readonly string[]): Secrets => {
-  const secrets = [...new Set(values.filter(isSecret))].sort(longestFirst);
-  return secrets.length === 0 ? noSecrets : secretsIn(secrets, [pattern('', () => secrets.map(spelling))]);
-};
+export const noSecrets: Secrets = { groups: [], minChars: Number.POSITIVE_INFINITY, numeric: false };
 
-/** Those of one caller, on each of its requests: what they look like is only worked out where one may stand. */
-export function withSecrets(secrets: Secrets, values: readonly string[]): Secrets {
-  const own = values.filter(isSecret).sort(longestFirst);
-  if (own.length === 0) return secrets;
-  const core = coreOf(own.at(-1) ?? '');
-  const together = own.every((secret) => secret.includes(core));
-  const more = secretsIn(
-    own,
-    together
-      ? [pattern(core, () => own.map(spelling))]
-      : own.map((secret) => pattern(coreOf(secret), () => [spelling(secret)])),
-  );
+/** Compiled once for a configuration, with the form of callers' keys. */
+export function secretsOf(values: readonly string[]): Secrets {
+  const secrets = wordless(values);
+  const groups = [knownForms, ...(secrets.length === 0 ? [] : [anyOf(secrets.map(secretOf))])];
+  return { groups, minChars: leastOf(secrets, minCallerKeyChars), numeric: secrets.some(isNumber) };
+}
+
+/** The few of one caller are added on each of its requests. */
+export function withSecrets({ groups, minChars, numeric }: Secrets, values: readonly string[]): Secrets {
+  const own = wordless(values).map((secret) => oneOf(secretOf(secret)));
   return {
-    patterns: [...secrets.patterns, ...more.patterns],
-    minChars: Math.min(secrets.minChars, more.minChars),
-    numeric: secrets.numeric || more.numeric,
+    groups: [...groups, ...own],
+    minChars: leastOf(wordless(values), minChars),
+    numeric: numeric || values.some(isNumber),
   };
 }
 
-const secretsIn = (secrets: readonly string[], patterns: readonly Pattern[]): Secrets => ({
-  patterns,
-  minChars: Math.min(...secrets.map(({ length }) => length)),
-  numeric: secrets.some((secret) => /^[-+.\deE]+$/.test(secret)),
+const wordless = (values: readonly string[]): readonly string[] => [...new Set(values)].filter(isSecret);
+
+const leastOf = (values: readonly string[], least: number): number =>
+  Math.min(least, ...values.map(({ length }) => length));
+
+const isNumber = (secret: string): boolean => /^[-+.\deE]+$/.test(secret);
+
+const secretOf = (secret: string): Secret => ({
+  core: coreOf(secret),
+  pattern: lazily(() => new RegExp(spelling(secret), 'g')),
 });
-
-/** It is compiled where a text may hold one for the first time. */
-function pattern(core: string, sources: Pattern['sources']): Pattern {
-  let compiled: RegExp | undefined;
-  const matcher = (): RegExp => {
-    compiled ??= new RegExp(sources().join('|'), 'g');
-    return compiled;
-  };
-  return { core, sources, matcher };
-}
-
-/** Any caller's key, whoever's it is: `gwk_<public id>.<secret>` with a secret as they are generated and written. */
-const callerKeys = `gwk${spelling('_')}[A-Za-z0-9]{8,64}${spelling('.')}[A-Za-z0-9_-]{32,512}`;
-const minCallerKeyChars = 'gwk_'.length + 8 + 1 + 32;
-
-/** Looked for together with those that are there already: a text is looked through once. */
-export const withCallerKeys = (secrets: Secrets): Secrets => ({
-  ...secrets,
-  patterns: [pattern('', () => [...secrets.patterns.flatMap(({ sources }) => sources()), callerKeys])],
-  minChars: Math.min(secrets.minChars, minCallerKeyChars),
-});
-
-/** What the marker itself says cannot be hidden by it. */
-const isSecret = (value: string): boolean => value.length >= minSecretChars && !marker.includes(value);
-
-const longestFirst = (a: string, b: string): number => b.length - a.length;
 
 /** The longest run of letters and digits. */
 const coreOf = (secret: string): string =>
@@ -87,27 +67,75 @@ const coreOf = (secret: string): string =>
     '',
   );
 
-export function holdsSecret(text: string, { patterns, minChars }: Secrets): boolean {
-  return (
-    text.length >= minChars &&
-    patterns.some(({ core, matcher }) => {
-      if (!text.includes(core)) return false;
-      const pattern = matcher();
-      pattern.lastIndex = 0;
-      return pattern.test(text);
-    })
-  );
+const nothing: readonly Secret[] = [];
+
+const oneOf = (secret: Secret): Group => {
+  const one = [secret];
+  return { standingIn: (text) => (text.includes(secret.core) ? one : nothing) };
+};
+
+/** Cores that are shorter than what a search for many looks at are looked for one by one. */
+function anyOf(secrets: readonly Secret[]): Group {
+  const long = secrets.filter(({ core }) => core.length >= minSearchedChars);
+  const others = secrets.filter(({ core }) => core.length < minSearchedChars).map(oneOf);
+  const find = long.length === 0 ? undefined : findAny(long.map(({ core }) => core));
+  return {
+    standingIn: (text) => {
+      let found = others.length === 0 ? nothing : others.flatMap(({ standingIn }) => standingIn(text));
+      find?.(text, (index) => {
+        const secret = long[index];
+        if (secret !== undefined && !found.includes(secret)) found = [...found, secret];
+      });
+      return found;
+    },
+  };
+}
+
+/** Any caller's key, whoever's it is: `gwk_<public id>.<secret>` with a secret as they are generated and written. */
+const knownForms = oneOf({
+  core: 'gwk',
+  pattern: lazily(
+    () => new RegExp(`gwk${spelling('_')}[A-Za-z0-9]{8,64}${spelling('.')}[A-Za-z0-9_-]{32,512}`, 'g'),
+  ),
+});
+const minCallerKeyChars = 'gwk_'.length + 8 + 1 + 32;
+
+function lazily(pattern: () => RegExp): () => RegExp {
+  let made: RegExp | undefined;
+  return () => {
+    made ??= pattern();
+    return made;
+  };
+}
+
+/** What the marker itself says cannot be hidden by it. */
+const isSecret = (value: string): boolean => value.length >= minSecretChars && !marker.includes(value);
+
+export const holdsSecret = (text: string, secrets: Secrets): boolean =>
+  text.length >= secrets.minChars &&
+  standingIn(text, secrets).some(({ pattern }) => {
+    pattern().lastIndex = 0;
+    return pattern().test(text);
+  });
+
+function standingIn(text: string, { groups }: Secrets): readonly Secret[] {
+  let all = nothing;
+  for (const group of groups) {
+    const found = group.standingIn(text);
+    if (found.length > 0) all = [...all, ...found];
+  }
+  return all;
 }
 
 export const withoutSecrets = (text: string, secrets: Secrets): string =>
-  holdsSecret(text, secrets) ? edited(text, secretEdits(text, secrets)) : text;
+  text.length < secrets.minChars ? text : edited(text, secretEdits(text, secrets));
 
 /** Where the secrets stand, those of the configuration and those of the caller as one where they overlap. */
-export function secretEdits(text: string, { patterns, minChars }: Secrets): readonly Edit[] {
-  if (text.length < minChars) return [];
-  const found = patterns
-    .flatMap(({ core, matcher }) => (text.includes(core) ? matches(text, matcher()) : []))
-    .sort((a, b) => a.from - b.from);
+export function secretEdits(text: string, secrets: Secrets): readonly Edit[] {
+  if (text.length < secrets.minChars) return [];
+  const standing = standingIn(text, secrets);
+  if (standing.length === 0) return [];
+  const found = standing.flatMap(({ pattern }) => matches(text, pattern())).sort((a, b) => a.from - b.from);
   const edits: Edit[] = [];
   for (const { from, to } of found) {
     const last = edits.at(-1);

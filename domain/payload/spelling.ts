@@ -14,29 +14,14 @@ function partSpelling(part: string): string {
 /** What a backslash becomes in JSON four times over. */
 const maxEscapes = 16;
 
-/**
- * Backslashes before a sign, that may be in a URL themselves. No pattern may look at any number of them: where each of
- * many could begin a match, that would take the square of their time.
- */
-const escapes = (least: number): string => run(least, maxEscapes);
-
 /** As one run: where each of them could be any number of backslashes, there would be too many ways to look. */
 const backslashes = (count: number): string =>
-  `(?:${run(count, count * maxEscapes)}|(?:${unicodeEscape('\\')}){${count}})`;
-
-const run = (least: number, most: number): string =>
-  `(?:\\\\{${least},${most}}|(?:${percentEncoded('\\')}){${least},${most}})`;
+  `(?:${backslash}{${count},${count * maxEscapes}}|(?:${escapes}${unicodeEscape('\\')}){${count}})`;
 
 function signSpelling(sign: string): string {
   const literal = sign.replace(/[$^.*+?()[\]{}|/-]/, '\\$&');
-  const letter = shortEscapes[sign];
-  return `(?:${[
-    `${escapes(0)}${literal}`,
-    unicodeEscape(sign),
-    percentEncoded(sign),
-    ...(letter === undefined ? [] : [`${escapes(1)}${letter}`]),
-    ...(sign === ' ' ? ['\\+'] : []),
-  ].join('|')})`;
+  const letter = shortEscapes[sign] ?? literal;
+  return `(?:${escapes}(?:${literal}|${letter}|${unicodeEscape(sign)})|${percentEncoded(sign)}${sign === ' ' ? '|\\+' : ''})`;
 }
 
 const shortEscapes: Readonly<Record<string, string>> = {
@@ -47,19 +32,29 @@ const shortEscapes: Readonly<Record<string, string>> = {
   '\r': 'r',
 };
 
-/** `\u00e9`; of a sign outside of the basic plane there are two. */
+/** What stands behind the backslash; of a sign outside of the basic plane there are two. */
 const unicodeEscape = (sign: string): string =>
-  Array.from({ length: sign.length }, (_, index) => {
-    const hex = sign.charCodeAt(index).toString(16).padStart(4, '0');
-    return `${escapes(1)}u${inAnyCase(hex)}`;
-  }).join('');
+  Array.from(
+    { length: sign.length },
+    (_, index) => `u${inAnyCase(sign.charCodeAt(index).toString(16).padStart(4, '0'))}`,
+  ).join(escapes);
 
 /** The bytes of UTF-8, also where what was encoded is encoded again. */
 function percentEncoded(sign: string): string {
   const encoded = encodeURIComponent(sign);
   const bytes = encoded === sign ? `%${sign.charCodeAt(0).toString(16)}` : encoded;
-  return inAnyCase(bytes.replaceAll('%', '%(?:25){0,3}'));
+  return inAnyCase(bytes.replaceAll('%', '%(?:25)*'));
 }
 
-const inAnyCase = (hex: string): string =>
-  hex.replace(/[a-f]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
+function inAnyCase(hex: string): string {
+  return hex.replace(/[a-f]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
+}
+
+/** One, that may be in a URL itself. */
+const backslash = `(?:\\\\|${percentEncoded('\\')})`;
+
+/**
+ * Those before a sign. No pattern may look at any number of them: where each of many could begin a match, that would
+ * take the square of their time.
+ */
+const escapes = `${backslash}{0,${maxEscapes}}`;

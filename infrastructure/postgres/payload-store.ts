@@ -8,7 +8,10 @@ import { storedJson } from './stored-text.ts';
 import { withinTime } from './within-time.ts';
 
 export interface PayloadStoreOptions {
+  /** Told of each failed statement. */
   readonly onFault: (error: unknown) => void;
+  /** Told of a payload that could not be made: nobody else would hear of it. */
+  readonly onDefect: (error: unknown) => void;
 }
 
 /** What a process keeps and does not keep of payloads, since its start. */
@@ -16,7 +19,7 @@ export interface PayloadCounts {
   readonly kept: number;
   /** For which there was no room, or no database. */
   readonly shed: number;
-  /** Bytes that wait to be written. */
+  /** Bytes of UTF-8 that wait to be written: the text of no payload takes more of memory. */
   readonly queuedBytes: number;
 }
 
@@ -33,8 +36,11 @@ export interface PayloadStore extends Payloads {
 export const maxQueuedBytes = 32 * 1024 * 1024;
 /** Requests whose payload is still to be made: those of one turn under the highest load. */
 const maxToMake = 4000;
-/** Payloads of one turn of the event loop: redaction never holds up answers for longer than a few milliseconds. */
-const madePerTurn = 8;
+/**
+ * Payloads are made for so long in one turn of the event loop, and one in any case: redaction never holds up answers
+ * for longer, and keeps up with as many requests as the process can serve.
+ */
+const makingMs = 3;
 /** Rows and bytes of one statement. */
 const maxBatchItems = 200;
 const maxBatchBytes = 4 * 1024 * 1024;
@@ -97,11 +103,28 @@ class PayloadWriter {
     this.making = true;
     setImmediate(() => {
       this.making = false;
-      for (const { requestLogId, make } of this.toMake.splice(0, madePerTurn))
-        this.take(requestLogId, make());
+      const until = performance.now() + makingMs;
+      do this.makeNext();
+      while (this.toMake.length > 0 && performance.now() < until);
       if (this.toMake.length > 0) this.makeSoon();
       this.writing ??= this.write();
     });
+  }
+
+  /** The bound holds for what is made, too: many requests may have ended since the last look at it. */
+  private makeNext(): void {
+    const next = this.toMake.shift();
+    if (next === undefined) return;
+    if (this.queuedBytes >= maxQueuedBytes) {
+      this.shed += 1;
+      return;
+    }
+    try {
+      this.take(next.requestLogId, next.make());
+    } catch (error) {
+      this.shed += 1;
+      this.options.onDefect(error);
+    }
   }
 
   private take(requestLogId: string, { request, response }: KeptPayload): void {
@@ -112,8 +135,9 @@ class PayloadWriter {
       request_truncated: request.truncated,
       response_truncated: response.truncated,
     });
-    this.queue.push({ item, bytes: item.length });
-    this.queuedBytes += item.length;
+    const bytes = Buffer.byteLength(item);
+    this.queue.push({ item, bytes });
+    this.queuedBytes += bytes;
   }
 
   private async write(): Promise<void> {
@@ -140,7 +164,11 @@ class PayloadWriter {
   }
 
   private insert(batch: readonly Printed[]): Promise<number> {
-    const items = `[${batch.map(({ item }) => item).join()}]`;
+    const last = batch.length - 1;
+    // The brackets go to the items: put around the whole, they would make a second copy of it.
+    const items = batch
+      .map(({ item }, index) => `${index === 0 ? '[' : ''}${item}${index === last ? ']' : ''}`)
+      .join();
     const statement = sql.type(row(keptRow))`select gateway_keep_payloads(${items}::json) as kept`;
     return withinTime(this.pool, async (connection) => Number((await connection.one(statement)).kept));
   }

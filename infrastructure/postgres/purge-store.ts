@@ -24,6 +24,7 @@ const answerMs = 15_000;
 /** Counting takes as long as there are many rows: an hour is more than it ever needs. */
 const countMs = 3_600_000;
 
+/** `request_logs` and its children, in statements that nobody waits for. */
 export const purgeStore = (connection: CommonQueryMethods, withinMs = answerMs): RequestLogPurge => ({
   now: async () => {
     const statement = sql.type(row(nowRow))`select gateway_now() as now`;

@@ -185,6 +185,7 @@ describe('without an endpoint', () => {
       DATABASE_URL: database.url(),
       NODE_OPTIONS: `--import=${preload}`,
     });
+    closing.push(async () => serving.child.kill('SIGKILL'));
     const [, url = ''] = await serving.says(/"url":"([^"]+)"/);
     expect((await post({ url })).status).toBe(200);
     serving.child.kill('SIGTERM');

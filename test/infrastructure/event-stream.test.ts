@@ -1,13 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { EventStreamCodec } from '@smithy/eventstream-codec';
 import * as fc from 'fast-check';
 import { maxEventHeadersBytes, maxStreamEventBytes } from '../../domain/shared/limits.ts';
 import { type EventFrame, eventFrames } from '../../infrastructure/providers/wire/event-stream.ts';
+import { vectors } from '../recordings/bedrock-library.ts';
 import { leftOut } from '../recordings/left-out.ts';
-import { noRecordings, recordingsFolder } from '../recordings/library.ts';
+import { noRecordings, named } from '../recordings/library.ts';
 import { byteByByte, chunkingsOf, cutAt } from '../support/arbitraries/bytes.ts';
 import {
   bytesHeader,
@@ -308,37 +307,15 @@ const chunksOf = (bytes: Buffer, size: number): readonly Buffer[] =>
     bytes.subarray(at * size, (at + 1) * size),
   );
 
-interface VectorFacts {
-  /** `accept`, or `reject: …`. */
-  readonly expectWithoutChecksums: string;
-  readonly expectWithChecksums: 'valid' | 'invalid';
-  readonly decoded?: {
-    readonly headers: readonly { readonly name: string; readonly string?: string }[];
-    readonly payloadHex: string;
-  };
-}
-
 describe('published vectors, read without their checksums', () => {
   if (noRecordings !== undefined) return leftOut(noRecordings);
-  const folder = path.join(recordingsFolder, 'aws-eventstream', 'vectors', 'vector');
-  const vectors = readdirSync(folder)
-    .filter((file) => file.endsWith('.bin'))
-    .map((file) => {
-      const meta = readFileSync(path.join(folder, file.replace('.bin', '.meta.json')), 'utf8');
-      return [
-        file,
-        readFileSync(path.join(folder, file)),
-        (JSON.parse(meta) as { facts: VectorFacts }).facts,
-      ] as const;
-    });
-
   it('are all there, and three invalid ones are accepted by rule', () => {
-    const accepted = vectors.filter(([, , facts]) => facts.expectWithoutChecksums === 'accept');
-    expect(vectors.length).toBeGreaterThanOrEqual(15);
-    expect(accepted.filter(([, , facts]) => facts.expectWithChecksums === 'invalid')).toHaveLength(3);
+    const accepted = vectors().filter(({ facts }) => facts.expectWithoutChecksums === 'accept');
+    expect(vectors().length).toBeGreaterThanOrEqual(15);
+    expect(accepted.filter(({ facts }) => facts.expectWithChecksums === 'invalid')).toHaveLength(3);
   });
 
-  it.each(vectors)('%s', (_file, bytes, facts) => {
+  it.each(named(vectors()))('%s', (_name, { body: bytes, facts }) => {
     for (const pieces of [[bytes], byteByByte(bytes)]) {
       const outputs = framesOf(...pieces);
       if (facts.expectWithoutChecksums === 'accept') {

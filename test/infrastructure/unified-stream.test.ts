@@ -6,6 +6,7 @@ import type { StreamEvent } from '../../domain/shared/stream-event.ts';
 import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
 import { unifiedStream } from '../../infrastructure/providers/cloud-b/unified-stream.ts';
 import { eventFrames } from '../../infrastructure/providers/wire/event-stream.ts';
+import { cutAt } from '../support/arbitraries/bytes.ts';
 import { aJson } from '../support/arbitraries/json-text.ts';
 import { errorFrame, eventFrame, exceptionFrame, frame, textHeader } from '../support/event-stream-frames.ts';
 import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
@@ -89,6 +90,27 @@ const anEvent: fc.Arbitrary<Buffer> = fc.oneof(
     )
     .map(([type, payload]) => eventFrame(type, payload)),
 );
+
+/** Makes a frame wrong whatever it holds: its lengths, or the name, the type or the length of its first header. */
+const aCorruption: fc.Arbitrary<(bytes: Buffer) => Buffer> = fc.oneof(
+  fc.tuple(fc.constantFrom(0, 4), fc.nat({ max: 2 ** 32 - 1 })).map(([field, length]) => (bytes: Buffer) => {
+    const changed = Buffer.from(bytes);
+    changed.writeUInt32BE(changed.readUInt32BE(field) === length ? length ^ 1 : length, field);
+    return changed;
+  }),
+  fc.constantFrom(0, 255).map((length) => withByte(() => 12, length)),
+  fc.integer({ min: 10, max: 255 }).map((type) => withByte((bytes) => 13 + bytes[12]!, type)),
+  fc.constant(withByte((bytes) => 14 + bytes[12]!, 0xff)),
+  fc.constant(withByte(() => 13, 0xff)),
+);
+
+function withByte(at: (bytes: Buffer) => number, value: number): (bytes: Buffer) => Buffer {
+  return (bytes) => {
+    const changed = Buffer.from(bytes);
+    changed[at(bytes)] = value;
+    return changed;
+  };
+}
 
 describeMachineLaws('unifiedStream', {
   machine,
@@ -487,6 +509,24 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     const closed = tools.flatMap((each, index) => [each, stopped(index)]);
     expect(told([started, ...closed, stop()]).at(-1)).toEqual(malformed);
     expect(told([started, ...closed.slice(0, -2), stop()]).at(-1)).toBe('done');
+  });
+
+  it('any length or header that is corrupted is one failure, and nothing comes after it', () => {
+    const aWord = fc.string({ unit: 'grapheme', maxLength: 40 }).map((words) => text(words));
+    const anAnswer = fc
+      .array(fc.oneof(aWord, fc.constantFrom(tool(1, 'a', 'f'), stopped(1))), { maxLength: 6 })
+      .map((said) => [started, ...said, stop()]);
+    fc.assert(
+      fc.property(anAnswer, fc.nat(), fc.nat(), aCorruption, (answer, place, cut, corrupt) => {
+        const at = place % answer.length;
+        const bytes = Buffer.concat([...answer.with(at, corrupt(answer[at]!)), metadata()]);
+        const pieces = cutAt(bytes, [cut % bytes.length]);
+        const events = outputsOf(machine, pieces);
+        expect(events.filter(({ kind }) => kind !== 'chunk').map(({ kind }) => kind)).toEqual(['failed']);
+        expect(events.at(-1)!.kind).toBe('failed');
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('any failure is the only end, and any end is the last event', () => {

@@ -8,7 +8,13 @@ import {
   expectSuccessRows,
 } from './expectations.ts';
 import { leftOut } from './left-out.ts';
-import { messagesRecordings, type MessagesUsageFacts, noRecordings, type UsageFacts } from './library.ts';
+import {
+  messagesRecordings,
+  type MessagesUsageFacts,
+  noRecordings,
+  type UsageFacts,
+  named,
+} from './library.ts';
 import {
   expectCredentials,
   onPlatformA,
@@ -18,7 +24,8 @@ import {
 } from './platforms.ts';
 import { factsOf, isLoose, listOf, type Loose, readEvents, readStream, sha256 } from './received.ts';
 import type { Answer, Ask } from './rehearsal.ts';
-import { type AskFor, cutsFor, describeRefusals, named } from './replaying.ts';
+import { cutsFor } from './cuts.ts';
+import { type AskFor, describeRefusals } from './replaying.ts';
 
 /** Where chat callers are told what a messages upstream said. */
 const onA: PlatformModel = {

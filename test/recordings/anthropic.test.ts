@@ -11,6 +11,7 @@ import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { byteByByte, cutAt } from '../support/arbitraries/bytes.ts';
 import { outputsOf } from '../support/machine-laws.ts';
 import { randomNumbers } from '../support/replay-upstream.ts';
+import { someEndLengths } from './cuts.ts';
 import { leftOut } from './left-out.ts';
 import {
   type MessagesFacts,
@@ -19,9 +20,9 @@ import {
   type MessagesUsageFacts,
   noRecordings,
   type Recording,
+  named,
 } from './library.ts';
 import { factsOf, isLoose, listOf, type Loose, readEvents, readStream, sha256 } from './received.ts';
-import { named } from './replaying.ts';
 
 type Stream = Recording<MessagesStreamFacts>;
 type Answer = Recording<MessagesFacts>;
@@ -34,6 +35,7 @@ const words = { about, namespace, sanitise };
 const asChat = andThen(sseFrames, seal(chatFromMessages(words)));
 const native = andThen(sseFrames, seal(nativeMessagesStream(sanitise)));
 const eof: Ending = { kind: 'eof' };
+const broken: Ending = { kind: 'fault', reason: 'It broke.' };
 
 /** The finish reason that a caller must be told, written down a second time. */
 const finishes: Readonly<Record<string, string>> = {
@@ -220,21 +222,26 @@ function replayed(): void {
   });
 
   describe('a stream that ends after any number of its bytes is complete only after its terminal event', () => {
-    it.each(named(streams.filter(({ body }) => body.length < 5000)))('%s', (_name, { body }) => {
+    it.each(named(streams))('%s', (_name, { body }) => {
       const events = readEvents(body);
       const after = (type: string): number =>
         events.find(({ data }) => data.includes(`"type":"${type}"`))!.to;
+      const [stopReason, stop] = [after('message_delta'), after('message_stop')];
       const wrong: object[] = [];
-      for (let length = 0; length <= body.length; length += 1)
+      for (const length of someEndLengths(body, [stopReason, stop]))
         for (const [machine, from] of [
-          [asChat, after('message_delta')],
-          [native, after('message_stop')],
-        ] as const) {
-          const told = outputsOf(machine, [body.subarray(0, length)], eof);
-          const ends = told.flatMap(({ kind }) => (kind === 'chunk' ? [] : [kind]));
-          const expected = length >= from ? 'done' : 'failed';
-          if (ends.length !== 1 || told.at(-1)!.kind !== expected) wrong.push({ length, ends, expected });
-        }
+          [asChat, stopReason],
+          [native, stop],
+        ] as const)
+          for (const ending of length % 50 === 0 ? [eof, broken] : [eof]) {
+            const told = outputsOf(machine, [body.subarray(0, length)], ending);
+            const ends = told.flatMap(({ kind }) => (kind === 'chunk' ? [] : [kind]));
+            const expected = length >= from ? 'done' : 'failed';
+            if (ends.length !== 1 || told.at(-1)!.kind !== expected) wrong.push({ length, ends, expected });
+            // Native events pass as they are complete, and no sooner.
+            const complete = events.filter(({ to }) => to <= length).length;
+            if (machine === native && told.length !== complete + 1) wrong.push({ length, complete });
+          }
       expect(wrong.slice(0, 5)).toEqual([]);
     });
   });

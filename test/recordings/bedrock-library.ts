@@ -10,7 +10,7 @@ import {
   type UsageFacts,
 } from './library.ts';
 import { isLoose, listOf, type Loose } from './received.ts';
-import { cutsFor } from './replaying.ts';
+import { cutsFor } from './cuts.ts';
 
 interface ConverseUsageFacts {
   readonly inputTokens: number;

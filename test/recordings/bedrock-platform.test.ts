@@ -23,7 +23,7 @@ import {
   vectors,
   wholeCalls,
 } from './bedrock-library.ts';
-import { choose, lengthsAround } from './cut-short.ts';
+import { choose } from './cut-short.ts';
 import {
   expectRefusal,
   expectStreamFailure,
@@ -31,11 +31,12 @@ import {
   expectSuccessRows,
 } from './expectations.ts';
 import { leftOut } from './left-out.ts';
-import { noRecordings, type Recording, type TextFacts } from './library.ts';
+import { noRecordings, type Recording, type TextFacts, named } from './library.ts';
 import { expectCredentials, onPlatformB, type PlatformModel, platformRehearsal } from './platforms.ts';
 import { factsOf, isLoose, listOf, type Loose, readStream } from './received.ts';
 import type { Answer } from './rehearsal.ts';
-import { type AskFor, cutsFor, describeRefusals, named } from './replaying.ts';
+import { cutsFor, lengthsAround } from './cuts.ts';
+import { type AskFor, describeRefusals } from './replaying.ts';
 
 /** An id with a colon, and an ARN: both are percent-encoded in the path, and signed as they are there. */
 const model: PlatformModel = {

@@ -9,10 +9,9 @@ import { eventFrames } from '../../infrastructure/providers/wire/event-stream.ts
 import { byteByByte, chunkingsOf } from '../support/arbitraries/bytes.ts';
 import { outputsOf } from '../support/machine-laws.ts';
 import { converseRecordings, frameStarts, framesOf, invokeStreams, stopEnd } from './bedrock-library.ts';
-import { endLengths } from './cut-short.ts';
+import { someEndLengths } from './cuts.ts';
 import { leftOut } from './left-out.ts';
-import { noRecordings } from './library.ts';
-import { named } from './replaying.ts';
+import { noRecordings, named } from './library.ts';
 
 const names = { id: 'chatcmpl-1', model: 'asked-for', createdSecs: 1_700_000_000 };
 const sanitise = (message: string): string => message;
@@ -22,9 +21,6 @@ type Events = readonly StreamEvent<JsonObject>[];
 
 const endsOf = (events: Events): readonly string[] =>
   events.flatMap(({ kind }) => (kind === 'chunk' ? [] : [kind]));
-
-/** A stream of more bytes than these does not end after every byte, but after many of them. */
-const shortBytes = 3000;
 
 const endings: readonly Ending[] = [{ kind: 'eof' }, { kind: 'fault', reason: 'It broke.' }];
 
@@ -48,7 +44,7 @@ function replayed(): void {
       const stop = stopEnd(body);
       const wrong: object[] = [];
       const places = framesOf(body).map(({ end }) => end);
-      for (const length of endLengths(body, places, shortBytes))
+      for (const length of someEndLengths(body, places))
         for (const ending of length % 50 === 0 ? endings : endings.slice(0, 1)) {
           const told = outputsOf(machine, [body.subarray(0, length)], ending);
           const expected = length < stop ? 'failed' : 'done';

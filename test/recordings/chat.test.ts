@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { expectChatStream, expectWholeChat, isChatCompletion, isGlued } from './expect-chat.ts';
 import { expectRefusal } from './expectations.ts';
 import { leftOut } from './left-out.ts';
-import { chatRecordings, noRecordings } from './library.ts';
-import { cutsFor, describeRefusals, named, replaying } from './replaying.ts';
+import { chatRecordings, noRecordings, named } from './library.ts';
+import { cutsFor } from './cuts.ts';
+import { describeRefusals, replaying } from './replaying.ts';
 
 const { streams, answers, refusals } = chatRecordings();
 

@@ -7,11 +7,11 @@ import type { Ending, Sealed } from '../../domain/shared/stream-machine.ts';
 import { compat } from '../../infrastructure/providers/compat/index.ts';
 import { aRoute } from '../support/arbitraries/routing.ts';
 import { outputsOf } from '../support/machine-laws.ts';
-import { randomNumbers, type ReplayEnding } from '../support/replay-upstream.ts';
-import type { Recording } from './library.ts';
+import type { ReplayEnding } from '../support/replay-upstream.ts';
+import { endLengths, lengthsAround } from './cuts.ts';
+import { named, type Recording } from './library.ts';
 import { type ReceivedEvent, readEvents } from './received.ts';
 import { type Answer, rehearsal, replayConfig } from './rehearsal.ts';
-import { named } from './replaying.ts';
 
 /**
  * What an event means for the end of its stream. `finish`: the answer is complete with it. `done`: a success, and
@@ -59,10 +59,6 @@ export function choose<Facts>(
 
 /** Each cut of a stream costs as much as the stream is long: longer ones are cut into two at random, elsewhere. */
 const cutBytes = 5500;
-
-/** Longer ones do not end after every byte, but after many of them. */
-const endBytes = 12_000;
-const manyEnds = 1500;
 
 const eof: Ending = { kind: 'eof' };
 const broken: Ending = { kind: 'fault', reason: 'It broke.' };
@@ -188,19 +184,3 @@ function verdicts(body: Buffer, meaning: CutShort<unknown>['meaning']): (length:
 /** The places that decide how a stream ends. */
 const decidingIn = (body: Buffer, meaning: CutShort<unknown>['meaning']): readonly number[] =>
   readEvents(body).flatMap((event) => (meaning(event) === undefined ? [] : [event.to]));
-
-/** After every byte of a stream that is short enough; else after many of them, and all around the places. */
-export const endLengths = (
-  body: Buffer,
-  places: readonly number[],
-  shortBytes: number = endBytes,
-): readonly number[] =>
-  body.length <= shortBytes ? [...body.keys(), body.length] : lengthsAround(body, places, manyEnds);
-
-/** Nothing, all, some at random, and all around the places. */
-export function lengthsAround(body: Buffer, places: readonly number[], some = 3): readonly number[] {
-  const random = randomNumbers(body.length);
-  const lengths = [0, body.length, ...Array.from({ length: some }, () => Math.floor(random() * body.length))];
-  for (const place of places) lengths.push(place - 1, place, place + 3);
-  return [...new Set(lengths.filter((length) => length <= body.length))];
-}

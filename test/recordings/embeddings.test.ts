@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectSuccessRows } from './expectations.ts';
 import { leftOut } from './left-out.ts';
-import { type EmbeddingsFacts, embeddingsRecordings, noRecordings } from './library.ts';
+import { type EmbeddingsFacts, embeddingsRecordings, noRecordings, named } from './library.ts';
 import { isLoose, listOf } from './received.ts';
-import { describeRefusals, named, parsed, replaying } from './replaying.ts';
+import { describeRefusals, parsed, replaying } from './replaying.ts';
 
 const { answers, refusals } = embeddingsRecordings();
 

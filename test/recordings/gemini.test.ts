@@ -21,10 +21,12 @@ import {
   type Recording,
   type TextFacts,
   type UsageFacts,
+  named,
 } from './library.ts';
 import { factsOf, isLoose, listOf, type Loose, readEvents, readStream } from './received.ts';
 import { type Answer, type Ask, rehearsal, replayConfig } from './rehearsal.ts';
-import { type AskFor, cutsFor, describeRefusals, named } from './replaying.ts';
+import { cutsFor, someEndLengths } from './cuts.ts';
+import { type AskFor, describeRefusals } from './replaying.ts';
 
 const model = 'google/gemini-2.5-pro';
 const token = 'token-of-the-platform-0123456789';
@@ -215,7 +217,7 @@ function replayed(): void {
   });
 
   describe('a recorded stream that ends after any number of its bytes ends with `done` only after its finish', () => {
-    it.each(named(streams.filter(({ body }) => body.length < 6000)))('%s', (_name, recording) => {
+    it.each(named(streams))('%s', (_name, recording) => {
       const { body } = recording;
       const ends = isArrayForm(recording) ? elementEnds(body) : readEvents(body).map(({ to }) => to);
       const events = isArrayForm(recording)
@@ -223,7 +225,7 @@ function replayed(): void {
         : readEvents(body).map(({ data }) => data);
       const finishAt = ends[events.findIndex((event) => event.includes('"finishReason"'))]!;
       const wrong: object[] = [];
-      for (let length = 0; length <= body.length; length += 1)
+      for (const length of someEndLengths(body, [finishAt]))
         for (const ending of length % 50 === 0 ? [eof, broken] : [eof]) {
           const told = outputsOf(machineOf(recording), [body.subarray(0, length)], ending);
           const last = told.filter(({ kind }) => kind !== 'chunk').map(({ kind }) => kind);

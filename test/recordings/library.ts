@@ -193,6 +193,10 @@ export interface Recording<Facts> {
   readonly facts: Facts;
 }
 
+/** Rows for `it.each`. */
+export const named = <R extends Pick<Recording<unknown>, 'name'>>(recordings: readonly R[]): [string, R][] =>
+  recordings.map((recording) => [recording.name, recording]);
+
 interface Meta extends Omit<Recording<{ readonly protocol?: string }>, 'body'> {
   readonly file: string;
 }

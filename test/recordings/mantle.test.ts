@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Replay } from '../support/replay-upstream.ts';
-import { choose, lengthsAround } from './cut-short.ts';
+import { choose } from './cut-short.ts';
 import { expectChatStream, expectWholeChat } from './expect-chat.ts';
 import { expectResponsesStream, expectWholeResponse } from './expect-responses.ts';
 import { expectErrorEvent, expectStreamFailure } from './expectations.ts';
@@ -13,12 +13,14 @@ import {
   noRecordings,
   type Recording,
   responsesRecordings,
+  named,
 } from './library.ts';
 import { expectCredentials, onPlatformB, type PlatformModel, platformRehearsal } from './platforms.ts';
 import { readEvents, readStream } from './received.ts';
 import { readResponses } from './received-responses.ts';
 import type { Answer, RehearsedFamily } from './rehearsal.ts';
-import { type AskFor, cutsFor, describeRefusals, named } from './replaying.ts';
+import { cutsFor, lengthsAround } from './cuts.ts';
+import { type AskFor, describeRefusals } from './replaying.ts';
 
 /** The styles that pass a family on as it is written. */
 const onResponses: PlatformModel = {

@@ -1,11 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { nativeMessagesStream } from '../../infrastructure/providers/messages-body/native-stream.ts';
-import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
-import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
-import { outputsOf } from '../support/machine-laws.ts';
 import type { Cuts, Replay } from '../support/replay-upstream.ts';
 import { unwrappedStreams } from './bedrock-library.ts';
-import { endLengths, lengthsAround } from './cut-short.ts';
 import {
   expectMessagesError,
   expectRefusal,
@@ -21,6 +16,7 @@ import {
   noRecordings,
   type Recording,
   type UsageFacts,
+  named,
 } from './library.ts';
 import {
   expectCredentials,
@@ -32,7 +28,8 @@ import {
 import { factsOf, listOf, type Loose, readEvents, sha256 } from './received.ts';
 import { readMessages } from './received-messages.ts';
 import type { Answer } from './rehearsal.ts';
-import { type AskFor, cutsFor, describeRefusals, named } from './replaying.ts';
+import { cutsFor, lengthsAround } from './cuts.ts';
+import { type AskFor, describeRefusals } from './replaying.ts';
 
 const onA: PlatformModel = {
   id: 'on-a',
@@ -168,10 +165,6 @@ function expectFailure(answer: Answer, message: string | RegExp): void {
 const expectMessagesRefusal: typeof expectRefusal = (answer, expected) =>
   expectRefusal(answer, expected, expectMessagesError(expected.status, answer.requestId));
 
-const machine = andThen(sseFrames, seal(nativeMessagesStream((message) => message)));
-const eof: Ending = { kind: 'eof' };
-const broken: Ending = { kind: 'fault', reason: 'It broke.' };
-
 /** After which byte the first `message_stop` is complete. */
 const stopEnd = (body: Buffer): number =>
   readEvents(body).find(({ data }) => (JSON.parse(data) as Loose)['type'] === 'message_stop')!.to;
@@ -244,23 +237,7 @@ function replayed(): void {
     });
 
   describe('a stream that ends after any number of its bytes is complete only after its `message_stop`', () => {
-    it.each(named(streams))('%s', (_name, { body }) => {
-      const stop = stopEnd(body);
-      const places = readEvents(body).map(({ to }) => to);
-      const wrong: object[] = [];
-      for (const length of endLengths(body, places.slice(-4), 3000))
-        for (const ending of length % 50 === 0 ? [eof, broken] : [eof]) {
-          const told = outputsOf(machine, [body.subarray(0, length)], ending);
-          const ends = told.flatMap(({ kind }) => (kind === 'chunk' ? [] : [kind]));
-          const expected = length >= stop ? 'done' : 'failed';
-          const complete = places.filter((to) => to <= length).length;
-          if (ends.length !== 1 || told.at(-1)!.kind !== expected || told.length !== complete + 1)
-            wrong.push({ length, ending: ending.kind, ends, expected, complete, told: told.length });
-        }
-      expect(wrong.slice(0, 5)).toEqual([]);
-    });
-
-    it.each(named(short))('%s, over sockets', async (_name, recording) => {
+    it.each(named(short))('%s', async (_name, recording) => {
       const { body } = recording;
       const stop = stopEnd(body);
       const events = readEvents(body);

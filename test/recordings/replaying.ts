@@ -1,15 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Cuts } from '../support/replay-upstream.ts';
 import { expectRefusal } from './expectations.ts';
-import type { ErrorFacts, Recording } from './library.ts';
+import { type ErrorFacts, named, type Recording } from './library.ts';
 import { isLoose } from './received.ts';
 import { type Answer, type RehearsedFamily, rehearsal, replayConfig } from './rehearsal.ts';
 
 type Named = Pick<Recording<unknown>, 'name'>;
-
-/** Rows for `it.each`. */
-export const named = <R extends Named>(recordings: readonly R[]): [string, R][] =>
-  recordings.map((recording) => [recording.name, recording]);
 
 /** Asks for a recording; what the recorder did not keep is given. */
 export type AskFor = (
@@ -36,23 +32,6 @@ export function replaying(family: RehearsedFamily, recordings: readonly Named[])
     );
   };
 }
-
-/** Byte by byte for bodies that are short enough; random cuts, and every awkward place, for all. */
-export function cutsFor(body: Buffer): readonly Cuts[] {
-  const cuts: Cuts[] = [
-    { kind: 'whole' },
-    { kind: 'random', seed: 1 },
-    { kind: 'random', seed: 2 },
-    { kind: 'at', offsets: awkward(body) },
-  ];
-  return body.length <= 4096 ? [...cuts, { kind: 'bytes' }] : cuts;
-}
-
-const LF = 0x0a;
-
-/** Around line ends and inside UTF-8 sequences. */
-const awkward = (body: Buffer): readonly number[] =>
-  [...body.keys()].filter((at) => body[at] === LF || ((body[at] ?? 0) & 0xc0) === 0x80);
 
 export const parsed = (body: Buffer): unknown => {
   try {

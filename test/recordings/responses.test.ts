@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectResponsesStream, expectWholeResponse } from './expect-responses.ts';
 import { leftOut } from './left-out.ts';
-import { noRecordings, responsesRecordings } from './library.ts';
-import { cutsFor, describeRefusals, named, replaying } from './replaying.ts';
+import { noRecordings, responsesRecordings, named } from './library.ts';
+import { cutsFor } from './cuts.ts';
+import { describeRefusals, replaying } from './replaying.ts';
 
 const { streams, answers, refusals } = responsesRecordings();
 

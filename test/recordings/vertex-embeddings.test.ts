@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { randomNumbers, type ReplayRequest } from '../support/replay-upstream.ts';
 import { expectSuccessRows } from './expectations.ts';
 import { leftOut } from './left-out.ts';
-import { noRecordings, type Recording, recordingsOf, refusalsIn, type UsageFacts } from './library.ts';
+import { noRecordings, type Recording, recordingsOf, refusalsIn, type UsageFacts, named } from './library.ts';
 import { expectCredentials, onPlatformA, type PlatformModel, platformRehearsal } from './platforms.ts';
 import { isLoose, listOf, type Loose } from './received.ts';
 import type { Answer, Replaying } from './rehearsal.ts';
-import { type AskFor, describeRefusals, named } from './replaying.ts';
+import { type AskFor, describeRefusals } from './replaying.ts';
 
 interface PredictFacts {
   readonly protocol: 'vertex-predict';

@@ -1,0 +1,351 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import type { DatabasePool } from 'slonik';
+import type { KeptPayload } from '../../application/ports/payloads.ts';
+import type { Json } from '../../domain/shared/json.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import {
+  maxQueuedBytes,
+  type PayloadStore,
+  payloadStore,
+} from '../../infrastructure/postgres/payload-store.ts';
+import { type TcpProxy, tcpProxy } from '../contract/tcp-proxy.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const mebibyte = 1024 * 1024;
+
+let proxy: TcpProxy;
+let pool: DatabasePool;
+let store: PayloadStore;
+let faults: unknown[];
+let defects: unknown[];
+
+const opened = (): PayloadStore => {
+  faults = [];
+  defects = [];
+  return payloadStore(pool, {
+    onFault: (error) => void faults.push(error),
+    onDefect: (error) => void defects.push(error),
+  });
+};
+
+beforeAll(async () => {
+  proxy = await tcpProxy();
+  pool = await openPool(proxy.to(database.url()), 2);
+});
+beforeEach(async () => {
+  await proxy.open();
+  store = opened();
+});
+afterAll(async () => {
+  await proxy?.open();
+  await pool?.end();
+  await proxy?.close();
+});
+
+/** The summary row of a request, as its settlement leaves it. */
+async function summary(): Promise<string> {
+  const id = randomUUID();
+  await query(
+    `insert into request_logs (request_log_id, request_id, status_code, latency_ms, metadata_json, occurred_at)
+     values ($1, $1, 200, 1, '{}', now())`,
+    [id],
+  );
+  return id;
+}
+const summaries = (count: number): Promise<readonly string[]> =>
+  Promise.all(Array.from({ length: count }, summary));
+
+const payload = (body: Json, truncated = false): KeptPayload => ({
+  request: { json: { headers: {}, body }, truncated },
+  response: { json: { body: 'answer' }, truncated: false },
+});
+
+interface Row {
+  readonly request_json: unknown;
+  readonly has_payload: boolean;
+  readonly request_payload_truncated: boolean;
+}
+const rowOf = async (id: string): Promise<Row | undefined> => {
+  const [row] = await query<Row>(
+    `select l.has_payload, l.request_payload_truncated, p.request_json from request_logs l
+     left join request_log_payloads p using (request_log_id) where l.request_log_id = $1`,
+    [id],
+  );
+  return row;
+};
+
+async function until(holds: () => boolean, what: string): Promise<void> {
+  for (let tries = 0; tries < 1000; tries += 1) {
+    if (holds()) return;
+    await sleep(20);
+  }
+  throw new Error(`never: ${what}`);
+}
+const settled = (of: PayloadStore, count: number): Promise<void> =>
+  until(() => of.counts().kept + of.counts().shed >= count, 'all payloads are kept or shed');
+
+/** A text that no printing makes shorter. */
+const bulk = (bytes: number): string => 'x'.repeat(bytes);
+
+describe('a payload that is kept', () => {
+  it('is beside its summary row, with its flags', async () => {
+    const [id = '', cut = ''] = await summaries(2);
+    store.keep(id, () => payload('one'));
+    store.keep(cut, () => payload('two', true));
+    await settled(store, 2);
+    expect(await rowOf(id)).toEqual({
+      request_json: { headers: {}, body: 'one' },
+      has_payload: true,
+      request_payload_truncated: false,
+    });
+    expect(await rowOf(cut)).toMatchObject({ has_payload: true, request_payload_truncated: true });
+    expect(store.counts()).toEqual({ kept: 2, shed: 0, queuedBytes: 0 });
+  });
+
+  it('is made in a turn of its own', async () => {
+    const id = await summary();
+    let made = 0;
+    store.keep(id, () => {
+      made += 1;
+      return payload('later');
+    });
+    expect(made).toBe(0);
+    await settled(store, 1);
+    expect(made).toBe(1);
+  });
+
+  it('stays when it comes again', async () => {
+    const id = await summary();
+    store.keep(id, () => payload('first'));
+    await settled(store, 1);
+    store.keep(id, () => payload('second'));
+    await settled(store, 2);
+    expect(await rowOf(id)).toMatchObject({ request_json: { body: 'first' } });
+    expect(store.counts()).toMatchObject({ kept: 1, shed: 1 });
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('a payload without a summary row', () => {
+  it('is left out without a fault: its request waits in a journal, or was purged', async () => {
+    const [first = '', last = ''] = await summaries(2);
+    for (const id of [first, randomUUID(), last]) store.keep(id, () => payload('x'));
+    await settled(store, 3);
+    expect(store.counts()).toEqual({ kept: 2, shed: 1, queuedBytes: 0 });
+    expect(faults).toEqual([]);
+    expect(await query('select from request_logs where has_payload')).not.toHaveLength(0);
+    expect(await rowOf(last)).toMatchObject({ has_payload: true });
+  });
+
+  it('is left out where the row goes while it is written', async () => {
+    const id = await summary();
+    const purging = new Client(database.url());
+    await purging.connect();
+    await purging.query('begin');
+    await purging.query('delete from request_logs where request_log_id = $1', [id]);
+    store.keep(id, () => payload('x'));
+    await sleep(100);
+    await purging.query('commit');
+    await purging.end();
+    await settled(store, 1);
+    expect(store.counts()).toMatchObject({ kept: 0, shed: 1 });
+    expect(await rowOf(id)).toBeUndefined();
+  });
+});
+
+describe('one bad payload', () => {
+  it('that the database refuses does not take others with it', async () => {
+    const ids = await summaries(20);
+    await query(`alter table request_log_payloads add constraint no_bad_ones
+                 check (request_json->>'body' is distinct from 'bad')`);
+    for (const [index, id] of ids.entries()) store.keep(id, () => payload(index === 7 ? 'bad' : index));
+    await settled(store, 20);
+    await query('alter table request_log_payloads drop constraint no_bad_ones');
+    expect(store.counts()).toEqual({ kept: 19, shed: 1, queuedBytes: 0 });
+    for (const [index, id] of ids.entries())
+      expect(await rowOf(id)).toMatchObject({ has_payload: index !== 7 });
+    expect(faults).toHaveLength(2);
+  });
+
+  it('that cannot be made does not either, and is told of', async () => {
+    const ids = await summaries(3);
+    const defect = new TypeError('no payload');
+    for (const [index, id] of ids.entries())
+      store.keep(id, () => {
+        if (index === 1) throw defect;
+        return payload(index);
+      });
+    await settled(store, 3);
+    expect(store.counts()).toEqual({ kept: 2, shed: 1, queuedBytes: 0 });
+    expect(defects).toEqual([defect]);
+    expect(faults).toEqual([]);
+  });
+
+  it.each<[string, Json]>([
+    ['U+0000', 'a\0b'],
+    ['lone surrogates', '\ud800 and \udc00'],
+    ['them as a key', { '\0\ud800': 1 }],
+    ['what looks like them', '\\u0000 \\ud800'],
+  ])('is none that holds %s', async (_, body) => {
+    const id = await summary();
+    store.keep(id, () => payload(body));
+    await settled(store, 1);
+    expect(store.counts()).toMatchObject({ kept: 1, shed: 0 });
+    const text = JSON.stringify(body).replaceAll(/(?<!\\)\\u(?:0000|d800|dc00)/g, '\uFFFD');
+    expect(await rowOf(id)).toMatchObject({ request_json: { body: JSON.parse(text) } });
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('a database that is slow', () => {
+  /** Nothing is written until the lock is let go. */
+  async function whileLocked(work: () => Promise<void>): Promise<void> {
+    const holder = new Client(database.url());
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query('lock table request_log_payloads in exclusive mode');
+    try {
+      await work();
+    } finally {
+      await holder.query('rollback');
+      await holder.end();
+    }
+  }
+
+  it('memory is bounded: the queue never exceeds its bound by more than the payload that filled it', async () => {
+    const [id = ''] = await summaries(1);
+    const size = mebibyte;
+    let most = 0;
+    let made = 0;
+    await whileLocked(async () => {
+      // Four times what there is room for, all in one turn.
+      for (let index = 0; index < 4 * 32; index += 1)
+        store.keep(id, () => {
+          made += 1;
+          most = Math.max(most, store.counts().queuedBytes);
+          return payload(bulk(size));
+        });
+      await until(() => store.counts().shed >= 3 * 32 - 1, 'the rest is shed');
+      most = Math.max(most, store.counts().queuedBytes);
+    });
+    expect(most).toBeGreaterThan(maxQueuedBytes - size);
+    expect(most).toBeLessThanOrEqual(maxQueuedBytes + 2 * size);
+    expect(made).toBeLessThanOrEqual(33);
+    await until(() => store.counts().queuedBytes === 0, 'the queue is written');
+  });
+
+  it('bytes are counted as UTF-8', async () => {
+    const ids = await summaries(2);
+    await whileLocked(async () => {
+      for (const id of ids) store.keep(id, () => payload('日'.repeat(100_000)));
+      await until(() => store.counts().queuedBytes >= 2 * 300_000, 'three bytes for each sign');
+    });
+    await settled(store, 2);
+    expect(store.counts()).toMatchObject({ kept: 2, queuedBytes: 0 });
+  });
+
+  it('so are requests whose payloads are still to be made', () => {
+    for (let index = 0; index < 10_000; index += 1) store.keep(randomUUID(), () => payload('x'));
+    expect(store.counts().shed).toBe(6000);
+  });
+
+  it('what is shed is counted, what was queued is written, and then there is room again', async () => {
+    const ids = await summaries(60);
+    await whileLocked(async () => {
+      for (const id of ids) store.keep(id, () => payload(bulk(mebibyte)));
+      await until(() => store.counts().shed > 0, 'some are shed');
+      await sleep(50);
+    });
+    await settled(store, 60);
+    const { kept, shed, queuedBytes } = store.counts();
+    expect(queuedBytes).toBe(0);
+    expect(kept).toBeGreaterThanOrEqual(30);
+    expect(kept + shed).toBe(60);
+    const [row] = await query<{ all: string; kept: string }>(
+      `select count(*) as all, count(*) filter (where has_payload) as kept from request_logs
+       where request_log_id = any($1)`,
+      [ids],
+    );
+    // Summary rows are never shed.
+    expect(row).toEqual({ all: '60', kept: String(kept) });
+    const more = await summary();
+    store.keep(more, () => payload('room'));
+    await settled(store, 61);
+    expect(await rowOf(more)).toMatchObject({ has_payload: true });
+  });
+});
+
+describe('a database that is gone', () => {
+  it('what cannot be written is shed and counted, and nobody waits', async () => {
+    const ids = await summaries(3);
+    await proxy.refuse();
+    for (const id of ids) store.keep(id, () => payload('x'));
+    await settled(store, 3);
+    expect(store.counts()).toEqual({ kept: 0, shed: 3, queuedBytes: 0 });
+    expect(faults).toHaveLength(1);
+    await proxy.open();
+    const [after = ''] = await summaries(1);
+    store.keep(after, () => payload('back'));
+    await settled(store, 4);
+    expect(await rowOf(after)).toMatchObject({ has_payload: true });
+    for (const id of ids) expect(await rowOf(id)).toMatchObject({ has_payload: false });
+  });
+
+  it('in the middle of a statement: the next one is written over a new connection', async () => {
+    const [first = '', second = ''] = await summaries(2);
+    const holder = new Client(database.url());
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query('lock table request_log_payloads in exclusive mode');
+    store.keep(first, () => payload('x'));
+    await sleep(100);
+    proxy.cut();
+    await settled(store, 1);
+    await holder.query('rollback');
+    await holder.end();
+    store.keep(second, () => payload('y'));
+    await settled(store, 2);
+    expect(await rowOf(second)).toMatchObject({ has_payload: true });
+    expect(faults).toHaveLength(1);
+  });
+});
+
+describe('close', () => {
+  it('writes everything that waits', async () => {
+    const ids = await summaries(300);
+    for (const [index, id] of ids.entries()) store.keep(id, () => payload(index));
+    await store.close(10_000);
+    expect(store.counts()).toEqual({ kept: 300, shed: 0, queuedBytes: 0 });
+    const rows = await query('select from request_log_payloads where request_log_id = any($1)', [ids]);
+    expect(rows).toHaveLength(300);
+  });
+
+  it('with nothing to write is at once', async () => {
+    const start = performance.now();
+    await store.close(10_000);
+    expect(performance.now() - start).toBeLessThan(1000);
+  });
+
+  it('gives up after its time, and counts what is left as shed', async () => {
+    const ids = await summaries(3);
+    const holder = new Client(database.url());
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query('lock table request_log_payloads in exclusive mode');
+    store.keep(ids[0] ?? '', () => payload('first'));
+    await sleep(100);
+    for (const id of ids.slice(1)) store.keep(id, () => payload('waits'));
+    const start = performance.now();
+    await store.close(300);
+    expect(performance.now() - start).toBeLessThan(3000);
+    expect(store.counts()).toMatchObject({ kept: 0, shed: 2 });
+    await holder.query('rollback');
+    await holder.end();
+  });
+});

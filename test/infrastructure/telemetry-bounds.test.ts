@@ -1,0 +1,225 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { FinishedRequest } from '../../application/ports/telemetry.ts';
+import { type ErrorCode, type Outcome, outcomeOf } from '../../domain/shared/gateway-error.ts';
+import {
+  BoundedValues,
+  LabelSet,
+  LabelSets,
+  other,
+  overflowing,
+} from '../../infrastructure/telemetry/bounded-labels.ts';
+import { labelTable, metricTable, requestMetrics } from '../../infrastructure/telemetry/metric-table.ts';
+import { RequestMetrics } from '../../infrastructure/telemetry/request-metrics.ts';
+import { telemetryTo } from '../../infrastructure/telemetry/request-telemetry.ts';
+import { maxPoints, Spreads, Sums } from '../../infrastructure/telemetry/series.ts';
+import { finished, resolvedRoute } from '../support/finished-request.ts';
+
+const word = fc.string({ minLength: 1, maxLength: 12 });
+
+describe('bounded values', () => {
+  it('keep the first that come, and always call the rest other', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 20 }), fc.array(word, { maxLength: 60 }), (max, values) => {
+        const bounded = new BoundedValues(max);
+        const named = values.map((value) => bounded.named(value));
+        const first = [...new Set(values)].slice(0, max);
+        expect(named).toEqual(values.map((value) => (first.includes(value) ? value : other)));
+      }),
+    );
+  });
+});
+
+describe('label sets', () => {
+  const names = ['model', 'tag'];
+  const values = fc.array(fc.tuple(word, fc.option(word, { nil: undefined })), { maxLength: 80 });
+
+  it('are the same set whenever the same values come, and there are never more than the bound', () => {
+    fc.assert(
+      fc.property(values, (all) => {
+        const sets = new LabelSets(names, ['tag'], { foldFrom: 5, max: 10 });
+        const seen = all.map((each) => sets.of(each));
+        expect(all.map((each) => sets.of(each))).toEqual(seen);
+        expect(new Set(seen.filter((set) => set !== overflowing)).size).toBeLessThanOrEqual(10);
+        all.forEach(([model, tag], at) => {
+          const { labels } = seen[at] ?? overflowing;
+          const exact = tag === undefined ? { model } : { model, tag };
+          const folded = tag === undefined ? { model } : { model, tag: other };
+          expect([exact, folded, overflowing.labels]).toContainEqual(labels);
+        });
+      }),
+    );
+  });
+
+  it('give the tags up first, and the rest only when there is no room for that either', () => {
+    const sets = new LabelSets(names, ['tag'], { foldFrom: 2, max: 3 });
+    const labels = [
+      ['a', '1'],
+      ['b', '2'],
+      ['c', '3'],
+      ['c', '4'],
+      ['d', '5'],
+      ['a', '1'],
+    ].map((each) => sets.of(each).labels);
+    expect(labels).toEqual([
+      { model: 'a', tag: '1' },
+      { model: 'b', tag: '2' },
+      { model: 'c', tag: other },
+      { model: 'c', tag: other },
+      { 'otel.metric.overflow': true },
+      { model: 'a', tag: '1' },
+    ]);
+  });
+});
+
+describe('sums and histograms', () => {
+  const sets = Array.from({ length: maxPoints + 500 }, (_, at) => new LabelSet({ at: String(at) }));
+
+  it('lose nothing beyond their bound: it is added to the one point that is left', () => {
+    const sums = new Sums<number>();
+    const money = new Sums<bigint>();
+    const spread = new Spreads([1]);
+    for (const set of sets) {
+      sums.add(set, 2);
+      money.add(set, 3n);
+      spread.record(set, 1);
+    }
+    const points = sums.points((sum) => sum);
+    expect(points).toHaveLength(maxPoints + 1);
+    expect(points.at(-1)).toEqual({ labels: overflowing.labels, value: 1000 });
+    expect(money.points(Number).at(-1)).toEqual({ labels: overflowing.labels, value: 1500 });
+    expect(spread.points()).toHaveLength(maxPoints + 1);
+    expect(spread.points().at(-1)?.value).toMatchObject({ count: 500, counts: [500, 0] });
+  });
+
+  it('a histogram holds every value in the bucket whose bound it does not pass', () => {
+    const bounds = [0.5, 1, 10];
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0, max: 20, noNaN: true }), { minLength: 1 }), (values) => {
+        const spread = new Spreads(bounds);
+        const labels = new LabelSet({});
+        for (const value of values) spread.record(labels, value);
+        const within = (from: number, to: number) => values.filter((v) => v > from && v <= to).length;
+        const [point] = spread.points();
+        expect(point?.value).toMatchObject({
+          counts: [within(-1, 0.5), within(0.5, 1), within(1, 10), within(10, 20)],
+          count: values.length,
+          min: Math.min(...values),
+          max: Math.max(...values),
+        });
+        expect(point?.value.sum).toBeCloseTo(values.reduce((a, b) => a + b, 0));
+      }),
+    );
+  });
+
+  it('money is added up exactly, whatever the order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.bigInt({ min: 0n, max: 10n ** 30n }), { minLength: 1 }), (amounts) => {
+        const money = new Sums<bigint>();
+        const labels = new LabelSet({});
+        for (const amount of amounts) money.add(labels, amount);
+        const [point] = money.points((sum) => Number(sum - amounts.reduce((a, b) => a + b, 0n)));
+        expect(point?.value).toBe(0);
+      }),
+    );
+  });
+});
+
+const outcomes = [...new Set<Outcome>(['success', 'client_closed', ...Object.values(outcomeOf)])];
+const codes = [undefined, ...(Object.keys(outcomeOf) as ErrorCode[])];
+
+/** Requests of callers and operators who make up a new value for everything, each time. */
+const hostile = (at: number): { request: FinishedRequest; userAgent: string } => ({
+  userAgent: `agent-${at}/1.${at}`,
+  request: finished({
+    requestId: `request-${at}`,
+    outcome: outcomes[at % outcomes.length] ?? 'success',
+    errorCode: codes[at % codes.length],
+    modelKey: `model-${at}`,
+    resolved: resolvedRoute({ provider: `provider-${at}`, upstreamModel: `upstream-${at}` }),
+    tags: {
+      service: `service-${at}`,
+      component: `component-${at * 7}`,
+      env: `env-${at * 13}`,
+      bespoke: [
+        { key: 'tenant', value: `tenant-${at}` },
+        { key: 'unasked', value: `unasked-${at}` },
+      ],
+    },
+  }),
+});
+
+describe('10,000 random models, tags and user agents', () => {
+  const metrics = new RequestMetrics(['tenant']);
+  const telemetry = telemetryTo({ log: () => undefined, metrics });
+  for (let at = 0; at < 10_000; at += 1) {
+    const { request, userAgent } = hostile(at);
+    const observed = telemetry.begin({ family: request.family, userAgent, traceContext: {} });
+    const { resolved } = request;
+    if (resolved === undefined) throw new Error('every one has a route');
+    observed.upstream(resolved).ended(
+      {
+        attemptNumber: 1,
+        providerKey: resolved.provider.id,
+        upstreamModel: resolved.route.upstreamModel,
+        status: 'success',
+        statusCode: 200,
+        errorCode: undefined,
+        errorDetail: undefined,
+        stream: false,
+        startedAt: 0,
+        completedAt: 1,
+      },
+      { usage: request.usage, usageUnusable: false, invokedToolCount: 0 },
+      undefined,
+    );
+    observed.finished(request);
+    observed.over(200);
+  }
+  const collected = metrics.collect();
+
+  it('leave no metric with more points than its bound', () => {
+    expect(collected.map(({ name }) => name).sort()).toEqual(Object.keys(requestMetrics).sort());
+    for (const { name, points } of collected)
+      expect([name, points.length <= maxPoints + 1]).toEqual([name, true]);
+  });
+
+  it('leave no label with more values than the table says, and no label that is not in it', () => {
+    const values = new Map<string, Set<unknown>>();
+    const unlisted = new Set<string>();
+    for (const { name, points } of collected) {
+      const listed: readonly string[] = [...metricTable[name].labels, 'caller_tag.tenant'];
+      for (const { labels } of points)
+        for (const [label, value] of Object.entries(labels)) {
+          if (!listed.includes(label)) unlisted.add(label);
+          values.set(label, (values.get(label) ?? new Set()).add(value));
+        }
+    }
+    expect([...unlisted]).toEqual(['otel.metric.overflow']);
+    for (const [label, { size }] of values) {
+      const bound = label in labelTable ? labelTable[label as keyof typeof labelTable].bound : 101;
+      expect([label, size <= bound]).toEqual([label, true]);
+    }
+    expect(values.get('caller_service')?.size).toBe(101);
+    expect(values.get('caller_tag.tenant')?.size).toBe(101);
+    expect([...(values.get('agent_harness_key') ?? [])]).toEqual(['other']);
+  });
+
+  it('lose no request: what has no name of its own is counted all the same', () => {
+    const total = (metric: string): number =>
+      collected
+        .filter(({ name }) => name === metric)
+        .flatMap(({ points }) => points.map(({ value }) => (typeof value === 'number' ? value : value.count)))
+        .reduce((sum, value) => sum + value, 0);
+    for (const metric of [
+      'gateway.requests',
+      'gateway.request.outcomes',
+      'gateway.request.duration',
+      'gen_ai.client.operation.duration',
+      'gen_ai.server.request.duration',
+    ])
+      expect([metric, total(metric)]).toEqual([metric, 10_000]);
+    expect(total('gateway.tokens')).toBe(10_000 * 30);
+    expect(total('gateway.spend')).toBeCloseTo(10_000 * 0.0000135);
+  });
+});
