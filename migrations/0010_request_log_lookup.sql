@@ -33,7 +33,7 @@ create index request_logs_team_id_idx on request_logs (team_id, list_bucket, sta
   where team_id is not null;
 create index request_logs_agent_harness_key_idx on request_logs (agent_harness_key, list_bucket, status_code)
   where agent_harness_key is not null;
-create index request_logs_provider_key_idx on request_logs (provider_key, list_bucket, status_code)
+create index request_logs_provider_key_idx on request_logs (provider_key, list_bucket, status_code, model_key, caller_env)
   where provider_key is not null;
 create index request_logs_caller_env_idx on request_logs (caller_env, list_bucket, status_code, model_key)
   where caller_env is not null;

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Client } from 'pg';
 import type { DatabasePool } from 'slonik';
 import type { KeptPayload } from '../../application/ports/payloads.ts';
 import type { Json } from '../../domain/shared/json.ts';
@@ -11,6 +10,7 @@ import {
   type PayloadStore,
   payloadStore,
 } from '../../infrastructure/postgres/payload-store.ts';
+import { type Holder, holder } from '../contract/ledger-bench.ts';
 import { type TcpProxy, tcpProxy } from '../contract/tcp-proxy.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
@@ -48,18 +48,17 @@ afterAll(async () => {
   await proxy?.close();
 });
 
-/** The summary row of a request, as its settlement leaves it. */
-async function summary(): Promise<string> {
-  const id = randomUUID();
+/** Summary rows of requests, as their settlement leaves them. */
+async function summaries(count: number): Promise<readonly string[]> {
+  const ids = Array.from({ length: count }, () => randomUUID());
   await query(
     `insert into request_logs (request_log_id, request_id, status_code, latency_ms, metadata_json, occurred_at)
-     values ($1, $1, 200, 1, '{}', now())`,
-    [id],
+     select id, id::text, 200, 1, '{}', now() from unnest($1::uuid[]) id`,
+    [ids],
   );
-  return id;
+  return ids;
 }
-const summaries = (count: number): Promise<readonly string[]> =>
-  Promise.all(Array.from({ length: count }, summary));
+const summary = async (): Promise<string> => (await summaries(1))[0] ?? '';
 
 const payload = (body: Json, truncated = false): KeptPayload => ({
   request: { json: { headers: {}, body }, truncated },
@@ -89,6 +88,13 @@ async function until(holds: () => boolean, what: string): Promise<void> {
 }
 const settled = (of: PayloadStore, count: number): Promise<void> =>
   until(() => of.counts().kept + of.counts().shed >= count, 'all payloads are kept or shed');
+
+/** Nothing is written until it is let go. */
+async function locked(): Promise<Holder> {
+  const lock = await holder(database.url());
+  await lock.query('lock table request_log_payloads in exclusive mode');
+  return lock;
+}
 
 /** A text that no printing makes shorter. */
 const bulk = (bytes: number): string => 'x'.repeat(bytes);
@@ -145,14 +151,11 @@ describe('a payload without a summary row', () => {
 
   it('is left out where the row goes while it is written', async () => {
     const id = await summary();
-    const purging = new Client(database.url());
-    await purging.connect();
-    await purging.query('begin');
+    const purging = await holder(database.url());
     await purging.query('delete from request_logs where request_log_id = $1', [id]);
     store.keep(id, () => payload('x'));
     await sleep(100);
-    await purging.query('commit');
-    await purging.end();
+    await purging.commit();
     await settled(store, 1);
     expect(store.counts()).toMatchObject({ kept: 0, shed: 1 });
     expect(await rowOf(id)).toBeUndefined();
@@ -206,15 +209,11 @@ describe('one bad payload', () => {
 describe('a database that is slow', () => {
   /** Nothing is written until the lock is let go. */
   async function whileLocked(work: () => Promise<void>): Promise<void> {
-    const holder = new Client(database.url());
-    await holder.connect();
-    await holder.query('begin');
-    await holder.query('lock table request_log_payloads in exclusive mode');
+    const lock = await locked();
     try {
       await work();
     } finally {
-      await holder.query('rollback');
-      await holder.end();
+      await lock.rollBack();
     }
   }
 
@@ -299,16 +298,12 @@ describe('a database that is gone', () => {
 
   it('in the middle of a statement: the next one is written over a new connection', async () => {
     const [first = '', second = ''] = await summaries(2);
-    const holder = new Client(database.url());
-    await holder.connect();
-    await holder.query('begin');
-    await holder.query('lock table request_log_payloads in exclusive mode');
+    const lock = await locked();
     store.keep(first, () => payload('x'));
     await sleep(100);
     proxy.cut();
     await settled(store, 1);
-    await holder.query('rollback');
-    await holder.end();
+    await lock.rollBack();
     store.keep(second, () => payload('y'));
     await settled(store, 2);
     expect(await rowOf(second)).toMatchObject({ has_payload: true });
@@ -334,10 +329,7 @@ describe('close', () => {
 
   it('gives up after its time, and counts what is left as shed', async () => {
     const ids = await summaries(3);
-    const holder = new Client(database.url());
-    await holder.connect();
-    await holder.query('begin');
-    await holder.query('lock table request_log_payloads in exclusive mode');
+    const lock = await locked();
     store.keep(ids[0] ?? '', () => payload('first'));
     await sleep(100);
     for (const id of ids.slice(1)) store.keep(id, () => payload('waits'));
@@ -345,7 +337,6 @@ describe('close', () => {
     await store.close(300);
     expect(performance.now() - start).toBeLessThan(3000);
     expect(store.counts()).toMatchObject({ kept: 0, shed: 2 });
-    await holder.query('rollback');
-    await holder.end();
+    await lock.rollBack();
   });
 });
