@@ -1,0 +1,217 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { maxJsonDepth } from '../../domain/shared/limits.ts';
+import { type Answer, type Loose, scene, streamed, whole } from './scene.ts';
+import { chat, messages, responses, type Talk } from './talk.ts';
+
+const { ask, query } = scene();
+
+/** Embeddings are never streamed, and their requests have a place for any value. */
+const embeddings = {
+  ...chat,
+  operation: 'embeddings',
+  path: '/v1/embeddings',
+  body: () => ({ model: 'fast', input: 'Hi' }),
+  upstream: {
+    ...chat.upstream,
+    whole: '{"object":"list","data":[{"index":0,"embedding":[0.5]}],"usage":{"total_tokens":10}}',
+  },
+} as unknown as Talk;
+const families = [chat, messages, responses, embeddings];
+const streaming = [chat, messages, responses];
+
+const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+const mebibyte = 1024 * 1024;
+
+/** JSON texts of values that break databases; all of them fit into one payload. */
+const small: Readonly<Record<string, string>> = {
+  nul: '"a\\u0000b"',
+  nul_key: '{"a\\u0000b":"\\u0000"}',
+  high_surrogate: '"a\\ud800b"',
+  low_surrogate: '"\\udc00"',
+  surrogate_key: '{"\\udc00\\ud800":1}',
+  pair: '"\\ud834\\udd1e"',
+  looks_like_nul: '"\\\\u0000"',
+  huge: '[1e400,-1e400,1E-400]',
+  digits: '9'.repeat(9000),
+  exponent: '1e999999',
+  levels: nested(200),
+  proto: '{"__proto__":{"a":1},"constructor":{"prototype":2}}',
+  empty_key: '{"":""}',
+};
+const allSmall = `{${Object.entries(small)
+  .map(([name, json]) => `"${name}":${json}`)
+  .join()}}`;
+
+/** The same of values that are too large for a payload. */
+const large: readonly (readonly [name: string, json: string])[] = [
+  ['100,000 numbers', `[${'1,'.repeat(99_999)}1]`],
+  ['100,000 texts', `["${'item","'.repeat(99_999)}item"]`],
+  ['8 MB of text', `"${'x'.repeat(8 * mebibyte)}"`],
+  ['8 MB of U+0000', `"${'\\u0000'.repeat((8 * mebibyte) / 6)}"`],
+];
+
+const values: readonly (readonly [name: string, json: string, whole: boolean])[] = [
+  ['everything that is small', allSmall, true],
+  ...large.map(([name, json]) => [name, json, false] as const),
+];
+
+interface Stored {
+  readonly request: string;
+  readonly response: string;
+  readonly log: Loose;
+}
+
+async function kept({ requestId }: Answer): Promise<Stored> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const [row] = await query<Loose>(
+      `select l.*, p.request_json::text as request, p.response_json::text as response from request_logs l
+       join request_log_payloads p using (request_log_id) where l.request_id = $1`,
+      [requestId],
+    );
+    if (row !== undefined) return { request: row.request, response: row.response, log: row };
+    await sleep(20);
+  }
+  throw new Error('nothing was kept of the request');
+}
+
+/** The database can take the stored text apart: that is what a page of the log does with it. */
+async function expectReadable({ requestId }: Answer): Promise<void> {
+  const rows = await query<{ request: string; response: string }>(
+    `select request_json->>'body' as request, json_typeof(response_json) as response from request_log_payloads
+     join request_logs using (request_log_id) where request_id = $1`,
+    [requestId],
+  );
+  expect(rows).toEqual([expect.objectContaining({ response: 'object' })]);
+}
+
+const maxBytes = 65_536;
+const bound = (text: string): void => {
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
+  expect(text).not.toMatch(/(?<!\\)\\u0000|\0/);
+  JSON.parse(text);
+};
+
+/** What PostgreSQL cannot hold is replaced by U+FFFD. */
+const storable = (json: string): string =>
+  JSON.stringify(JSON.parse(json)).replaceAll(/(?<!\\)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '\uFFFD');
+
+/** A member that every family leaves alone. */
+const withMember = (json: string) => (body: string) => body.replace(/\}$/, `,"x_value":${json}}`);
+
+/** What only costs time is asked of one family. */
+const once = new Set(['100,000 texts', '8 MB of U+0000']);
+
+const each = (talks: readonly Talk[]) =>
+  talks.flatMap((talk) =>
+    values
+      .filter(([name]) => talk === chat || !once.has(name))
+      .map(([name, json, isWhole]) => [talk.operation, name, talk, json, isWhole] as const),
+  );
+
+/** Telling many megabytes apart by eye helps nobody. */
+const same = (got: string, sent: string): void => expect(got === sent).toBe(true);
+
+describe('in a request', () => {
+  it.each(each(families))('%s: %s', async (_, __, talk, json, isWhole) => {
+    const answer = await ask(talk, whole(talk.upstream.whole), { stream: false, spelled: withMember(json) });
+    expect(answer.status).toBe(200);
+    if (talk !== messages) same(answer.text, talk.upstream.whole);
+    const { request, log } = await kept(answer);
+    expect(log).toMatchObject({ has_payload: true, request_payload_truncated: !isWhole, status_code: 200 });
+    bound(request);
+    await expectReadable(answer);
+    expect(answer.after.ledger).toHaveLength(1);
+  });
+
+  it('U+FFFD stands for what cannot be held, and nothing else of it changes', async () => {
+    const spelled = withMember(allSmall);
+    const { request } = await kept(await ask(chat, whole(chat.upstream.whole), { stream: false, spelled }));
+    for (const name of [
+      'nul',
+      'nul_key',
+      'high_surrogate',
+      'low_surrogate',
+      'surrogate_key',
+      'pair',
+      'looks_like_nul',
+      'levels',
+      'proto',
+      'empty_key',
+    ])
+      expect(request).toContain(`"${name}":${storable(small[name] ?? '')}`);
+  });
+
+  it('nested deeper than a body may be, it is refused, and its row is stored', async () => {
+    const answer = await ask(chat, whole('{}'), { spelled: withMember(nested(maxJsonDepth + 10)) });
+    expect(answer.status).toBe(400);
+    const { request, log } = await kept(answer);
+    bound(request);
+    expect(log).toMatchObject({ has_payload: true, status_code: 400, request_payload_truncated: true });
+    expect(request).toContain('[TRUNCATED: nested too deeply]');
+  });
+});
+
+describe('in an answer', () => {
+  it.each(each(families))('%s: %s', async (_, __, talk, json, isWhole) => {
+    const body = withMember(json)(talk.upstream.whole);
+    const answer = await ask(talk, whole(body), { stream: false });
+    expect(answer.status).toBe(200);
+    if (talk !== messages) same(answer.text, body);
+    const { response, log } = await kept(answer);
+    const truncated = talk === messages ? false : !isWhole;
+    expect(log).toMatchObject({ has_payload: true, response_payload_truncated: truncated, status_code: 200 });
+    bound(response);
+    await expectReadable(answer);
+    expect(answer.after.ledger).toHaveLength(1);
+  });
+
+  it('nested deeper than a payload may be, it goes out as it came, and is cut off in the row', async () => {
+    const body = withMember(nested(5000))(chat.upstream.whole);
+    const answer = await ask(chat, whole(body), { stream: false });
+    same(answer.text, body);
+    const { response, log } = await kept(answer);
+    bound(response);
+    expect(response).toContain('[TRUNCATED: nested too deeply]');
+    expect(log).toMatchObject({ response_payload_truncated: true });
+  });
+});
+
+describe('in the events of a stream', () => {
+  /** The piece of the text as the upstream sends it, with one member more. */
+  const piece = ({ upstream }: Talk, json: string): string =>
+    upstream.piece.replace(/\}\n\n$/, `,"x_value":${json}}\n\n`);
+
+  it.each(each(streaming))('%s: %s', async (_, __, talk, json, isWhole) => {
+    const { begin, finish, usage, done } = talk.upstream;
+    const sent = begin + piece(talk, json) + finish + usage + done;
+    const answer = await ask(talk, streamed(sent));
+    expect(answer.status).toBe(200);
+    if (talk === chat) same(answer.text, sent);
+    if (talk === responses) same(answer.text, `${sent}data: [DONE]\n\n`);
+    if (talk === messages) expect(answer.text).toContain('piece');
+    const { response, log } = await kept(answer);
+    const truncated = talk === messages ? false : !isWhole;
+    expect(log).toMatchObject({
+      has_payload: true,
+      response_payload_truncated: truncated,
+      total_tokens: '30',
+    });
+    bound(response);
+    await expectReadable(answer);
+    expect(JSON.parse(response)).toMatchObject({ stream: true, error: null });
+    expect(answer.after.ledger).toEqual([expect.objectContaining({ total_tokens: '30' })]);
+  });
+});
+
+describe('in the words of a failure', () => {
+  it.each(['nul', 'high_surrogate', 'low_surrogate', 'pair', 'looks_like_nul'])('%s', async (name) => {
+    const refusal = whole(`{"error":{"message":${small[name]}}}`, { status: 422 });
+    const answer = await ask(chat, refusal, { stream: false });
+    expect(answer.status).toBe(422);
+    const { response, log } = await kept(answer);
+    bound(response);
+    expect(log).toMatchObject({ has_payload: true, status_code: 422 });
+    expect(answer.after.attempts).toHaveLength(1);
+  });
+});
