@@ -2,13 +2,16 @@
  * The source of a pattern for a text in every common spelling: as it is, in JSON, in JSON inside JSON and so on, and
  * in a URL. Letters and digits are the same in all of them.
  */
-export const spelling = (text: string): string =>
-  (text.toWellFormed().match(/\\+|[^\\]/gu) ?? []).map((part) => partSpelling(part)).join('');
+export function spelling(text: string): string {
+  const parts: readonly string[] = text.toWellFormed().match(/\\+|[^\\]/gu) ?? [];
+  return parts.map((part, index) => partSpelling(part, parts[index - 1]?.startsWith('\\') === true)).join('');
+}
 
-/** A sign, or a run of backslashes. */
-function partSpelling(part: string): string {
-  if (/^[A-Za-z0-9]$/.test(part)) return part;
-  return part.startsWith('\\') ? backslashes(part.length) : signSpelling(part);
+/** A sign, or a run of backslashes; a sign behind such a run is escaped by its last ones. */
+function partSpelling(part: string, afterRun: boolean): string {
+  if (part.startsWith('\\')) return backslashes(part.length);
+  const escaping = afterRun ? '' : escapes;
+  return /^[A-Za-z0-9]$/.test(part) ? part : `${escaping}(?:${signSpellings(part).join('|')})`;
 }
 
 /** What a backslash becomes in JSON four times over. */
@@ -16,13 +19,16 @@ const maxEscapes = 16;
 
 /** As one run: where each of them could be any number of backslashes, there would be too many ways to look. */
 const backslashes = (count: number): string =>
-  `(?:${backslash}{${count},${count * maxEscapes}}|(?:${escapes}${unicodeEscape('\\')}){${count}})`;
+  `(?:(?:${escapes}${unicodeEscape('\\')}){${count}}${escapes}|${backslash}{${count},${(count + 1) * maxEscapes}})`;
 
-function signSpelling(sign: string): string {
-  const literal = sign.replace(/[$^.*+?()[\]{}|/-]/, '\\$&');
-  const letter = shortEscapes[sign] ?? literal;
-  return `(?:${escapes}(?:${literal}|${letter}|${unicodeEscape(sign)})|${percentEncoded(sign)}${sign === ' ' ? '|\\+' : ''})`;
-}
+/** Longer ones first: one may begin with another. */
+const signSpellings = (sign: string): readonly string[] => [
+  percentEncoded(sign),
+  unicodeEscape(sign),
+  ...(shortEscapes[sign] === undefined ? [] : [shortEscapes[sign]]),
+  ...(sign === ' ' ? ['\\+'] : []),
+  sign.replace(/[$^.*+?()[\]{}|/-]/, '\\$&'),
+];
 
 const shortEscapes: Readonly<Record<string, string>> = {
   '\b': 'b',
@@ -51,7 +57,7 @@ function inAnyCase(hex: string): string {
 }
 
 /** One, that may be in a URL itself. */
-const backslash = `(?:\\\\|${percentEncoded('\\')})`;
+const backslash = `(?:${percentEncoded('\\')}|\\\\)`;
 
 /**
  * Those before a sign. No pattern may look at any number of them: where each of many could begin a match, that would

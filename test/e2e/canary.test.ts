@@ -568,6 +568,7 @@ const spellings: readonly (readonly [name: string, spell: (text: string) => stri
     (text) => encodeURIComponent(text).replace(/%../g, (each) => each.toLowerCase()),
   ],
   ['in a URL, slashes kept', (text) => encodeURIComponent(text).replaceAll('%2F', '/')],
+  ['in JSON in a URL', (text) => encodeURIComponent(JSON.stringify(text))],
   ['in a form', (text) => new URLSearchParams({ a: text }).toString()],
 ];
 const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
