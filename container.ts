@@ -132,11 +132,11 @@ function bindStores(container: Container): void {
   );
   container.bind(tokens.catalogue).toResolvedValue(
     ({ config, log }: Foundations) =>
-      new LiveCatalogue(
-        config.prices(),
-        () => config.policy().redaction,
-        (message) => log.warn({}, message),
-      ),
+      new LiveCatalogue(config.prices(), {
+        redaction: () => config.policy().redaction,
+        conceal: config.conceal,
+        warn: (message) => log.warn({}, message),
+      }),
     [tokens.foundations],
   );
   // The cache asks the follower whether it may be used, and the follower drops it: a knot of two, tied here.

@@ -35,11 +35,23 @@ export function keptPayload({ request, ask, ...end }: Exchanged, policy: ServePo
   };
 }
 
+/** The rules of a request, compiled once: what it fails with, its summary and its payload go by the same. */
+const compiled = new WeakMap<
+  ModelRequest['callerKey'],
+  { readonly of: RedactionRules; readonly rules: RedactionRules }
+>();
+
 /** The caller's own key survives nowhere either. */
-export const rulesFor = (
+export function rulesFor(
   { callerKey }: Pick<ModelRequest, 'callerKey'>,
-  { redaction }: ServePolicy,
-): RedactionRules => forCaller(redaction, callerKey);
+  { redaction }: Pick<ServePolicy, 'redaction'>,
+): RedactionRules {
+  const known = compiled.get(callerKey);
+  if (known?.of === redaction) return known.rules;
+  const rules = forCaller(redaction, callerKey);
+  compiled.set(callerKey, { of: redaction, rules });
+  return rules;
+}
 
 /** A failure as it may be told and kept: what the caller or the configuration keeps secret is not in it. */
 export function withoutSecretsOf(

@@ -113,7 +113,8 @@ const credentials = Array.from(
   { length: 12 },
   (_, index) => `sk-${((index + 1) * 0x1fedcba98765).toString(36).repeat(5)}`,
 );
-const key = `gwk_${'0123456789abcdef'.repeat(2)}.${'fedcba9876543210'.repeat(4)}`;
+const key =
+  'gwk_9f86d081884c7d659a2feaa0c55ad015.60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752';
 const callerKey = [key, parseKey(key)?.secret ?? ''];
 
 const samples = Array.from({ length: 32 }, (_, seed) => ({
@@ -142,3 +143,9 @@ export const bodyBytes = (): { readonly request: number; readonly response: numb
     );
   return { request: mean(({ request }) => request), response: mean(({ response }) => response) };
 };
+
+/** What the bare proxy is sent beside it: a request of the same size, and the order to answer with as many bytes. */
+export const proxiedBody = JSON.stringify({
+  ...requestBody(0),
+  model: 'simulated-fast?tools=off&chunks=60&chunk-bytes=64',
+});

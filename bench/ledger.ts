@@ -18,7 +18,7 @@ import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
 import { payloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
-import { bodyBytes, payloadOf } from './ledger-payloads.ts';
+import { bodyBytes, payloadOf, proxiedBody } from './ledger-payloads.ts';
 import { closedLoop, median } from './load.ts';
 import { start } from './processes.ts';
 
@@ -210,13 +210,9 @@ const out = (line: string): void => void process.stdout.write(`${line}\n`);
 const gateway = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
 const upstream = await start([gateway, 'simulate-upstream', '--port', '0']);
 const bare = await start([path.join(root, 'bench', 'bare-proxy.ts'), upstream.url]);
-const body = JSON.stringify({
-  model: 'simulated-fast',
-  messages: [{ role: 'user', content: 'Hello there' }],
-});
 try {
   const callers = await users();
-  const proxied = () => closedLoop({ url: bare.url, headers: {} }, body, concurrent, requests);
+  const proxied = () => closedLoop({ url: bare.url, headers: {} }, proxiedBody, concurrent, requests);
   await proxied();
   for (const part of Object.values(parts)) await settle(callers, part);
   const units: number[] = [];

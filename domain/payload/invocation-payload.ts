@@ -29,7 +29,8 @@ function unwrapped(
   rules: RedactionRules,
 ): StoredPayload | undefined {
   if (value === undefined) return undefined;
-  const wrap = JSON.stringify({ [root]: 0 }).length - 1;
-  const { json, truncated } = stored({ [root]: value }, rules, maxInvocationJsonBytes + wrap);
-  return { json: (json as { readonly [root: string]: Json })[root] ?? null, truncated };
+  const before = `{"${root}":`;
+  const wrapChars = before.length + '}'.length;
+  const { text, truncated } = stored({ [root]: value }, rules, maxInvocationJsonBytes + wrapChars);
+  return { text: text.slice(before.length, -1), truncated };
 }

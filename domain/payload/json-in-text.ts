@@ -40,6 +40,10 @@ export const jsonErrorEdits = (text: string): readonly Edit[] =>
     return { edits, end };
   });
 
+/** No rule finds anything in what the text holds of JSON. */
+export const holdsNoMember = (text: string): boolean =>
+  !text.includes('"') || (jsonErrorEdits(text).length === 0 && jsonEdits(text).length === 0);
+
 const moved = ({ from, to, by }: Edit, on: number): Edit => ({ from: from + on, to: to + on, by });
 
 /** What is to be done in a value, and from where on the text is still to be looked at. */

@@ -19,7 +19,7 @@ export function fitsIn(value: Json, maxBytes: number): boolean {
   const bounds = { least: 0, most: 0 };
   measure(value, bounds, maxBytes);
   if (bounds.least > maxBytes) return false;
-  return bounds.most <= maxBytes || utf8Bytes(JSON.stringify(value)) <= maxBytes;
+  return bounds.most <= maxBytes || utf8Bytes(JSON.stringify(value), maxBytes) <= maxBytes;
 }
 
 /** Characters of a printed value at least: what it takes of memory. Counted until there are more than `limit`. */
@@ -60,9 +60,12 @@ function addText(chars: number, bounds: Bounds): void {
   bounds.most += 2 + chars * maxBytesPerChar;
 }
 
-/** Printed text holds no lone surrogates: both halves of a pair are there, with two bytes each. */
-function utf8Bytes(text: string): number {
-  if (!beyondAscii.test(text)) return text.length;
+/**
+ * Bytes of UTF-8 of a printed text, or fewer where no more than `limit` are possible. It holds no lone surrogates: both
+ * halves of a pair are there, with two bytes each.
+ */
+export function utf8Bytes(text: string, limit: number): number {
+  if (text.length * maxBytesPerUnit <= limit || !beyondAscii.test(text)) return text.length;
   let bytes = 0;
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
@@ -71,6 +74,8 @@ function utf8Bytes(text: string): number {
   }
   return bytes;
 }
+
+const maxBytesPerUnit = 3;
 
 /** UTF-8 bytes of a value as `JSON.stringify` prints it, counted until there are more than `limit`. */
 export type PrintedSize = (value: Json | undefined) => number;

@@ -1,3 +1,5 @@
+import { isArray, isObject, type Json } from '../shared/json.ts';
+
 /**
  * Admin paths as a tree: dot-separated object keys, `*` as a whole-segment wildcard, anchored at the wrapped payload
  * root. The items of an array are reached by `*`, or, where a path says nothing of them, as if they stood in the
@@ -64,6 +66,19 @@ export function placeOfItems(place: PathPlace): PathPlace {
     ...(any === undefined ? [] : [any]),
     ...(keys.size === 0 ? [] : [{ keys, any: undefined, ends: undefined }]),
   ]);
+}
+
+/** Whether anything of a value stands where a path ends; also true where it only may. */
+export function reaches(place: PathPlace, value: Json | undefined): boolean {
+  if (place.length === 0) return false;
+  if (place.some(({ ends }) => ends !== undefined)) return true;
+  if (isArray(value)) {
+    const below = placeOfItems(place);
+    return below.length > 0 && value.some((item) => reaches(below, item));
+  }
+  if (!isObject(value)) return false;
+  for (const key in value) if (reaches(placeOfMember(place, key), value[key])) return true;
+  return false;
 }
 
 export const endsAt = (place: PathPlace, end: PathEnd): boolean => place.some(({ ends }) => ends === end);

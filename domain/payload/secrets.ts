@@ -40,11 +40,11 @@ export function secretsOf(values: readonly string[]): Secrets {
 
 /** The few of one caller are added on each of its requests. */
 export function withSecrets({ groups, minChars, numeric }: Secrets, values: readonly string[]): Secrets {
-  const own = wordless(values).map((secret) => oneOf(secretOf(secret)));
+  const own = wordless(values);
   return {
-    groups: [...groups, ...own],
-    minChars: leastOf(wordless(values), minChars),
-    numeric: numeric || values.some(isNumber),
+    groups: [...groups, ...byCore(own.map(secretOf))],
+    minChars: leastOf(own, minChars),
+    numeric: numeric || own.some(isNumber),
   };
 }
 
@@ -69,15 +69,31 @@ const coreOf = (secret: string): string =>
 
 const nothing: readonly Secret[] = [];
 
-const oneOf = (secret: Secret): Group => {
-  const one = [secret];
-  return { standingIn: (text) => (text.includes(secret.core) ? one : nothing) };
+/** A key and the secret that it ends with have one core. */
+const byCore = (secrets: readonly Secret[]): readonly Group[] =>
+  [...new Set(secrets.map(({ core }) => core))].map((core) =>
+    havingCore(
+      core,
+      secrets.filter((secret) => secret.core === core),
+    ),
+  );
+
+const havingCore = (core: string, secrets: readonly Secret[]): Group => {
+  const probe = probeOf(core);
+  return { standingIn: (text) => (text.includes(probe) ? secrets : nothing) };
 };
+
+/** A few signs of a core, which are found faster than all of it: most texts have letters rather than digits. */
+function probeOf(core: string): string {
+  const from = Math.min(Math.max(0, core.search(/\d/)), Math.max(0, core.length - probeChars));
+  return core.slice(from, from + probeChars);
+}
+const probeChars = 6;
 
 /** Cores that are shorter than what a search for many looks at are looked for one by one. */
 function anyOf(secrets: readonly Secret[]): Group {
   const long = secrets.filter(({ core }) => core.length >= minSearchedChars);
-  const others = secrets.filter(({ core }) => core.length < minSearchedChars).map(oneOf);
+  const others = byCore(secrets.filter(({ core }) => core.length < minSearchedChars));
   const find = long.length === 0 ? undefined : findAny(long.map(({ core }) => core));
   return {
     standingIn: (text) => {
@@ -92,12 +108,14 @@ function anyOf(secrets: readonly Secret[]): Group {
 }
 
 /** Any caller's key, whoever's it is: `gwk_<public id>.<secret>` with a secret as they are generated and written. */
-const knownForms = oneOf({
-  core: 'gwk',
-  pattern: lazily(
-    () => new RegExp(`gwk${spelling('_')}[A-Za-z0-9]{8,64}${spelling('.')}[A-Za-z0-9_-]{32,512}`, 'g'),
-  ),
-});
+const knownForms = havingCore('gwk', [
+  {
+    core: 'gwk',
+    pattern: lazily(
+      () => new RegExp(`gwk${spelling('_')}[A-Za-z0-9]{8,64}${spelling('.')}[A-Za-z0-9_-]{32,512}`, 'g'),
+    ),
+  },
+]);
 const minCallerKeyChars = 'gwk_'.length + 8 + 1 + 32;
 
 function lazily(pattern: () => RegExp): () => RegExp {
@@ -110,6 +128,10 @@ function lazily(pattern: () => RegExp): () => RegExp {
 
 /** What the marker itself says cannot be hidden by it. */
 const isSecret = (value: string): boolean => value.length >= minSecretChars && !marker.includes(value);
+
+/** False: none stands in the text, nor in what was printed as it. */
+export const mayHoldSecret = (text: string, secrets: Secrets): boolean =>
+  text.length >= secrets.minChars && standingIn(text, secrets).length > 0;
 
 export const holdsSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars &&

@@ -12,13 +12,17 @@ function members(object: JsonObject, name: string): JsonObject {
   return mappedMembers(object, (value, key) => shortened(value, key, name, object));
 }
 
-/** `key` is that of the value, `name` that of the object that it is in. */
+/** `key` is that of the value, `name` that of the object that it is in; items of an array stand where the array does. */
 function shortened(value: Json, key: string, name: string, object: JsonObject): Json {
   if (isString(value))
     return value.length <= maxInlineChars ? value : shortText(value, contentOf(key, name, object));
   if (isArray(value)) return mappedItems(value, (item) => shortened(item, key, name, object));
   return isObject(value) && numberOf(value) === undefined ? members(value, key) : value;
 }
+
+/** A text that {@link withoutBulk} cuts off; `key`, `name` and `object` say where it stands, as there. */
+export const isBulky = (text: string, key: string, name: string, object: JsonObject): boolean =>
+  shortened(text, key, name, object) !== text;
 
 /** What a field holds: a payload, or a payload in some bodies and words or a URL in others. */
 type Content = 'payload' | 'either' | 'other';

@@ -51,7 +51,7 @@ function isHoldable(value: Json | undefined, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (levels === 0) return false;
   if (isArray(value)) return value.every((item) => isHoldable(item, levels - 1));
-  if (numberOf(value) !== undefined) return boundNumber(value) === value;
+  if (numberOf(value) !== undefined) return isHoldableNumber(value);
   for (const key in value) if (!isHoldable(value[key], levels - 1)) return false;
   return true;
 }
@@ -67,6 +67,9 @@ function bound(value: Json, levels: number): Json {
 
 /** PostgreSQL's `numeric` has 131,072 digits before the point and 16,383 after it. */
 const maxNumberChars = 8000;
+
+/** A number whose digits a database holds. */
+export const isHoldableNumber = (raw: JsonObject): boolean => boundNumber(raw) === raw;
 
 function boundNumber(raw: JsonObject): Json {
   const digits = raw['rawJSON'];

@@ -19,7 +19,15 @@ export interface LiveConfig {
   readonly resolver: () => Resolver;
   /** Reads the file again; a bad one changes nothing. */
   readonly reload: () => Promise<Either<readonly ConfigProblem[], LoadedConfig>>;
+  /** Redacts a credential that the file does not hold: a token that a provider obtained for itself. */
+  readonly conceal: (secret: string) => void;
 }
+
+/**
+ * Tokens that are redacted at once, the newest: those that are good for an hour, and those before them, of more
+ * providers than anybody has.
+ */
+const maxConcealed = 256;
 
 interface Derived {
   readonly loaded: LoadedConfig;
@@ -34,9 +42,10 @@ export function liveConfig(
   first: LoadedConfig,
   bundled: readonly CatalogueEntry[],
 ): LiveConfig {
+  let concealed: readonly string[] = [];
   const derive = (loaded: LoadedConfig): Derived => ({
     loaded,
-    policy: servePolicy(loaded),
+    policy: servePolicy(loaded, concealed),
     prices: priceCatalogue(bundled, overrideEntries(loaded.config)),
     resolver: resolver(loaded, variables),
   });
@@ -51,12 +60,20 @@ export function liveConfig(
       if (E.isRight(again)) current = derive(again.right);
       return again;
     },
+    conceal: (secret) => {
+      if (concealed.includes(secret)) return;
+      concealed = [secret, ...concealed].slice(0, maxConcealed);
+      current = { ...current, policy: servePolicy(current.loaded, concealed) };
+    },
   };
 }
 
-const servePolicy = ({ config: { requestLogging, accounting }, credentials }: LoadedConfig): ServePolicy => ({
+const servePolicy = (
+  { config: { requestLogging, accounting }, credentials }: LoadedConfig,
+  concealed: readonly string[],
+): ServePolicy => ({
   payloads: requestLogging.payloads,
-  redaction: redactionRules(requestLogging.payloads.redactionPaths, credentials),
+  redaction: redactionRules(requestLogging.payloads.redactionPaths, [...credentials, ...concealed]),
   duplicateRequestIds: accounting.duplicateRequestIds,
   drainOnDisconnect: accounting.drainOnDisconnect,
   drainTimeoutMs: accounting.drainTimeoutSecs * 1000,

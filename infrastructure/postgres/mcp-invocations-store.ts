@@ -15,7 +15,7 @@ import { instant, orUndefined } from './codecs.ts';
 import { all, type Asked, beside, led } from './list-conditions.ts';
 import { putTokenOverhead } from './mcp-overheads.ts';
 import { row } from './pool.ts';
-import { storedJson, storedText } from './stored-text.ts';
+import { storedPrint, storedText } from './stored-text.ts';
 import { pageOf, readList, type TimeList, totalOf } from './time-list.ts';
 
 const text = orUndefined(t.string);
@@ -95,7 +95,7 @@ const boundedOrNull = (name: string | undefined): string | null =>
   name === undefined ? null : bounded(name);
 
 const jsonOf = (payload: StoredPayload | undefined): string | null =>
-  payload === undefined ? null : storedJson(payload.json);
+  payload === undefined ? null : storedPrint(payload.text);
 
 /** Recorded invocations, newest first. */
 export const mcpInvocationsStore = (pool: DatabasePool): McpInvocations => ({

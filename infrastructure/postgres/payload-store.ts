@@ -4,7 +4,8 @@ import type { KeptPayload, Payloads } from '../../application/ports/payloads.ts'
 import { integer } from './codecs.ts';
 import { databaseFault } from './database-fault.ts';
 import { row } from './pool.ts';
-import { storedJson } from './stored-text.ts';
+import { JsonBatch } from './json-batch.ts';
+import { storedPrint } from './stored-text.ts';
 import { withinTime } from './within-time.ts';
 
 export interface PayloadStoreOptions {
@@ -19,7 +20,7 @@ export interface PayloadCounts {
   readonly kept: number;
   /** For which there was no room, or no database. */
   readonly shed: number;
-  /** Bytes of UTF-8 that wait to be written: the text of no payload takes more of memory. */
+  /** Bytes that wait to be written. */
   readonly queuedBytes: number;
 }
 
@@ -41,16 +42,8 @@ const maxToMake = 4000;
  * for longer, and keeps up with as many requests as the process can serve.
  */
 const makingMs = 3;
-/** Rows and bytes of one statement. */
-const maxBatchItems = 200;
-const maxBatchBytes = 4 * 1024 * 1024;
 /** A payload waits this long for company: nobody waits for it, and a statement for many is cheaper. */
 const gatherMs = 20;
-
-interface Printed {
-  readonly item: string;
-  readonly bytes: number;
-}
 
 /** Payloads in a bounded write-behind queue, in statements that many requests share; one at a time. */
 export function payloadStore(pool: DatabasePool, options: PayloadStoreOptions): PayloadStore {
@@ -66,7 +59,8 @@ class PayloadWriter {
   private readonly pool: DatabasePool;
   private readonly options: PayloadStoreOptions;
   private toMake: { readonly requestLogId: string; readonly make: () => KeptPayload }[] = [];
-  private queue: Printed[] = [];
+  private readonly full: JsonBatch[] = [];
+  private filling: JsonBatch | undefined;
   private queuedBytes = 0;
   private kept = 0;
   private shed = 0;
@@ -95,7 +89,14 @@ class PayloadWriter {
     const deadline = Date.now() + withinMs;
     while ((this.toMake.length > 0 || this.writing !== undefined) && Date.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 10));
-    this.shed += this.toMake.length + this.queue.length;
+    this.shed += this.toMake.length + this.waiting();
+  }
+
+  private waiting(): number {
+    return [...this.full, ...(this.filling === undefined ? [] : [this.filling])].reduce(
+      (sum, { count }) => sum + count,
+      0,
+    );
   }
 
   private makeSoon(): void {
@@ -128,60 +129,66 @@ class PayloadWriter {
   }
 
   private take(requestLogId: string, { request, response }: KeptPayload): void {
-    const item = storedJson({
-      request_log_id: requestLogId,
-      request_json: request.json,
-      response_json: response.json,
-      request_truncated: request.truncated,
-      response_truncated: response.truncated,
-    });
-    const bytes = Buffer.byteLength(item);
-    this.queue.push({ item, bytes });
-    this.queuedBytes += bytes;
+    const parts = [
+      `{"request_log_id":"${requestLogId}","request_json":`,
+      storedPrint(request.text),
+      ',"response_json":',
+      storedPrint(response.text),
+      `,"request_truncated":${request.truncated},"response_truncated":${response.truncated}}`,
+    ];
+    const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+    if (this.filling?.hasRoomFor(bytes) === false) {
+      this.full.push(this.filling);
+      this.filling = undefined;
+    }
+    this.filling ??= new JsonBatch(bytes);
+    this.queuedBytes -= this.filling.size;
+    this.filling.add(parts);
+    this.queuedBytes += this.filling.size;
   }
 
   private async write(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, gatherMs));
-    for (let batch = this.batch(); batch.length > 0; batch = this.batch()) {
+    for (let batch = this.next(); batch !== undefined; batch = this.next()) {
       await this.writeBatch(batch);
-      for (const { bytes } of batch) this.queuedBytes -= bytes;
+      this.queuedBytes -= batch.size;
     }
     this.writing = undefined;
   }
 
-  private async writeBatch(batch: readonly Printed[]): Promise<void> {
+  private next(): JsonBatch | undefined {
+    const full = this.full.shift();
+    if (full !== undefined) return full;
+    const { filling } = this;
+    this.filling = undefined;
+    return filling;
+  }
+
+  private async writeBatch(batch: JsonBatch): Promise<void> {
+    const fault = await this.insert(batch.whole(), batch.count);
+    if (fault === undefined) return;
+    // One bad payload must not take the others with it; a database in trouble is not asked again.
+    if (batch.count > 1 && databaseFault(fault) === 'refused')
+      for (const one of batch.each()) this.shed += (await this.insert(one, 1)) === undefined ? 0 : 1;
+    else this.shed += batch.count;
+  }
+
+  /** Gives back what went wrong. */
+  private async insert(items: Buffer, count: number): Promise<unknown> {
+    const statement = sql.type(
+      row(keptRow),
+    )`select gateway_keep_payloads(${sql.binary(items)}::json) as kept`;
     try {
-      const kept = await this.insert(batch);
+      const kept = await withinTime(this.pool, async (connection) =>
+        Number((await connection.one(statement)).kept),
+      );
       this.kept += kept;
-      this.shed += batch.length - kept;
+      this.shed += count - kept;
+      return undefined;
     } catch (error) {
       this.options.onFault(error);
-      // One bad payload must not take the others with it; a database in trouble is not asked again.
-      if (batch.length > 1 && databaseFault(error) === 'refused')
-        for (const each of batch) await this.writeBatch([each]);
-      else this.shed += batch.length;
+      return error;
     }
-  }
-
-  private insert(batch: readonly Printed[]): Promise<number> {
-    const last = batch.length - 1;
-    // The brackets go to the items: put around the whole, they would make a second copy of it.
-    const items = batch
-      .map(({ item }, index) => `${index === 0 ? '[' : ''}${item}${index === last ? ']' : ''}`)
-      .join();
-    const statement = sql.type(row(keptRow))`select gateway_keep_payloads(${items}::json) as kept`;
-    return withinTime(this.pool, async (connection) => Number((await connection.one(statement)).kept));
-  }
-
-  private batch(): readonly Printed[] {
-    let bytes = 0;
-    let items = 0;
-    for (const each of this.queue) {
-      if (items >= maxBatchItems || bytes >= maxBatchBytes) break;
-      items += 1;
-      bytes += each.bytes;
-    }
-    return this.queue.splice(0, items);
   }
 }
 

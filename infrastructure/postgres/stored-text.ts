@@ -4,12 +4,14 @@ const unstorable = /\\u(?:0000|d[89a-f])/;
 /** Any escape, whole: an escaped backslash too, so that what follows it is seen for the plain text that it is. */
 const escapes = /\\(?:u(?:0000|d[89a-f][0-9a-f]{2})|.)/g;
 
+/** A value as JSON text for a statement. */
+export const storedJson = (value: unknown): string => storedPrint(JSON.stringify(value));
+
 /**
- * A value as JSON text for a statement. Text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored
- * replaced by U+FFFD, in keys too; it never fails or loses a row (CONTRACT §7).
+ * JSON as printed for a statement. Text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored replaced by
+ * U+FFFD, in keys too; it never fails or loses a row (CONTRACT §7).
  */
-export function storedJson(value: unknown): string {
-  const text = JSON.stringify(value);
+export function storedPrint(text: string): string {
   if (!text.includes('\\u') || !unstorable.test(text)) return text;
   return text.replace(escapes, (escape) => (escape.length === 6 ? '\uFFFD' : escape));
 }

@@ -31,6 +31,15 @@ export interface Resolver {
   readonly route: (modelId: string, position: number, stored: Json) => Either<string, RouteConfig>;
 }
 
+/** What all providers share of the process. */
+export interface CatalogueContext {
+  /** An upstream may also repeat credentials that are not its provider's own. */
+  readonly redaction: () => RedactionRules;
+  /** From now on `redaction` takes this credential out as well. */
+  readonly conceal: (secret: string) => void;
+  readonly warn: (message: string) => void;
+}
+
 interface OpenLine extends Line {
   readonly config: ProviderConfig;
   readonly routing: RoutingProvider;
@@ -41,16 +50,13 @@ interface OpenLine extends Line {
  * configuration did not change keeps its connections; one that went away finishes what is in flight.
  */
 export class LiveCatalogue implements Catalogue {
-  private readonly redaction: () => RedactionRules;
-  private readonly warn: (message: string) => void;
+  private readonly context: CatalogueContext;
   private readonly warned = new Set<string>();
   private lines: ReadonlyMap<string, OpenLine> = new Map();
   private current: CatalogueSnapshot;
 
-  /** `redaction`: an upstream may also repeat credentials that are not its provider's own. */
-  constructor(prices: PriceCatalogue, redaction: () => RedactionRules, warn: (message: string) => void) {
-    this.redaction = redaction;
-    this.warn = warn;
+  constructor(prices: PriceCatalogue, context: CatalogueContext) {
+    this.context = context;
     this.current = { models: new Map(), provider: () => undefined, prices };
   }
 
@@ -100,19 +106,14 @@ export class LiveCatalogue implements Catalogue {
     if (before !== undefined && isDeepStrictEqual(before.config, config)) return before;
     const implementation = implementations[config.kind];
     const fixed = secretsOf(config);
-    let obtained: readonly string[] = [];
+    const { redaction, conceal, warn } = this.context;
     const sanitise = (message: string): string =>
-      redactedError(
-        sanitised(message.slice(0, maxUpstreamErrorBytes), [...fixed, ...obtained]),
-        this.redaction(),
-      );
+      redactedError(sanitised(message.slice(0, maxUpstreamErrorBytes), fixed), redaction());
     const provider = implementation.connect(config, {
       sanitise,
       digest: textDigest,
-      conceal: (secret) => {
-        obtained = [secret, ...obtained].slice(0, maxConcealed);
-      },
-      warn: (message) => this.warn(`provider ${config.id}: ${message}`),
+      conceal,
+      warn: (message) => warn(`provider ${config.id}: ${message}`),
     });
     return {
       config,
@@ -140,15 +141,12 @@ export class LiveCatalogue implements Catalogue {
   private warnOnce(message: string): void {
     if (this.warned.has(message)) return;
     this.warned.add(message);
-    this.warn(message);
+    this.context.warn(message);
   }
 }
 
 /** Shorter values are words, not secrets; replacing them would garble messages. */
 const minSecretChars = 8;
-
-/** Tokens of a provider that may be on their way at once: the present one, the one before it, and a few to spare. */
-const maxConcealed = 4;
 
 /** What `auth` says beside credentials. */
 const plainKeys: ReadonlySet<string> = new Set(['mode', 'name', 'header', 'audience', 'credentialsPath']);

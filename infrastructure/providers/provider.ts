@@ -73,7 +73,7 @@ export interface ProviderContext {
   readonly sanitise: (message: string) => string;
   /** The unpadded base64url SHA-256 of a text. */
   readonly digest: (text: string) => string;
-  /** From now on `sanitise` takes this credential out as well: upstreams repeat what they were sent. */
+  /** From now on this credential is kept nowhere and told nobody: upstreams repeat what they were sent. */
   readonly conceal: (secret: string) => void;
   /** Tells the operator. */
   readonly warn: (message: string) => void;

@@ -17,6 +17,7 @@ import {
   whole,
 } from './scene.ts';
 import { chat, messages, responses } from './talk.ts';
+import { eventually } from './traces.ts';
 
 const audience = 'https://svc-x.a.run.app';
 const file = path.join(tmpdir(), `cloud-run-${randomUUID()}.json`);
@@ -74,7 +75,7 @@ function config(url: string, key: string): ConfigFile {
   };
 }
 
-const { ask, open, gateway, upstream } = scene(config);
+const { ask, open, gateway, upstream, query } = scene(config);
 
 const tokenIn = (answer: Answer, header = 'authorization'): string =>
   String(answer.upstream?.headers[header]).replace('Bearer ', '');
@@ -179,4 +180,32 @@ it('no token is in an error, a log line or a row, also where the upstream repeat
   const kept = JSON.stringify(gateway().log.lines);
   for (const token of fakes.tokens) expect(kept).not.toContain(token);
   expect(upstream().requests().length).toBeGreaterThan(0);
+});
+
+it('no token is in a kept answer that repeats it, though no configuration holds it', async () => {
+  for (const model of ['adc', 'file', 'behind'])
+    for (const isStream of [true, false]) {
+      const { upstream: sent } = await ask(chat, stream, { body: { model } });
+      const token = String(sent?.headers['x-serverless-authorization'] ?? sent?.headers.authorization).slice(
+        7,
+      );
+      expect(fakes.tokens).toContain(token);
+      const repeating = (text: string): string =>
+        text.replaceAll(/"(?:piece|all)"/g, `"said with ${token} it was"`);
+      const reply = isStream
+        ? streamed(repeating(said.begin + said.piece + said.finish + said.usage + said.done))
+        : whole(repeating(said.whole));
+      const answer = await ask(chat, reply, { stream: isStream, body: { model } });
+      expect(answer.text).toContain(token);
+      const payload = await eventually(async () => {
+        const [row] = await query<{ readonly json: string }>(
+          `select p.response_json::text as json from request_logs l join request_log_payloads p
+           using (request_log_id) where l.request_id = $1`,
+          [answer.requestId],
+        );
+        return row?.json;
+      });
+      expect(payload).toContain('said with [REDACTED] it was');
+      expect(payload).not.toContain(token.slice(0, 12));
+    }
 });

@@ -61,8 +61,8 @@ async function summaries(count: number): Promise<readonly string[]> {
 const summary = async (): Promise<string> => (await summaries(1))[0] ?? '';
 
 const payload = (body: Json, truncated = false): KeptPayload => ({
-  request: { json: { headers: {}, body }, truncated },
-  response: { json: { body: 'answer' }, truncated: false },
+  request: { text: JSON.stringify({ headers: {}, body }), truncated },
+  response: { text: '{"body":"answer"}', truncated: false },
 });
 
 interface Row {

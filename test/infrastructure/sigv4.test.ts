@@ -372,7 +372,7 @@ describe('default_chain', () => {
     const signed = await Promise.all(Array.from({ length: 200 }, async () => authenticate(request())));
     expect(asked).toBe(1);
     expect(signed.every((each) => '_tag' in each && E.isRight(each))).toBe(true);
-    expect(concealed).toEqual(['token-1']);
+    expect(concealed).toEqual(['secret-1', 'token-1']);
     expect(await verdict(signingOf({ auth: chained }), request())).toBe('good');
   });
 

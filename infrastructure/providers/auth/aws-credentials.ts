@@ -29,7 +29,7 @@ export function signingCredentials(
     name: 'the signing credentials',
     obtain: async () => {
       const { accessKeyId, secretAccessKey, sessionToken, expiration } = await ask();
-      if (sessionToken !== undefined) conceal(sessionToken);
+      for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) conceal(secret);
       return E.right({
         value: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) },
         endsAt: expiration?.getTime() ?? Number.POSITIVE_INFINITY,

@@ -4,21 +4,32 @@ import {
   redactedRequest,
   redactedResponse,
   redactedStream,
+  stored,
   type StoredPayload,
 } from '../../../domain/payload/payload.ts';
-import { forCaller, redactionRules } from '../../../domain/payload/redact.ts';
+import { capped } from '../../../domain/payload/cap.ts';
+import { forCaller, redacted, redactionRules } from '../../../domain/payload/redact.ts';
 import { StreamPayload } from '../../../domain/payload/stream-payload.ts';
+import { withoutBulk } from '../../../domain/payload/truncate.ts';
 import { holdable } from '../../../domain/payload/wrap.ts';
 import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { heldEventBytesPerStored, maxJsonDepth, maxPayloadDepth } from '../../../domain/shared/limits.ts';
 import { aJsonObject, exactJsonText } from '../../support/arbitraries/json-text.ts';
-import { aPlantedTree, aPlantedText, canaryLetter } from '../../support/arbitraries/payloads.ts';
+import {
+  aCanaryUrl,
+  aPlainKey,
+  aPlantedText,
+  aPlantedTree,
+  aRedactedKey,
+  canaryLetter,
+} from '../../support/arbitraries/payloads.ts';
 import { anyText } from '../../support/arbitraries/text.ts';
 
 const rules = redactionRules([], []);
 const cap = 65_536;
-const whole = { json: expect.anything(), truncated: false };
-const bytesOf = ({ json }: StoredPayload): number => Buffer.byteLength(JSON.stringify(json));
+const bytesOf = ({ text }: StoredPayload): number => Buffer.byteLength(text);
+const jsonOf = ({ text }: StoredPayload): Json => JSON.parse(text) as Json;
+const read = (payload: StoredPayload) => ({ json: jsonOf(payload), truncated: payload.truncated });
 
 const streamOf = (
   events: readonly JsonObject[],
@@ -33,20 +44,20 @@ const streamOf = (
 
 describe('(1) the payload is wrapped', () => {
   it('requests: {headers, body}', () => {
-    const { json } = redactedRequest({ accept: '*/*', 'x-a': ['1', '2'] }, { model: 'm' }, rules, cap);
-    expect(json).toEqual({ headers: { accept: '*/*', 'x-a': ['1', '2'] }, body: { model: 'm' } });
+    const payload = redactedRequest({ accept: '*/*', 'x-a': ['1', '2'] }, { model: 'm' }, rules, cap);
+    expect(jsonOf(payload)).toEqual({ headers: { accept: '*/*', 'x-a': ['1', '2'] }, body: { model: 'm' } });
   });
 
   it('responses: {body}', () => {
-    expect(redactedResponse({ id: 'r' }, rules, cap).json).toEqual({ body: { id: 'r' } });
+    expect(jsonOf(redactedResponse({ id: 'r' }, rules, cap))).toEqual({ body: { id: 'r' } });
   });
 
   it('streams: {stream: true, events, usage, error}', () => {
-    const { json } = streamOf([{ a: 1 }, { b: 2 }], undefined, {
+    const payload = streamOf([{ a: 1 }, { b: 2 }], undefined, {
       usage: { total_tokens: 3 },
       error: { code: 'c' },
     });
-    expect(json).toEqual({
+    expect(jsonOf(payload)).toEqual({
       stream: true,
       events: [{ a: 1 }, { b: 2 }],
       usage: { total_tokens: 3 },
@@ -55,12 +66,12 @@ describe('(1) the payload is wrapped', () => {
   });
 
   it('what is absent is null, or was no header', () => {
-    expect(redactedRequest({ a: undefined }, undefined, rules, cap).json).toEqual({
+    expect(jsonOf(redactedRequest({ a: undefined }, undefined, rules, cap))).toEqual({
       headers: {},
       body: null,
     });
-    expect(redactedResponse(undefined, rules, cap).json).toEqual({ body: null });
-    expect(streamOf([]).json).toEqual({ stream: true, events: [], usage: null, error: null });
+    expect(jsonOf(redactedResponse(undefined, rules, cap))).toEqual({ body: null });
+    expect(jsonOf(streamOf([]))).toEqual({ stream: true, events: [], usage: null, error: null });
   });
 });
 
@@ -73,7 +84,7 @@ describe('payload processing order', () => {
       secret: `data:image/png;base64,${'A'.repeat(1000)}`,
       image_url: { url: `data:image/png;base64,${'A'.repeat(1000)}` },
     };
-    expect(redactedResponse(body, rules, cap)).toEqual({
+    expect(read(redactedResponse(body, rules, cap))).toEqual({
       json: {
         body: {
           secret: '[REDACTED]',
@@ -86,8 +97,8 @@ describe('payload processing order', () => {
 
   it('(2) redaction comes before (4) the cap: no half of a secret stays where a text is cut', () => {
     for (let length = 0; length < 120; length += 1) {
-      const { json } = redactedResponse({ text: 'x'.repeat(length) + secret + 'y'.repeat(500) }, known, 200);
-      expect(JSON.stringify(json)).not.toContain('sk-');
+      const { text } = redactedResponse({ text: 'x'.repeat(length) + secret + 'y'.repeat(500) }, known, 200);
+      expect(text).not.toContain('sk-');
     }
   });
 
@@ -96,9 +107,10 @@ describe('payload processing order', () => {
       image_url: { url: `data:image/png;base64,${'A'.repeat(1_000_000)}` },
       text: 'x'.repeat(60_000),
     };
-    const { json, truncated } = redactedResponse(body, rules, cap);
-    expect(json).toMatchObject({ body: { text: body.text } });
-    expect(truncated).toBe(true);
+    expect(read(redactedResponse(body, rules, cap))).toMatchObject({
+      json: { body: { text: body.text } },
+      truncated: true,
+    });
   });
 });
 
@@ -127,7 +139,7 @@ describe('`stream_max_events`', () => {
     [1, 1, true],
   ])('of %d stores the first %d of 200 events', (streamMaxEvents, stored, truncated) => {
     const payload = streamOf(events, { streamMaxEvents, responseMaxBytes: cap });
-    expect((payload.json as { events: Json[] }).events).toEqual(events.slice(0, stored));
+    expect((jsonOf(payload) as { events: Json[] }).events).toEqual(events.slice(0, stored));
     expect(payload.truncated).toBe(truncated);
   });
 
@@ -146,13 +158,13 @@ describe('`stream_max_events`', () => {
   it('an event that has no room is left out, and the flag is set though it was the last', () => {
     const limits = { streamMaxEvents: 128, responseMaxBytes: 1000 };
     const last = streamOf([{ a: 1 }, { text: 'x'.repeat(3000) }], limits);
-    expect(last).toMatchObject({ json: { events: [{ a: 1 }] }, truncated: true });
+    expect(read(last)).toMatchObject({ json: { events: [{ a: 1 }] }, truncated: true });
   });
 
   it('what stands across its events is redacted as one', () => {
     const event = (content: string): JsonObject => ({ choices: [{ index: 0, delta: { content } }] });
-    const { json } = streamOf(['{"pass', 'word":"hun', 'ter2"}'].map(event));
-    expect(json).toMatchObject({ events: ['{"pass', 'word":"[REDACTED]', '"}'].map(event) });
+    const payload = streamOf(['{"pass', 'word":"hun', 'ter2"}'].map(event));
+    expect(jsonOf(payload)).toMatchObject({ events: ['{"pass', 'word":"[REDACTED]', '"}'].map(event) });
   });
 
   it('a stream of images holds no images', () => {
@@ -186,9 +198,12 @@ const deep = (levels: number): Json => {
 describe('values that break databases', () => {
   it(`${maxJsonDepth} levels of nesting, as a body may have them, are whole`, () => {
     const body = deep(maxJsonDepth);
-    expect(redactedRequest({}, body, rules, cap)).toEqual({ json: { headers: {}, body }, truncated: false });
+    expect(read(redactedRequest({}, body, rules, cap))).toEqual({
+      json: { headers: {}, body },
+      truncated: false,
+    });
     const event = { a: deep(maxJsonDepth - 1) };
-    expect(streamOf([event])).toMatchObject({ json: { events: [event] }, truncated: false });
+    expect(read(streamOf([event]))).toMatchObject({ json: { events: [event] }, truncated: false });
   });
 
   it(`${maxPayloadDepth} levels of a whole payload are whole, and one more is cut off`, () => {
@@ -208,9 +223,8 @@ describe('values that break databases', () => {
       streamOf([], undefined, { usage: body, error: body }),
     ]) {
       expect(payload.truncated).toBe(true);
-      const printed = JSON.stringify(payload.json);
-      expect(printed).toContain('[TRUNCATED: nested too deeply]');
-      expect(printed).not.toContain('hunter2');
+      expect(payload.text).toContain('[TRUNCATED: nested too deeply]');
+      expect(payload.text).not.toContain('hunter2');
     }
   });
 
@@ -224,20 +238,20 @@ describe('values that break databases', () => {
   it('numbers keep every digit, 1e400 too', () => {
     const text = '{"body":{"a":1e400,"b":9007199254740993,"c":1.50,"d":-0.0,"e":[1E+2]}}';
     const { body } = parseExact(text) as JsonObject;
-    expect(JSON.stringify(redactedResponse(body, rules, cap).json)).toBe(text);
+    expect(redactedResponse(body, rules, cap).text).toBe(text);
   });
 
   it('a number that no database holds is kept as text', () => {
     const body = parseExact(`{"a":1e99999,"b":1e-99999,"c":${'1'.repeat(9000)},"d":1E+400}`);
     expect(redactedResponse(body, rules, cap)).toEqual({
-      json: { body: { a: '1e99999', b: '1e-99999', c: '1'.repeat(9000), d: parseExact('1E+400') } },
+      text: `{"body":{"a":"1e99999","b":"1e-99999","c":"${'1'.repeat(9000)}","d":1E+400}}`,
       truncated: false,
     });
   });
 
   it('U+0000 and lone surrogates pass: the store replaces them, and they take no more bytes there', () => {
     const text = 'a\0b\ud800c\udc00';
-    expect(redactedResponse({ text, [text]: 1 }, rules, cap).json).toEqual({ body: { text, [text]: 1 } });
+    expect(jsonOf(redactedResponse({ text, [text]: 1 }, rules, cap))).toEqual({ body: { text, [text]: 1 } });
   });
 
   const eightMegabytes = (unit: string): string => unit.repeat(Math.ceil(8_000_000 / unit.length));
@@ -314,7 +328,7 @@ describe('for any JSON', () => {
               { usage: body, error: body },
             ),
           ])
-            expect(JSON.stringify(payload.json)).not.toContain(canaryLetter);
+            expect(payload.text).not.toContain(canaryLetter);
         },
       ),
       { numRuns: 500 },
@@ -324,12 +338,83 @@ describe('for any JSON', () => {
   it('all text within the cap is identical to the input where no rule applied', () => {
     fc.assert(
       fc.property(aJsonObject, (body) => {
-        const { json, truncated } = redactedRequest({ 'user-agent': 'a' }, body, rules, 1e6);
-        expect(json).toEqual({ headers: { 'user-agent': 'a' }, body });
-        expect((json as JsonObject)['body']).toBe(body);
-        expect(truncated).toBe(false);
+        const payload = redactedRequest({ 'user-agent': 'a' }, body, rules, 1e6);
+        expect(payload).toEqual({
+          text: JSON.stringify({ headers: { 'user-agent': 'a' }, body }),
+          truncated: false,
+        });
       }),
     );
-    expect(redactedResponse({ a: 1 }, rules, cap)).toEqual(whole);
+  });
+
+  it('a payload that is told by its print is stored as it is after all steps', () => {
+    const paths = [[], ['body.a'], ['body.messages.*.content', '*.k_'], ['events.*.x', 'usage']];
+    const aSecret = fc.constantFrom('sk-configured-0123456789', '31415926535', 'päss/wörd "1" \\ secret');
+    const aKey = fc.oneof(
+      aRedactedKey,
+      aPlainKey,
+      fc.constantFrom(
+        ...'bytes b64_json partial_image_b64 file_data fileData data url imageURL image_urls input_audio'.split(
+          ' ',
+        ),
+        ...'result delta type is_error isError content message detail lastError exception source a x'.split(
+          ' ',
+        ),
+        ...'to\u212aen last_error_details referer DATA \u{1F600} __proto__'.split(' '),
+      ),
+    );
+    const long = 'QUJD'.repeat(100);
+    const aText = fc.oneof(
+      aPlantedText,
+      aCanaryUrl,
+      aSecret.map((secret) => `before ${secret} after`),
+      fc.constantFrom(
+        long,
+        `data:image/png;base64,${long}`,
+        ` \n\u000bDATA:;x,${long}`,
+        `https://h/p?q=1&${long}`,
+        'image_generation_call',
+        'response.audio.delta',
+        '{"to\u212aen":"hunter2"}',
+        'say "data:" and "url" : twice',
+      ),
+    );
+    const aTree = fc.letrec<{ tree: Json }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 4, depthSize: 'small' },
+        aText as fc.Arbitrary<Json>,
+        exactJsonText.map((text) => parseExact(text)),
+        fc.constantFrom<Json>(true, false, null, 31_415_926_535, 'text'),
+        fc.dictionary(aKey, tie('tree'), { maxKeys: 4, noNullPrototype: true }) as fc.Arbitrary<Json>,
+        fc.array(tie('tree'), { maxLength: 3 }),
+      ),
+    })).tree;
+    const aWrapped: fc.Arbitrary<JsonObject> = fc.oneof(
+      aTree.map((body) => ({ headers: { 'x-a': 'b', Cookie: 'c' }, body })),
+      aTree.map((body) => ({ body })),
+      fc
+        .tuple(fc.array(aTree, { maxLength: 3 }), aTree, aTree)
+        .map(([events, usage, error]) => ({ stream: true, events, usage, error })),
+      aTree.map((result) => ({ result })),
+    );
+    let glanced = 0;
+    fc.assert(
+      fc.property(
+        aWrapped,
+        fc.constantFrom(...paths),
+        fc.array(aSecret, { maxLength: 2 }),
+        fc.constantFrom(100, 1000, cap),
+        (wrap, redactionPaths, secrets, maxBytes) => {
+          const policy = redactionRules(redactionPaths, secrets);
+          const { value } = holdable(wrap);
+          const clean = redacted(value, policy);
+          const expected = JSON.stringify(capped(withoutBulk(clean), maxBytes));
+          expect(stored(wrap, policy, maxBytes).text).toBe(expected);
+          if (clean === wrap) glanced += 1;
+        },
+      ),
+      { numRuns: 2000 },
+    );
+    expect(glanced).toBeGreaterThan(100);
   });
 });

@@ -1,0 +1,64 @@
+/** Nearly all payloads fit; a statement of this size costs no more per row than a larger one. */
+const usualBytes = 512 * 1024;
+/** Rows of one statement. */
+const maxItems = 200;
+
+const comma = ','.charCodeAt(0);
+const open = '['.charCodeAt(0);
+const close = ']'.charCodeAt(0);
+
+/**
+ * JSON values as the text of one array, written as bytes when they are added: whoever waits to be sent takes room
+ * outside of the heap, and nothing is put together again.
+ */
+export class JsonBatch {
+  private readonly bytes: Buffer;
+  /** Where each item ends. */
+  private readonly ends: number[] = [];
+  private end = 0;
+
+  /** Has room for a first item of `firstBytes` at least. */
+  constructor(firstBytes: number) {
+    this.bytes = Buffer.allocUnsafe(Math.max(usualBytes, firstBytes + 2));
+  }
+
+  get count(): number {
+    return this.ends.length;
+  }
+
+  /** Bytes of the items, with what stands between them. */
+  get size(): number {
+    return this.end;
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return this.count < maxItems && this.end + 1 + bytes + 1 <= this.bytes.length;
+  }
+
+  /** Adds one item that is given in parts. */
+  add(parts: readonly string[]): void {
+    this.bytes[this.end] = this.count === 0 ? open : comma;
+    let at = this.end + 1;
+    for (const part of parts) at += this.bytes.write(part, at);
+    this.end = at;
+    this.ends.push(at);
+  }
+
+  /** The text of the array with all items; the batch keeps it, and takes no more. */
+  whole(): Buffer {
+    this.bytes[this.end] = close;
+    return this.bytes.subarray(0, this.end + 1);
+  }
+
+  /** Arrays of one item each. */
+  *each(): Iterable<Buffer> {
+    let from = 0;
+    for (const end of this.ends) {
+      const one = Buffer.from(this.bytes.subarray(from, end + 1));
+      one[0] = open;
+      one[one.length - 1] = close;
+      yield one;
+      from = end;
+    }
+  }
+}
