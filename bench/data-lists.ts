@@ -105,6 +105,8 @@ async function queries(pool: DatabasePool): Promise<Queries> {
     `${frequentTag}&${range}`,
   ];
   const unusual = [
+    `${of('service')}&${of('provider_key', 'rare')}`,
+    `${of('model_key')}&${of('agent_harness_key', 'rare')}`,
     `${of('user_id')}&${of('provider_key')}`,
     `${of('user_id')}&${of('provider_key', 'rare')}`,
     `${of('user_id')}&${of('service')}`,
