@@ -2,7 +2,7 @@ import { parseKey } from '../domain/identity/api-key.ts';
 import { redactedRequest, redactedResponse } from '../domain/payload/payload.ts';
 import { forCaller, redactionRules } from '../domain/payload/redact.ts';
 import type { KeptPayload } from '../application/ports/payloads.ts';
-import type { Json, JsonObject } from '../domain/shared/json.ts';
+import { type Json, type JsonObject, parseJson } from '../domain/shared/json.ts';
 
 const words =
   'the of and to in is that for it as was with be by on not he this are or his from at which but have an had they you were their one all we can her has there been if more when will would who so no out up what about into than them only some could time these two may then do first any my now such like our over man me even most made after also did many before must through back years where much your way well down should because each just those people how too little state good very make world still own see men work long get here between both life being under never day same another know while last might us great old year off come since against go came right used take three'.split(
@@ -20,11 +20,11 @@ function prose(chars: number, seed: number): string {
   return text.slice(0, chars);
 }
 
-const tool = (name: string, seed: number): JsonObject => ({
+const tool = (name: string, seed: number, scale: number): JsonObject => ({
   type: 'function',
   function: {
     name,
-    description: prose(180, seed),
+    description: prose(180 * scale, seed),
     parameters: {
       type: 'object',
       properties: {
@@ -37,14 +37,14 @@ const tool = (name: string, seed: number): JsonObject => ({
   },
 });
 
-/** A turn of an agent, as its caller sends it: 4 KB. */
-const requestBody = (seed: number): JsonObject => ({
+/** A turn of an agent, as its caller sends it: 4 KB at a scale of 1. */
+const requestBody = (seed: number, scale: number): JsonObject => ({
   model: 'fast',
   temperature: 0.2,
-  tools: [tool('read_file', seed), tool('list_files', seed + 1)],
+  tools: [tool('read_file', seed, scale), tool('list_files', seed + 1, scale)],
   messages: [
-    { role: 'system', content: prose(700, seed + 2) },
-    { role: 'user', content: [{ type: 'text', text: prose(600, seed + 3) }] },
+    { role: 'system', content: prose(700 * scale, seed + 2) },
+    { role: 'user', content: [{ type: 'text', text: prose(600 * scale, seed + 3) }] },
     {
       role: 'assistant',
       content: null,
@@ -56,13 +56,13 @@ const requestBody = (seed: number): JsonObject => ({
         },
       ],
     },
-    { role: 'tool', tool_call_id: 'call_0123456789abcdef', content: prose(1000, seed + 4) },
-    { role: 'user', content: prose(400, seed + 5) },
+    { role: 'tool', tool_call_id: 'call_0123456789abcdef', content: prose(1000 * scale, seed + 4) },
+    { role: 'user', content: prose(400 * scale, seed + 5) },
   ],
 });
 
-/** And its answer: 4 KB. */
-const responseBody = (seed: number): JsonObject => ({
+/** And its answer, as large. */
+const responseBody = (seed: number, scale: number): JsonObject => ({
   id: 'chatcmpl-0123456789abcdef0123456789abcdef',
   object: 'chat.completion',
   created: 1_760_000_000,
@@ -73,14 +73,18 @@ const responseBody = (seed: number): JsonObject => ({
       finish_reason: 'tool_calls',
       message: {
         role: 'assistant',
-        content: prose(2700, seed),
+        content: prose(2700 * scale, seed),
         tool_calls: [
           {
             id: 'call_fedcba9876543210',
             type: 'function',
             function: {
               name: 'write_file',
-              arguments: JSON.stringify({ path: 'src/main.ts', content: prose(800, seed + 1), mode: 420 }),
+              arguments: JSON.stringify({
+                path: 'src/main.ts',
+                content: prose(800 * scale, seed + 1),
+                mode: 420,
+              }),
             },
           },
         ],
@@ -89,6 +93,8 @@ const responseBody = (seed: number): JsonObject => ({
   ],
   usage: { prompt_tokens: 900, completion_tokens: 800, total_tokens: 1700 },
 });
+
+const parsed = (body: JsonObject): Json | undefined => parseJson(JSON.stringify(body));
 
 const headers = (key: string) => ({
   host: 'gateway.example.com',
@@ -117,35 +123,39 @@ const key =
   'gwk_9f86d081884c7d659a2feaa0c55ad015.60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752';
 const callerKey = [key, parseKey(key)?.secret ?? ''];
 
-const samples = Array.from({ length: 32 }, (_, seed) => ({
-  headers: headers(key),
-  request: requestBody(seed * 10),
-  response: responseBody(seed * 10 + 5),
-}));
 const rules = redactionRules(['body.metadata.*'], credentials);
 const maxBytes = 65_536;
 
-/** What a request of this number leaves behind, redacted as the gateway does it. */
-export function payloadOf(number: number): KeptPayload {
-  const sample = samples[number % samples.length];
-  const own = forCaller(rules, callerKey);
+export interface Payloads {
+  /** What a request of this number leaves behind, redacted as the gateway does it. */
+  readonly of: (number: number) => KeptPayload;
+  /** Bytes of the bodies together, on average. */
+  readonly bytes: number;
+}
+
+/** Bodies of 4 KB each at a scale of 1, as they are after they were parsed. */
+export function payloads(scale: number): Payloads {
+  const samples = Array.from({ length: 32 }, (_, seed) => ({
+    headers: headers(key),
+    request: parsed(requestBody(seed * 10, scale)),
+    response: parsed(responseBody(seed * 10 + 5, scale)),
+  }));
+  const bytes = samples.map(({ request, response }) => JSON.stringify([request, response]).length - 3);
   return {
-    request: redactedRequest(sample?.headers ?? {}, sample?.request, own, maxBytes),
-    response: redactedResponse(sample?.response, own, maxBytes),
+    of: (number) => {
+      const sample = samples[number % samples.length];
+      const own = forCaller(rules, callerKey);
+      return {
+        request: redactedRequest(sample?.headers ?? {}, sample?.request, own, maxBytes),
+        response: redactedResponse(sample?.response, own, maxBytes),
+      };
+    },
+    bytes: Math.round(bytes.reduce((sum, each) => sum + each, 0) / bytes.length),
   };
 }
 
-export const bodyBytes = (): { readonly request: number; readonly response: number } => {
-  const mean = (of: (sample: (typeof samples)[number]) => Json): number =>
-    Math.round(
-      samples.reduce((sum, sample) => sum + Buffer.byteLength(JSON.stringify(of(sample))), 0) /
-        samples.length,
-    );
-  return { request: mean(({ request }) => request), response: mean(({ response }) => response) };
-};
-
-/** What the bare proxy is sent beside it: a request of the same size, and the order to answer with as many bytes. */
+/** What the bare proxy is sent beside it: a request of 4 KB, and the order to answer with as many bytes. */
 export const proxiedBody = JSON.stringify({
-  ...requestBody(0),
+  ...requestBody(0, 1),
   model: 'simulated-fast?tools=off&chunks=60&chunk-bytes=64',
 });

@@ -18,7 +18,7 @@ import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
 import { payloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
-import { bodyBytes, payloadOf, proxiedBody } from './ledger-payloads.ts';
+import { payloads as payloadsOf, type Payloads, proxiedBody } from './ledger-payloads.ts';
 import { closedLoop, median } from './load.ts';
 import { start } from './processes.ts';
 
@@ -75,46 +75,35 @@ const policy = {
 const usage = { promptTokens: 20, completionTokens: 30, totalTokens: 50 };
 const cost = usageCost(usage, { input: 150_000n, output: 600_000n, source: 'bench' });
 
-/** What is settled of a request beside its admission. */
+/** What is settled of a request. */
 interface Part {
   readonly name: string;
-  readonly admitted: boolean;
   readonly logged: boolean;
-  readonly payload: boolean;
+  readonly payloads: Payloads | undefined;
 }
 
-const parts = {
-  charge: {
-    name: 'admission and settlement without a log row',
-    admitted: true,
-    logged: false,
-    payload: false,
-  },
-  summary: { name: 'admission and settlement', admitted: true, logged: true, payload: false },
-  all: {
-    name: 'admission and settlement with redacted payloads',
-    admitted: true,
-    logged: true,
-    payload: true,
-  },
-  log: {
-    name: 'the request log alone, with redacted payloads',
-    admitted: false,
-    logged: true,
-    payload: true,
-  },
-} as const satisfies Record<string, Part>;
+const whole = payloadsOf(1);
+const half = payloadsOf(0.44);
 
-function recordOf(caller: Caller, id: string, { admitted, logged, payload }: Part): SettlementRecord {
+const charge = { name: 'admission and settlement without a log row', logged: false, payloads: undefined };
+const parts: readonly Part[] = [
+  charge,
+  { name: 'and a log row', logged: true, payloads: undefined },
+  { name: `and a log row, with ${half.bytes} bytes of bodies`, logged: true, payloads: half },
+  { name: `and a log row, with ${whole.bytes} bytes of bodies`, logged: true, payloads: whole },
+];
+
+function recordOf(caller: Caller, id: string, { logged, payloads: kept }: Part): SettlementRecord {
   const model = { modelKey: 'fast', providerKey: 'simulated' };
   const attempt = { ...model, attemptNumber: 1, upstreamModel: 'simulated-fast', status: 'success' } as const;
   const times = { startedAt: Date.now(), completedAt: Date.now() };
-  const captured = { ...policy, captureMode: payload ? 'redacted_payloads' : 'summary_only' } as const;
+  const captured = {
+    ...policy,
+    captureMode: kept === undefined ? 'summary_only' : 'redacted_payloads',
+  } as const;
   const ofAttempt = { statusCode: 200, errorCode: undefined, errorDetail: undefined, stream: false };
   return {
-    charge: admitted
-      ? { requestLogId: id, requestId: id, caller, ...model, upstreamModel: 'simulated-fast', cost }
-      : undefined,
+    charge: { requestLogId: id, requestId: id, caller, ...model, upstreamModel: 'simulated-fast', cost },
     logged: logged
       ? {
           caller,
@@ -172,10 +161,11 @@ async function settle(callers: readonly Caller[], part: Part): Promise<void> {
         caller: payer,
         claim: false,
       };
-      if (part.admitted && E.isLeft(await ledger.admit(ask))) throw new Error('not admitted');
+      if (E.isLeft(await ledger.admit(ask))) throw new Error('not admitted');
       if (E.isLeft(await ledger.settle(recordOf(payer, id, part)))) throw new Error('not settled');
-      if (!part.payload) continue;
-      payloads.keep(id, () => payloadOf(at));
+      const { payloads: kept } = part;
+      if (kept === undefined) continue;
+      payloads.keep(id, () => kept.of(at));
       await room();
     }
   };
@@ -214,21 +204,27 @@ try {
   const callers = await users();
   const proxied = () => closedLoop({ url: bare.url, headers: {} }, proxiedBody, concurrent, requests);
   await proxied();
-  for (const part of Object.values(parts)) await settle(callers, part);
+  for (const part of parts) await settle(callers, part);
   const units: number[] = [];
-  const found = new Map<Part, number[]>(Object.values(parts).map((part) => [part, []]));
+  const found = new Map<Part, number[]>(parts.map((part) => [part, []]));
   for (let round = 0; round < rounds; round += 1) {
     const before = bare.cpuMicros();
     await proxied();
     units.push((bare.cpuMicros() - before) / requests);
     for (const [part, values] of found) values.push(await cpuOf(() => settle(callers, part)));
   }
-  const bytes = bodyBytes();
-  out(`${concurrent} concurrent requests; bodies of ${bytes.request} and ${bytes.response} bytes;`);
-  out(`the bare proxy takes ${median(units).toFixed(0)} µs of CPU per request; in this process:`);
+  out(
+    `${concurrent} concurrent requests; a bare proxy of such requests and answers takes ${median(units).toFixed(0)} µs`,
+  );
+  out('of CPU per request; in this process, and beside it what the log alone adds:');
+  const ratio = (values: readonly number[]): string =>
+    `${median(values.map((value, round) => value / (units[round] ?? Number.NaN))).toFixed(2)} × the bare proxy`;
+  const charged = found.get(charge) ?? [];
   for (const [{ name }, values] of found) {
-    const ratio = median(values.map((value, round) => value / (units[round] ?? Number.NaN)));
-    out(`${name}: ${median(values).toFixed(0)} µs, ${ratio.toFixed(2)} × the bare proxy`);
+    const added = values.map((value, round) => value - (charged[round] ?? Number.NaN));
+    out(
+      `${name}: ${median(values).toFixed(0)} µs, ${ratio(values)}; ${median(added).toFixed(0)} µs, ${ratio(added)}`,
+    );
   }
   out(`bytes on disk per row: ${(await bytesPerRow()).join(', ')}`);
 } finally {

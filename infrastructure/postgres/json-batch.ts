@@ -1,5 +1,3 @@
-/** Nearly all payloads fit; a statement of this size costs no more per row than a larger one. */
-const usualBytes = 512 * 1024;
 /** Rows of one statement. */
 const maxItems = 200;
 
@@ -8,18 +6,18 @@ const open = '['.charCodeAt(0);
 const close = ']'.charCodeAt(0);
 
 /**
- * JSON values as the text of one array, written as bytes when they are added: whoever waits to be sent takes room
- * outside of the heap, and nothing is put together again.
+ * JSON values as the text of one array, written as bytes when they are added: what waits to be sent takes room outside
+ * of the heap, and is not put together again.
  */
 export class JsonBatch {
-  private readonly bytes: Buffer;
+  readonly room: Buffer;
   /** Where each item ends. */
   private readonly ends: number[] = [];
   private end = 0;
 
-  /** Has room for a first item of `firstBytes` at least. */
-  constructor(firstBytes: number) {
-    this.bytes = Buffer.allocUnsafe(Math.max(usualBytes, firstBytes + 2));
+  /** `room`: what the items are written to, and the brackets around them. */
+  constructor(room: Buffer) {
+    this.room = room;
   }
 
   get count(): number {
@@ -32,29 +30,29 @@ export class JsonBatch {
   }
 
   hasRoomFor(bytes: number): boolean {
-    return this.count < maxItems && this.end + 1 + bytes + 1 <= this.bytes.length;
+    return this.count < maxItems && this.end + 1 + bytes + 1 <= this.room.length;
   }
 
   /** Adds one item that is given in parts. */
   add(parts: readonly string[]): void {
-    this.bytes[this.end] = this.count === 0 ? open : comma;
+    this.room[this.end] = this.count === 0 ? open : comma;
     let at = this.end + 1;
-    for (const part of parts) at += this.bytes.write(part, at);
+    for (const part of parts) at += this.room.write(part, at);
     this.end = at;
     this.ends.push(at);
   }
 
   /** The text of the array with all items; the batch keeps it, and takes no more. */
   whole(): Buffer {
-    this.bytes[this.end] = close;
-    return this.bytes.subarray(0, this.end + 1);
+    this.room[this.end] = close;
+    return this.room.subarray(0, this.end + 1);
   }
 
   /** Arrays of one item each. */
   *each(): Iterable<Buffer> {
     let from = 0;
     for (const end of this.ends) {
-      const one = Buffer.from(this.bytes.subarray(from, end + 1));
+      const one = Buffer.from(this.room.subarray(from, end + 1));
       one[0] = open;
       one[one.length - 1] = close;
       yield one;

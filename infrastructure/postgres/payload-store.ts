@@ -42,6 +42,13 @@ const maxToMake = 4000;
  * for longer, and keeps up with as many requests as the process can serve.
  */
 const makingMs = 3;
+/** Bytes of one statement, but for one that a single payload takes: larger ones cost no less for each. */
+const batchBytes = 512 * 1024;
+/**
+ * Rooms of batches that are used again: of the one that is sent, and the one that is filled. Each new one outside of
+ * the heap brings the next collection of the whole heap nearer.
+ */
+const maxSpare = 2;
 /** A payload waits this long for company: nobody waits for it, and a statement for many is cheaper. */
 const gatherMs = 20;
 
@@ -61,6 +68,7 @@ class PayloadWriter {
   private toMake: { readonly requestLogId: string; readonly make: () => KeptPayload }[] = [];
   private readonly full: JsonBatch[] = [];
   private filling: JsonBatch | undefined;
+  private readonly spare: Buffer[] = [];
   private queuedBytes = 0;
   private kept = 0;
   private shed = 0;
@@ -141,16 +149,26 @@ class PayloadWriter {
       this.full.push(this.filling);
       this.filling = undefined;
     }
-    this.filling ??= new JsonBatch(bytes);
+    this.filling ??= new JsonBatch(this.roomFor(bytes + 2));
     this.queuedBytes -= this.filling.size;
     this.filling.add(parts);
     this.queuedBytes += this.filling.size;
   }
 
+  private roomFor(bytes: number): Buffer {
+    return bytes > batchBytes
+      ? Buffer.allocUnsafe(bytes)
+      : (this.spare.pop() ?? Buffer.allocUnsafe(batchBytes));
+  }
+
+  private giveBack(room: Buffer): void {
+    if (room.length === batchBytes && this.spare.length < maxSpare) this.spare.push(room);
+  }
+
   private async write(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, gatherMs));
     for (let batch = this.next(); batch !== undefined; batch = this.next()) {
-      await this.writeBatch(batch);
+      if (await this.writeBatch(batch)) this.giveBack(batch.room);
       this.queuedBytes -= batch.size;
     }
     this.writing = undefined;
@@ -164,13 +182,15 @@ class PayloadWriter {
     return filling;
   }
 
-  private async writeBatch(batch: JsonBatch): Promise<void> {
+  /** True: the database has answered, and reads no more of it. */
+  private async writeBatch(batch: JsonBatch): Promise<boolean> {
     const fault = await this.insert(batch.whole(), batch.count);
-    if (fault === undefined) return;
+    if (fault === undefined) return true;
     // One bad payload must not take the others with it; a database in trouble is not asked again.
     if (batch.count > 1 && databaseFault(fault) === 'refused')
       for (const one of batch.each()) this.shed += (await this.insert(one, 1)) === undefined ? 0 : 1;
     else this.shed += batch.count;
+    return false;
   }
 
   /** Gives back what went wrong. */
