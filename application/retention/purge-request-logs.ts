@@ -26,8 +26,15 @@ export interface PurgeReport {
 }
 
 /**
- * Deletes the request logs that are older than the retention window. Between two batches it rests for as long as the
- * last one took: a purge has at most half of one database connection's work, and less of a database that is slow.
+ * Whoever settles meanwhile waits until what the purge has written is on disk. Measured on 10 million rows: with rests
+ * as long as the batches requests took 18 times as long at their 99th percentile.
+ */
+const restFactor = 4;
+
+/**
+ * Deletes the request logs that are older than the retention window. Between two batches it rests for {@link restFactor}
+ * times as long as the last one took: a purge has a fifth of one database connection's work, and less of a database that
+ * is slow.
  */
 export const purgeRequestLogs =
   ({ logs, clock, pause }: PurgePorts) =>
@@ -40,7 +47,7 @@ export const purgeRequestLogs =
     for await (const batch of logs.deleteBefore(cutoff)) {
       deleted += batch;
       if (!goOn()) break;
-      await pause(Math.max(0, clock.now() - startedAt));
+      await pause(restFactor * Math.max(0, clock.now() - startedAt));
       startedAt = clock.now();
     }
     return { cutoff, matched, deleted };

@@ -1,7 +1,7 @@
-import { isArray, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import { maxPayloadDepth } from '../shared/limits.ts';
 import { holdsNoMember } from './json-in-text.ts';
-import { kindOf } from './known-fields.ts';
+import { type KeyKind, kindOf } from './known-fields.ts';
 import { type PathNode, placeOfMember, reaches } from './redaction-paths.ts';
 import { isBulky } from './truncate.ts';
 import { isHoldableNumber } from './wrap.ts';
@@ -13,16 +13,21 @@ interface Room {
 
 /**
  * Tells of the members of a wrapped payload whether all is as it should be: it can be walked and held, no path reaches
- * into it, it has no member of a known kind and nothing bulky, and its texts and keys take no more than `maxChars`
+ * into it, its members are of no known kind and nothing is bulky, and its texts and keys take no more than `maxChars`
  * characters together. Nearly all payloads are so, and one look at them costs less than the rules one by one.
  */
 export function glance(paths: PathNode, maxChars: number): (key: string, value: Json) => boolean {
   const room = { chars: maxChars };
   return (key, value) => {
-    if (kindOf(key) !== undefined || reaches(placeOfMember([paths], key), value)) return false;
+    if (isTouched(kindOf(key), value) || reaches(placeOfMember([paths], key), value)) return false;
     return isPlain(value, { key, name: '', object: {} }, maxPayloadDepth - 1, room);
   };
 }
+
+/** Whether a member's value may be changed for its key: objects have keys of their own, but errors are so all through. */
+const isTouched = (kind: KeyKind | undefined, value: Json | undefined): boolean =>
+  kind !== undefined &&
+  (kind === 'redacted' || isString(value) || isArray(value) || (kind === 'error' && isObject(value)));
 
 /** Where a value stands: under this key, in an object that has this name itself. */
 interface Place {
@@ -36,7 +41,10 @@ function isPlain(value: Json | undefined, at: Place, levels: number, room: Room)
     room.chars -= value.length;
     return room.chars >= 0 && holdsNoMember(value) && !isBulky(value, at.key, at.name, at.object);
   }
-  if (typeof value !== 'object' || value === null) return true;
+  if (typeof value !== 'object' || value === null) {
+    room.chars -= 1;
+    return room.chars >= 0;
+  }
   if (levels === 0) return false;
   if (isArray(value)) return value.every((item) => isPlain(item, at, levels - 1, room));
   if (numberOf(value) !== undefined) return isHoldableNumber(value);
@@ -45,12 +53,13 @@ function isPlain(value: Json | undefined, at: Place, levels: number, room: Room)
 
 function arePlain(object: JsonObject, name: string, levels: number, room: Room): boolean {
   for (const key in object) {
+    const value = object[key];
     room.chars -= key.length;
-    if (kindOf(key) !== undefined || saysError.has(key)) return false;
-    if (!isPlain(object[key], { key, name, object }, levels - 1, room)) return false;
+    if (isTouched(kindOf(key), value) || (value === true && saysError.has(key))) return false;
+    if (!isPlain(value, { key, name, object }, levels - 1, room)) return false;
   }
   return true;
 }
 
-/** Their object may hold what went wrong in its content. */
+/** Their object holds what went wrong in its content. */
 const saysError: ReadonlySet<string> = new Set(['is_error', 'isError']);

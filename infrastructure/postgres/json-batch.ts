@@ -1,6 +1,3 @@
-/** Rows of one statement. */
-const maxItems = 200;
-
 const comma = ','.charCodeAt(0);
 const open = '['.charCodeAt(0);
 const close = ']'.charCodeAt(0);
@@ -30,7 +27,7 @@ export class JsonBatch {
   }
 
   hasRoomFor(bytes: number): boolean {
-    return this.count < maxItems && this.end + 1 + bytes + 1 <= this.room.length;
+    return this.end + 1 + bytes + 1 <= this.room.length;
   }
 
   /** Adds one item that is given in parts. */

@@ -32,7 +32,8 @@ export interface PayloadStore extends Payloads {
 
 /**
  * Bytes of redacted payloads that wait for the database: some hundred of the largest, tens of thousands of small ones.
- * Beyond it payload bodies are shed, and counted.
+ * Beyond it payload bodies are shed, and counted. The rooms that they wait in take at most twice as much: a batch is
+ * closed when the next payload does not fit.
  */
 export const maxQueuedBytes = 32 * 1024 * 1024;
 /** Requests whose payload is still to be made: those of one turn under the highest load. */
@@ -42,7 +43,7 @@ const maxToMake = 4000;
  * for longer, and keeps up with as many requests as the process can serve.
  */
 const makingMs = 3;
-/** Bytes of one statement, but for one that a single payload takes: larger ones cost no less for each. */
+/** Bytes of one statement, but for one that a single payload takes: some two thousand rows of the smallest. */
 const batchBytes = 512 * 1024;
 /**
  * Rooms of batches that are used again: of the one that is sent, and the one that is filled. Each new one outside of

@@ -35,7 +35,7 @@ function aPurge(batches: readonly { readonly rows: number; readonly tookMs: numb
 const cutoff = '2028-03-01T06:00:00.000Z';
 
 describe('a purge', () => {
-  it('counts, then deletes in batches, and rests after each for as long as it took', async () => {
+  it('counts, then deletes in batches, and rests after each four times as long as it took', async () => {
     const { run, events } = aPurge([
       { rows: 5, tookMs: 30 },
       { rows: 3, tookMs: 700 },
@@ -44,9 +44,9 @@ describe('a purge', () => {
     expect(events).toEqual([
       `count ${cutoff}`,
       `delete 5 before ${cutoff}`,
-      'rest 30',
+      'rest 120',
       `delete 3 before ${cutoff}`,
-      'rest 700',
+      'rest 2800',
     ]);
   });
 

@@ -42,7 +42,12 @@ export default async function setUp(): Promise<void> {
   const given = process.env['GATEWAY_TEST_DATABASE_URL'];
   const server =
     given === undefined
-      ? await startEmbeddedPostgres({ dataDir: path.join(folder, 'server'), testing: true })
+      ? await startEmbeddedPostgres({
+          dataDir: path.join(folder, 'server'),
+          testing: true,
+          // Each suite leaves a database behind, and every one of them would be looked after until the end.
+          settings: { autovacuum: 'off', full_page_writes: 'off' },
+        })
       : undefined;
   const adminUrl = given ?? server?.url ?? '';
   globalThis.gatewayTestRun = { folder, server, sweeper };
