@@ -129,7 +129,7 @@ function lazily(pattern: () => RegExp): () => RegExp {
 /** What the marker itself says cannot be hidden by it. */
 const isSecret = (value: string): boolean => value.length >= minSecretChars && !marker.includes(value);
 
-/** False: none stands in the text, nor in what was printed as it. */
+/** False: none stands in the text, nor in the value that was printed as it. */
 export const mayHoldSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars && standingIn(text, secrets).length > 0;
 
