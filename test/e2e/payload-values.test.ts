@@ -2,21 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { maxJsonDepth } from '../../domain/shared/limits.ts';
 import { type Answer, type Loose, scene, streamed, whole } from './scene.ts';
-import { chat, messages, responses, type Talk } from './talk.ts';
+import { chat, embeddings, messages, responses, type Talk } from './talk.ts';
 
 const { ask, query } = scene();
 
-/** Embeddings are never streamed, and their requests have a place for any value. */
-const embeddings = {
-  ...chat,
-  operation: 'embeddings',
-  path: '/v1/embeddings',
-  body: () => ({ model: 'fast', input: 'Hi' }),
-  upstream: {
-    ...chat.upstream,
-    whole: '{"object":"list","data":[{"index":0,"embedding":[0.5]}],"usage":{"total_tokens":10}}',
-  },
-} as unknown as Talk;
 const families = [chat, messages, responses, embeddings];
 const streaming = [chat, messages, responses];
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
 import { type Answer, type Loose, payloadsOf, scene, streamed, whole } from './scene.ts';
-import { chat, messages, responses, type Talk, talks, wholeStream } from './talk.ts';
+import { chat, embeddings, messages, responses, type Talk, talks, wholeStream } from './talk.ts';
 
 const keys = { quiet: aKey(), account: aKey(), team: aKey(), poor: aKey() };
 let upstreamUrl = '';
@@ -55,19 +55,6 @@ function config(payloads: object, over: { readonly auth?: object } = {}): Config
 }
 
 const reload = (payloads: object, over = {}): Promise<void> => gateway().take(config(payloads, over));
-
-/** Embeddings are never streamed. */
-const embeddings = {
-  ...chat,
-  operation: 'embeddings',
-  path: '/v1/embeddings',
-  body: () => ({ model: 'fast', input: 'Hi' }),
-  upstream: {
-    ...chat.upstream,
-    whole:
-      '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5]}],"model":"m","usage":{"prompt_tokens":10,"total_tokens":10}}',
-  },
-} as unknown as Talk;
 
 interface Way {
   readonly talk: Talk;

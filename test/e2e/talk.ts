@@ -1,7 +1,7 @@
 /** How one public family is asked, how its upstream answers piece by piece, and what its caller sees of that. */
 export interface Talk {
   /** As the request log has it. */
-  readonly operation: 'chat_completions' | 'messages' | 'responses';
+  readonly operation: 'chat_completions' | 'messages' | 'responses' | 'embeddings';
   readonly path: string;
   readonly body: (stream: boolean, text?: string) => Readonly<Record<string, unknown>>;
   /** What the upstream sends; what a family has no frame of its own for is empty. */
@@ -124,6 +124,19 @@ export const responses: Talk = {
   },
   end: { stream: 'response.completed', whole: '"text":"all"' },
   failure: 'event: error\n',
+};
+
+/** Embeddings are never streamed: what `upstream` has beside `whole` is of no use. */
+export const embeddings: Talk = {
+  ...chat,
+  operation: 'embeddings',
+  path: '/v1/embeddings',
+  body: () => ({ model: 'fast', input: 'Hi' }),
+  upstream: {
+    ...chat.upstream,
+    whole:
+      '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.5]}],"model":"m","usage":{"prompt_tokens":10,"total_tokens":10}}',
+  },
 };
 
 export const talks: readonly Talk[] = [chat, messages, responses];

@@ -257,10 +257,10 @@ describe('outcomes that need more than a request', () => {
       }),
     ]);
     leaving.abort();
+    await sleep(100);
     // What came to the gateway before this answer, such as the end of a connection, it knows by then.
     for (let asked = 0; asked < 3; asked += 1)
       expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
-    await sleep(100);
     const { piece, finish, usage, done } = chat.upstream;
     answer[1].write(piece + finish + usage + done);
     answer[1].end();
