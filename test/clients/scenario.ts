@@ -7,7 +7,7 @@ import {
   type SimulatedUpstream,
   startSimulatedUpstream,
 } from '../../interfaces/simulated-upstream/server.ts';
-import { eventually, outcomesOf, type Trace, tracesIn } from '../e2e/traces.ts';
+import { eventually, outcomesOf, type Trace, tracesIn, whenOver } from '../e2e/traces.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -280,11 +280,10 @@ export function clientScenario() {
 
   const traceOf = tracesIn(query);
   /** The upstream's own failure is told before it is settled, and a caller who left is told nothing. */
-  const logged = (requestId: string): Promise<Trace> =>
-    eventually(async () => {
-      const trace = await traceOf(requestId);
-      return trace.logs.length > 0 ? trace : undefined;
-    });
+  const logged = async (requestId: string): Promise<Trace> => {
+    await whenOver(gateway, requestId);
+    return traceOf(requestId);
+  };
   return {
     keys,
     /** Requests that have reached an upstream in this test. */

@@ -9,7 +9,7 @@ import {
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
 import { rawExchange, type RawAnswer, type RawRequest, rawSocket } from './raw-http.ts';
-import { eventually, outcomesOf, tracesIn } from './traces.ts';
+import { eventually, outcomesOf, tracesIn, whenOver } from './traces.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
@@ -644,10 +644,8 @@ describe('headers and paths', () => {
     );
     await eventually(() => (socket.bytesWritten > 0 ? true : undefined));
     setTimeout(() => socket.destroy(), 50);
-    const { logs } = await eventually(async () => {
-      const trace = await traceOf('broke-off');
-      return trace.logs.length > 0 ? trace : undefined;
-    });
+    await whenOver(gateway, 'broke-off');
+    const { logs } = await traceOf('broke-off');
     expect(logs).toMatchObject([{ status_code: 499, error_code: 'client_closed' }]);
     expect(outcomesOf(gateway, 'broke-off')).toMatchObject([{ outcome: 'client_closed' }]);
     expect(seen).toEqual([]);

@@ -15,7 +15,7 @@ import {
 import { type HeldCall, type HeldUpstream, startHeldUpstream } from './held-upstream.ts';
 import { beginExchange } from './raw-http.ts';
 import { chat, messages, responses, type Talk, talks, wholeStream } from './talk.ts';
-import { eventually, outcomesOf, type Trace, tracesIn } from './traces.ts';
+import { eventually, outcomesOf, type Trace, tracesIn, whenOver } from './traces.ts';
 
 /** In this time the gateway has noticed that its caller is gone: both are on this machine. */
 const noticedMs = 50;
@@ -97,11 +97,10 @@ function call(owner: keyof typeof keys, stream: boolean, { path, body }: Talk = 
 }
 
 /** What a request has left behind, once it has. */
-const settled = (requestId: string): Promise<Trace> =>
-  eventually(async () => {
-    const trace = await traceOf(requestId);
-    return trace.logs.length > 0 ? trace : undefined;
-  });
+const settled = async (requestId: string): Promise<Trace> => {
+  await whenOver(gateway, requestId);
+  return traceOf(requestId);
+};
 
 const untilLeft = (held: HeldCall): Promise<true> => eventually(() => (held.left() ? true : undefined));
 

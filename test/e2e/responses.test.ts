@@ -14,6 +14,7 @@ import { readResponses } from '../recordings/received-responses.ts';
 import { type Answer, type Ask, rehearsal, replayConfig } from '../recordings/rehearsal.ts';
 import { aKey, type ConfigFile } from '../support/gateway.ts';
 import type { Replay } from '../support/replay-upstream.ts';
+import { whenOver } from './traces.ts';
 
 /** A credential of the provider; upstreams quote such things in their error messages. */
 const upstreamToken = 'upstream-token-0123456789';
@@ -56,7 +57,7 @@ function config(url: string, key: string): ConfigFile {
   };
 }
 
-const { ask, open, traceOf, query, upstream } = rehearsal(config);
+const { ask, open, traceOf, query, upstream, gateway } = rehearsal(config);
 
 const json = { 'content-type': 'application/json' };
 const sse = { 'content-type': 'text/event-stream; charset=utf-8' };
@@ -727,12 +728,8 @@ describe('a caller that hangs up', () => {
       seen += Buffer.from(piece as Uint8Array).toString();
       if (seen.includes(text)) break;
     }
-    for (let tries = 0; tries < 200; tries += 1) {
-      const { after } = await traceOf(requestId);
-      if (after.outcomes.length > 0) return after;
-      await sleep(10);
-    }
-    throw new Error('The request left nothing behind.');
+    await whenOver(gateway(), requestId);
+    return (await traceOf(requestId)).after;
   };
 
   it('on the terminal event is a success, once', async () => {

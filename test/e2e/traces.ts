@@ -46,6 +46,10 @@ export const outcomesOf = (
     .filter(({ message, fields }) => message === 'request' && fields['request_id'] === requestId)
     .map(({ fields }) => fields);
 
+/** Waits until a request is over, for one whose caller is not told: its outcome is the last thing it leaves. */
+export const whenOver = (gateway: Pick<TestGateway, 'log'>, requestId: string): Promise<object> =>
+  eventually(() => outcomesOf(gateway, requestId)[0]);
+
 /** Asks again until there is an answer: for what happens after a caller has gone. */
 export async function eventually<A>(
   ask: () => A | undefined | Promise<A | undefined>,
