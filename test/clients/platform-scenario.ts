@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
-import { eventually, outcomesOf, type Trace, tracesIn, whenOver } from '../e2e/traces.ts';
+import { eventually, finalTracesIn, outcomesOf, tracesIn } from '../e2e/traces.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, queries, startGateway, type TestGateway } from '../support/gateway.ts';
 import type { PlatformServer, SeenCall } from '../support/platform-server.ts';
@@ -121,10 +121,7 @@ export function platformScenario({ routes, start, models = [] }: Scene) {
   const inFlight = (): number => sum((server) => server.inFlight());
   const aborted = (): number => sum((server) => server.aborted());
   /** The upstream's own failure is told before it is settled, and a caller who left is told nothing. */
-  const logged = async (requestId: string): Promise<Trace> => {
-    await whenOver(gateway, requestId);
-    return traceOf(requestId);
-  };
+  const logged = finalTracesIn(query, () => gateway);
   const seen = (): readonly SeenCall[] => platform.servers.flatMap((server) => server.seen);
 
   return {

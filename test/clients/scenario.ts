@@ -7,7 +7,7 @@ import {
   type SimulatedUpstream,
   startSimulatedUpstream,
 } from '../../interfaces/simulated-upstream/server.ts';
-import { eventually, outcomesOf, type Trace, tracesIn, whenOver } from '../e2e/traces.ts';
+import { eventually, finalTracesIn, outcomesOf, tracesIn } from '../e2e/traces.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -280,10 +280,7 @@ export function clientScenario() {
 
   const traceOf = tracesIn(query);
   /** The upstream's own failure is told before it is settled, and a caller who left is told nothing. */
-  const logged = async (requestId: string): Promise<Trace> => {
-    await whenOver(gateway, requestId);
-    return traceOf(requestId);
-  };
+  const logged = finalTracesIn(query, () => gateway);
   return {
     keys,
     /** Requests that have reached an upstream in this test. */

@@ -9,11 +9,12 @@ import {
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
 import { rawExchange, type RawAnswer, type RawRequest, rawSocket } from './raw-http.ts';
-import { eventually, outcomesOf, tracesIn, whenOver } from './traces.ts';
+import { eventually, finalTracesIn, outcomesOf, tracesIn } from './traces.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
 const traceOf = tracesIn(query);
+const finalTraceOf = finalTracesIn(query, () => gateway);
 const key = aKey();
 const revokedKey = aKey();
 const bodyMaxBytes = 1_000_000;
@@ -644,8 +645,7 @@ describe('headers and paths', () => {
     );
     await eventually(() => (socket.bytesWritten > 0 ? true : undefined));
     setTimeout(() => socket.destroy(), 50);
-    await whenOver(gateway, 'broke-off');
-    const { logs } = await traceOf('broke-off');
+    const { logs } = await finalTraceOf('broke-off');
     expect(logs).toMatchObject([{ status_code: 499, error_code: 'client_closed' }]);
     expect(outcomesOf(gateway, 'broke-off')).toMatchObject([{ outcome: 'client_closed' }]);
     expect(seen).toEqual([]);

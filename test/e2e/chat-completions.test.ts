@@ -7,11 +7,12 @@ import {
 } from '../../interfaces/simulated-upstream/server.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
-import { eventually, outcomesOf, tracesIn, whenOver } from './traces.ts';
+import { eventually, finalTracesIn, outcomesOf, tracesIn } from './traces.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
 const traceOf = tracesIn(query);
+const finalTraceOf = finalTracesIn(query, () => gateway);
 const key = aKey();
 const narrowKey = aKey();
 const poorKey = aKey();
@@ -412,8 +413,7 @@ describe('the openai client, unmodified: streams', () => {
     );
     for await (const chunk of stream) if ((chunk.choices[0]?.delta.content ?? '') !== '') break;
     await eventually(() => (upstream.aborted() === before + 1 ? true : undefined));
-    await whenOver(gateway, 'abort-1');
-    const { logs, attempts, ledger } = await traceOf('abort-1');
+    const { logs, attempts, ledger } = await finalTraceOf('abort-1');
     expect(logs).toMatchObject([{ status_code: 499, error_code: 'client_closed' }]);
     expect(attempts).toMatchObject([
       { status: 'stream_error', status_code: 200, error_code: 'client_closed' },

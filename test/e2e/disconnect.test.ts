@@ -15,14 +15,13 @@ import {
 import { type HeldCall, type HeldUpstream, startHeldUpstream } from './held-upstream.ts';
 import { beginExchange } from './raw-http.ts';
 import { chat, messages, responses, type Talk, talks, wholeStream } from './talk.ts';
-import { eventually, outcomesOf, type Trace, tracesIn, whenOver } from './traces.ts';
+import { eventually, finalTracesIn, outcomesOf } from './traces.ts';
 
 /** In this time the gateway has noticed that its caller is gone: both are on this machine. */
 const noticedMs = 50;
 
 const database = withDatabase();
 const query = queries(database.url);
-const traceOf = tracesIn(query);
 const keys = { free: aKey(), soft: aKey(), hard: aKey(), poor: aKey() };
 let upstream: HeldUpstream;
 let gateway: TestGateway;
@@ -97,10 +96,7 @@ function call(owner: keyof typeof keys, stream: boolean, { path, body }: Talk = 
 }
 
 /** What a request has left behind, once it has. */
-const settled = async (requestId: string): Promise<Trace> => {
-  await whenOver(gateway, requestId);
-  return traceOf(requestId);
-};
+const settled = finalTracesIn(query, () => gateway);
 
 const untilLeft = (held: HeldCall): Promise<true> => eventually(() => (held.left() ? true : undefined));
 

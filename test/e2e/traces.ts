@@ -50,6 +50,14 @@ export const outcomesOf = (
 export const whenOver = (gateway: Pick<TestGateway, 'log'>, requestId: string): Promise<object> =>
   eventually(() => outcomesOf(gateway, requestId)[0]);
 
+/** Reads the traces of such requests, each once it is over. */
+export const finalTracesIn =
+  (query: Query, gateway: () => Pick<TestGateway, 'log'>) =>
+  async (requestId: string): Promise<Trace> => {
+    await whenOver(gateway(), requestId);
+    return tracesIn(query)(requestId);
+  };
+
 /** Asks again until there is an answer: for what happens after a caller has gone. */
 export async function eventually<A>(
   ask: () => A | undefined | Promise<A | undefined>,
