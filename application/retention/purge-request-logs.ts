@@ -26,8 +26,9 @@ export interface PurgeReport {
 }
 
 /**
- * Whoever settles meanwhile waits until what the purge has written is on disk. Measured on 10 million rows: with rests
- * as long as the batches requests took 18 times as long at their 99th percentile.
+ * Whoever settles meanwhile waits until what the purge has written is on disk. Measured on 10 million rows, at the 99th
+ * percentile of requests: 1.9 times as long as without a purge, and 18 times with five times the batch and rests of once
+ * its time.
  */
 const restFactor = 4;
 
