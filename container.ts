@@ -11,7 +11,6 @@ import type { Clock } from './application/ports/clock.ts';
 import type { Ledger } from './application/ports/ledger.ts';
 import type { SeedStore } from './application/ports/seed.ts';
 import type { Telemetry } from './application/ports/telemetry.ts';
-import type { Upstream } from './application/ports/upstream.ts';
 import { serveModelRequest } from './application/serve-model-request.ts';
 import { systemClock } from './infrastructure/clock.ts';
 import { isTimeZone } from './infrastructure/config/formats.ts';
@@ -34,7 +33,8 @@ import { requestLogsStore } from './infrastructure/postgres/request-logs-store.t
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { loginAttemptsStore, sessionStore } from './infrastructure/postgres/session-store.ts';
 import { StateFollower } from './infrastructure/postgres/state-follower.ts';
-import { executor } from './infrastructure/providers/executor.ts';
+import { largeBodies, type LargeBodyThread } from './infrastructure/large-bodies/large-bodies.ts';
+import { type Executor, executor } from './infrastructure/providers/executor.ts';
 import { LiveCatalogue } from './infrastructure/providers/live-catalogue.ts';
 import { sessionTokens } from './infrastructure/session-tokens.ts';
 import { textDigest } from './infrastructure/text-digest.ts';
@@ -75,7 +75,8 @@ export const tokens = {
   journal: token<Journal>('Journal'),
   payloads: token<PayloadStore>('Payloads'),
   recovery: token<Recovery>('Recovery'),
-  upstream: token<Upstream>('Upstream'),
+  upstream: token<Executor>('Upstream'),
+  largeBodies: token<LargeBodyThread>('LargeBodies'),
   seed: token<SeedStore>('SeedStore'),
   adminRoutes: token<readonly AdminRoute[]>('AdminRoutes'),
   admin: token<AdminApiPorts>('AdminApi'),
@@ -253,13 +254,21 @@ function bindService(container: Container): void {
       (catalogue: LiveCatalogue) => executor((id) => catalogue.lineOf(id)),
       [tokens.catalogue],
     );
+  container.bind(tokens.largeBodies).toResolvedValue(
+    ({ log }: Foundations, upstream: Executor) =>
+      largeBodies(upstream, {
+        onFault: (error) => log.error({ error: nameOf(error) }, 'the thread for large bodies ended'),
+      }),
+    [tokens.foundations, tokens.upstream],
+  );
   container.bind(tokens.app).toResolvedValue(
     (
       { config, log, telemetry, notReady, draining }: Foundations,
       accounts: CachedAccounts,
       catalogue: LiveCatalogue,
       ledger: Ledger,
-      upstream: Upstream,
+      upstream: Executor,
+      thread: LargeBodyThread,
       payloads: PayloadStore,
       clock: Clock,
       gate: LoadGate,
@@ -268,7 +277,10 @@ function bindService(container: Container): void {
       gatewayApp({
         admin,
         authenticate: authenticate(accounts),
-        serve: serveModelRequest({ catalogue, ledger, upstream, payloads, clock }, config.policy),
+        serve: serveModelRequest(
+          { catalogue, ledger, upstream, largeBodies: thread, payloads, clock },
+          config.policy,
+        ),
         listModels: listModels(catalogue),
         telemetry,
         gate,
@@ -287,6 +299,7 @@ function bindService(container: Container): void {
       tokens.catalogue,
       tokens.ledger,
       tokens.upstream,
+      tokens.largeBodies,
       tokens.payloads,
       tokens.clock,
       tokens.gate,

@@ -75,6 +75,7 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const release = async (): Promise<void> => {
     await Promise.all([background.stop(), purge.stop()]);
     await container.get(tokens.payloads).close(settleGraceMs);
+    await container.get(tokens.largeBodies).close();
     await follower.stop();
     await container.get(tokens.catalogue).close();
     await exported.close();

@@ -9,7 +9,7 @@ import { StreamPayload } from '../domain/payload/stream-payload.ts';
 import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
 import { failuresWithoutSecrets, withoutSecretsOf } from './keep-payload.ts';
 import { type Departure, type DrainSlots, watchDeparture } from './departure.ts';
-import type { ModelAnswer, Outbound, ServePolicy, ServePorts } from './model-request.ts';
+import type { AnswerPath, ModelAnswer, ServePolicy, ServePorts } from './model-request.ts';
 import type { PreparedCall, UpstreamReply } from './ports/upstream.ts';
 import { relayStream, type SettleStream } from './relay-stream.ts';
 import type { End, Facts } from './settle-request.ts';
@@ -26,7 +26,7 @@ export function callUpstream(
   return async function call(
     facts: Facts,
     resolved: ResolvedRoute,
-    outbound: Outbound,
+    path: AnswerPath,
     prepared: PreparedCall,
   ): Promise<ModelAnswer> {
     const upstream = facts.request.telemetry.upstream(resolved);
@@ -72,11 +72,11 @@ export function callUpstream(
         cleanEnd(await answer.forward((chunks) => pass(fit(chunks))), clean);
       const reply = { ...answer, forward };
       const { firstContent } = upstream;
-      const relay = { outbound, reply, departure, cancel, payload, firstContent, settle: settleStream };
+      const relay = { path, reply, departure, cancel, payload, firstContent, settle: settleStream };
       return { kind: 'stream', deliver: relayStream(relay) };
     }
     departure.over();
-    return whole(outbound, answer, departure, settled, attempt);
+    return whole(path, answer, departure, settled, attempt);
   };
 }
 
@@ -94,7 +94,7 @@ const cleanEnd = (
 type AttemptOf = (status: AttemptStatus, statusCode?: number, failure?: End['failure']) => Attempt;
 
 async function whole(
-  { speaks, translation }: Outbound,
+  { speaks, translation }: AnswerPath,
   reply: UpstreamReply & { kind: 'whole' },
   departure: Departure,
   settle: (end: Ended) => ReturnType<Settle>,
@@ -106,7 +106,7 @@ async function whole(
     failure: departure.early() ? 'client_closed' : undefined,
     attempt: attempt('success', reply.status),
     observation: speaks.observeWhole(value),
-    answered: { kind: 'whole', body },
+    answered: { kind: 'whole', body, bytes: text.length },
     charged: true,
   });
   if (E.isLeft(settled)) return { kind: 'refused', error: settled.left };

@@ -29,24 +29,26 @@ import {
   responsesFields,
   responsesWatched,
 } from '../domain/responses/responses-request.ts';
-import { routeOfBody } from '../domain/routing/model.ts';
+import { type ResolvedRoute, routeOfBody } from '../domain/routing/model.ts';
 import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
-import { parseExact } from '../domain/shared/json.ts';
-import { type DocumentFault, type JsonDocument, parseDocument } from '../domain/shared/json-document.ts';
+import { type Json, parseExact } from '../domain/shared/json.ts';
+import { type JsonDocument, parseDocument } from '../domain/shared/json-document.ts';
+import type { Watched } from '../domain/shared/json-scan.ts';
 import { seal } from '../domain/shared/stream-machine.ts';
 import { nothingObserved } from '../domain/upstream/observation.ts';
-import type { Family, Spoken } from './model-request.ts';
+import type { Family, ReadFault, Spoken } from './model-request.ts';
 
 const reading =
   <A>(
-    parse: (body: string) => Either<DocumentFault, JsonDocument>,
+    watched: Watched,
     read: (document: JsonDocument) => Either<GatewayError, A>,
+    parse?: (text: string) => Json,
   ) =>
-  (body: string): Either<GatewayError, A> => {
-    const document = parse(body);
-    return E.isLeft(document)
-      ? E.left(invalidRequest(document.left.message, document.left.path))
-      : read(document.right);
+  (body: string, maxValues?: number): Either<ReadFault, A> => {
+    const document = parseDocument(body, watched, parse, maxValues);
+    if (E.isRight(document)) return read(document.right);
+    const { message, path, tooManyValues } = document.left;
+    return E.left({ ...invalidRequest(message, path), ...(tooManyValues ? { tooManyValues } : {}) });
   };
 
 const speaksChat: Spoken = {
@@ -57,11 +59,9 @@ const speaksChat: Spoken = {
 
 export const chatCompletions: Family<ChatRequest> = {
   name: 'chat_completions',
-  read: reading((body) => parseDocument(body, chatWatched), readChatRequest),
-  prepare: (ask, resolved) =>
-    E.map((body: string) => ({ speaks: speaksChat, body }))(
-      prepareChat(ask, routeOfBody(resolved, 'chat_completions')),
-    ),
+  read: reading(chatWatched, readChatRequest),
+  write: (ask, resolved) => prepareChat(ask, routeOfBody(resolved, 'chat_completions')),
+  answerPath: () => ({ speaks: speaksChat }),
 };
 
 const speaksMessages: Spoken = {
@@ -77,26 +77,30 @@ const speaksMessages: Spoken = {
 export const messages: Family<MessagesRequest> = {
   name: 'messages',
   fields: { json_schema: 'output_config' },
-  read: reading((body) => parseDocument(body, messagesWatched, parseExact), readMessagesRequest),
-  prepare: (ask, resolved, requestLogId) => {
+  read: reading(messagesWatched, readMessagesRequest, parseExact),
+  write: (ask, resolved) => {
+    if (takesMessages(resolved)) return E.right(ask.document.text);
     const { provider, route } = resolved;
-    if (provider.takes(route, 'messages') !== undefined)
-      return E.right({ speaks: speaksMessages, body: ask.document.text });
     const translates = provider.takes(route, 'chat_completions') === 'translated';
     const chat = translates ? toChatBody(ask, reasoningAsked) : toChatBody(ask);
     if (E.isLeft(chat)) return chat;
-    const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model: ask.model };
-    return E.map((body: string) => ({
+    return prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions'));
+  },
+  answerPath: ({ model }, resolved, requestLogId) => {
+    if (takesMessages(resolved)) return { speaks: speaksMessages };
+    const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model };
+    return {
       speaks: speaksChat,
-      body,
       translation: {
-        whole: (completion: Parameters<typeof fromChatCompletion>[0]) =>
-          fromChatCompletion(completion, about),
+        whole: (completion) => fromChatCompletion(completion, about),
         stream: () => seal(messagesStream(about)).begin(),
       },
-    }))(prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions')));
+    };
   },
 };
+
+const takesMessages = ({ provider, route }: ResolvedRoute): boolean =>
+  provider.takes(route, 'messages') !== undefined;
 
 const speaksResponses: Spoken = {
   family: 'responses',
@@ -108,11 +112,9 @@ const speaksResponses: Spoken = {
 export const responses = (digest: Digest): Family<ResponsesRequest> => ({
   name: 'responses',
   fields: responsesFields,
-  read: reading((body) => parseDocument(body, responsesWatched), readResponsesRequest),
-  prepare: (ask, resolved) =>
-    E.map((body: string) => ({ speaks: speaksResponses, body }))(
-      prepareResponses(ask, routeOfBody(resolved, 'responses'), digest),
-    ),
+  read: reading(responsesWatched, readResponsesRequest),
+  write: (ask, resolved) => prepareResponses(ask, routeOfBody(resolved, 'responses'), digest),
+  answerPath: () => ({ speaks: speaksResponses }),
 });
 
 const speaksEmbeddings: Spoken = {
@@ -123,9 +125,7 @@ const speaksEmbeddings: Spoken = {
 
 export const embeddings: Family<EmbeddingsRequest> = {
   name: 'embeddings',
-  read: reading((body) => parseDocument(body, embeddingsWatched), readEmbeddingsRequest),
-  prepare: (ask, resolved) =>
-    E.map((body: string) => ({ speaks: speaksEmbeddings, body }))(
-      prepareEmbeddings(ask, routeOfBody(resolved, 'embeddings')),
-    ),
+  read: reading(embeddingsWatched, readEmbeddingsRequest),
+  write: (ask, resolved) => prepareEmbeddings(ask, routeOfBody(resolved, 'embeddings')),
+  answerPath: () => ({ speaks: speaksEmbeddings }),
 };

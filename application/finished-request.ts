@@ -8,7 +8,7 @@ import {
   type Outcome,
   outcomeOf,
 } from '../domain/shared/gateway-error.ts';
-import type { Ask, ServePorts } from './model-request.ts';
+import type { AskTerms, ServePorts } from './model-request.ts';
 import type { Verdict } from './ports/ledger.ts';
 import type { FinishedRequest, Unbilled } from './ports/telemetry.ts';
 import type { End, Facts } from './settle-request.ts';
@@ -72,7 +72,7 @@ function unbilledOf(
 }
 
 /** Undefined where the family has no tools; of an answer that never came, none was invoked. */
-export const invokedTools = (ask: Ask | undefined, { observation }: End): number | undefined =>
+export const invokedTools = (ask: AskTerms | undefined, { observation }: End): number | undefined =>
   ask?.exposedToolCount === undefined ? undefined : observation.invokedToolCount;
 
 export const statusCode = (failure: End['failure']): number => {

@@ -1,39 +1,47 @@
-import * as E from 'fp-ts/lib/Either.js';
-import { redactedRequest, redactedResponse, redactedStream } from '../domain/payload/payload.ts';
+import { redactedResponse, redactedStream, type StoredPayload } from '../domain/payload/payload.ts';
 import { forCaller, redactedError, type RedactionRules } from '../domain/payload/redact.ts';
 import { withoutSecrets } from '../domain/payload/secrets.ts';
 import type { HeldEvents } from '../domain/payload/stream-payload.ts';
 import { withFitWords } from '../domain/responses/response-failure.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
-import { isString, type Json, type JsonObject, parseJson } from '../domain/shared/json.ts';
+import { isString, type Json, type JsonObject } from '../domain/shared/json.ts';
 import type { StreamChunk } from '../domain/shared/stream-event.ts';
 import type { Observation } from '../domain/upstream/observation.ts';
 import { boundedMessage } from '../domain/upstream/upstream-fault.ts';
-import type { Ask, ModelRequest, ServePolicy } from './model-request.ts';
+import type { ModelRequest, ServePolicy } from './model-request.ts';
 import type { KeptPayload } from './ports/payloads.ts';
+import type { RequestBody } from './request-body.ts';
 
 /** What the caller was answered: outbound bodies, and an upstream's in other words than the caller's, are not kept. */
 export type Answered =
-  | { readonly kind: 'whole'; readonly body: JsonObject }
+  | { readonly kind: 'whole'; readonly body: JsonObject; readonly bytes: number }
   | { readonly kind: 'stream'; readonly held: () => HeldEvents };
 
 interface Exchanged {
   readonly request: ModelRequest;
-  readonly ask: Ask | undefined;
+  readonly body: RequestBody;
   readonly answered: Answered | undefined;
   readonly failure: GatewayError | 'client_closed' | undefined;
   readonly usage: Observation['usage'];
 }
 
 /** The redacted bodies of a request that has ended. */
-export function keptPayload({ request, ask, ...end }: Exchanged, policy: ServePolicy): KeptPayload {
+export function keptPayload(
+  { request, body, ...end }: Exchanged,
+  policy: ServePolicy,
+): KeptPayload | Promise<KeptPayload> {
   const rules = rulesFor(request, policy);
-  const body = ask?.document.value ?? (E.isRight(request.body) ? parseJson(request.body.right) : undefined);
-  return {
-    request: redactedRequest(request.headers, body, rules, policy.payloads.requestMaxBytes),
+  const kept = body.redacted(rules, policy);
+  const both = (asked: StoredPayload): KeptPayload => ({
+    request: asked,
     response: response(end, rules, policy),
-  };
+  });
+  return kept instanceof Promise ? kept.then(both) : both(kept);
 }
+
+/** What the answer holds of memory until its payload is made; what is held of a stream is bounded already. */
+export const answerBytes = (answered: Answered | undefined): number =>
+  answered?.kind === 'whole' ? answered.bytes : 0;
 
 /** The rules of a request, compiled once: what it fails with, its summary and its payload go by the same. */
 const compiled = new WeakMap<
@@ -86,7 +94,7 @@ export function failuresWithoutSecrets(
 
 /** What the caller was told: of a failed request with a whole answer that is the failure alone. */
 function response(
-  { answered, failure, usage }: Omit<Exchanged, 'request' | 'ask'>,
+  { answered, failure, usage }: Omit<Exchanged, 'request' | 'body'>,
   rules: RedactionRules,
   { payloads: { responseMaxBytes } }: ServePolicy,
 ): KeptPayload['response'] {

@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Caller } from '../domain/identity/caller.ts';
-import type { RedactionRules } from '../domain/payload/redact.ts';
+import type { RedactionRules, RedactionSource } from '../domain/payload/redact.ts';
 import type { PayloadHeaders } from '../domain/payload/wrap.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import type { PayloadPolicy } from '../domain/request-log/capture-policy.ts';
@@ -14,10 +14,12 @@ import type { Run } from '../domain/shared/stream-machine.ts';
 import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
 import type { Catalogue } from './ports/catalogue.ts';
 import type { Clock } from './ports/clock.ts';
+import type { LargeBodies } from './ports/large-bodies.ts';
 import type { Ledger } from './ports/ledger.ts';
 import type { Payloads } from './ports/payloads.ts';
 import type { RequestTelemetry } from './ports/telemetry.ts';
 import type { Upstream, WholeAnswer } from './ports/upstream.ts';
+import type { SharedText } from './shared-text.ts';
 
 /** One authenticated request to a path that serves models, as the door hands it in. */
 export interface ModelRequest {
@@ -38,9 +40,19 @@ export interface ModelRequest {
   readonly telemetry: RequestTelemetry;
   /** The values of `anthropic-beta`. */
   readonly betas: readonly string[];
-  /** The body as text, or why there is none. */
-  readonly body: Either<GatewayError, string>;
+  /** The body as text, in shared memory where it is large; or why there is none. */
+  readonly body: Either<GatewayError, string | SharedText>;
+  readonly memory: HeldMemory;
   readonly link: CallerLink;
+}
+
+/** What a request holds of the process's memory (`server.max_buffered_bytes`); given back when it ends. */
+export interface HeldMemory {
+  /** Holds so many bytes more; false when the process holds as much as it may. */
+  readonly hold: (bytes: number) => boolean;
+  readonly heldBytes: () => number;
+  /** Keeps what is held beyond the end of the request, until the function that it gives back is called. */
+  readonly keep: () => () => void;
 }
 
 /** The caller's connection, as far as the story needs it. */
@@ -59,15 +71,18 @@ export type ModelAnswer =
   | { readonly kind: 'whole'; readonly text: WholeAnswer['text'] }
   | { readonly kind: 'stream'; readonly deliver: (write: WriteEvents) => Promise<void> };
 
-/** What every family's reading view tells. */
-export interface Ask {
+/** What every family's reading view tells of a body. */
+export interface AskTerms {
   readonly model: string;
   readonly stream: boolean;
   readonly needs: readonly Capability[];
   /** Undefined where the family has no such dimension: both tool counts are null then. */
   readonly exposedToolCount: number | undefined;
-  /** The caller's body, parsed. */
-  readonly document: Pick<JsonDocument, 'value'>;
+}
+
+/** With the body itself. */
+export interface Ask extends AskTerms {
+  readonly document: Pick<JsonDocument, 'value' | 'valueCount'>;
 }
 
 /** An API family, as data for the one story of a model request. */
@@ -75,16 +90,24 @@ export interface Family<A extends Ask> {
   readonly name: ApiFamily;
   /** The request field that asks for a capability, where it is not the one that chat completions have. */
   readonly fields?: Partial<Record<Capability, string>>;
-  readonly read: (body: string) => Either<GatewayError, A>;
-  /** What goes upstream; the id of the request makes the ids of a translated answer. */
-  readonly prepare: (ask: A, resolved: ResolvedRoute, requestLogId: string) => Either<GatewayError, Outbound>;
+  /** Refuses, before it is parsed, what holds more JSON values than `maxValues`. */
+  readonly read: (body: string, maxValues?: number) => Either<ReadFault, A>;
+  /** What goes upstream, as JSON text. */
+  readonly write: (ask: A, resolved: ResolvedRoute) => Either<GatewayError, string>;
+  /** The id of the request makes the ids of a translated answer. */
+  readonly answerPath: (
+    ask: Pick<AskTerms, 'model'>,
+    resolved: ResolvedRoute,
+    requestLogId: string,
+  ) => AnswerPath;
 }
 
-/** A request as it goes upstream, and how its answer is read. */
-export interface Outbound {
+/** Why a body could not be read. */
+export type ReadFault = GatewayError & { readonly tooManyValues?: true };
+
+/** In which family the upstream is spoken to, and how its answer is read. */
+export interface AnswerPath {
   readonly speaks: Spoken;
-  /** JSON text. */
-  readonly body: string;
   /** How the answer is told in the caller's words; absent when they are the upstream's. */
   readonly translation?: Translation;
 }
@@ -106,6 +129,7 @@ export interface ServePorts {
   readonly catalogue: Catalogue;
   readonly ledger: Ledger;
   readonly upstream: Upstream;
+  readonly largeBodies: LargeBodies;
   readonly payloads: Payloads;
   readonly clock: Clock;
 }
@@ -115,6 +139,10 @@ export interface ServePolicy {
   readonly payloads: PayloadPolicy;
   /** What must not be kept of payloads and errors. */
   readonly redaction: RedactionRules;
+  /** What these rules are compiled from: plain data, of which another thread makes the same rules. */
+  readonly redactionSource: RedactionSource;
+  /** JSON values in a body; over it: 400 (CONTRACT §2 `server.body_max_values`). */
+  readonly bodyMaxValues: number;
   readonly duplicateRequestIds: 'allow' | 'reject';
   readonly drainOnDisconnect: 'never' | 'hard_budget' | 'always';
   readonly drainTimeoutMs: number;

@@ -8,7 +8,7 @@ import type { Run } from '../domain/shared/stream-machine.ts';
 import { hasContent } from '../domain/upstream/first-content.ts';
 import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
 import type { Departure } from './departure.ts';
-import type { Outbound, WriteEvents } from './model-request.ts';
+import type { AnswerPath, WriteEvents } from './model-request.ts';
 import type { UpstreamReply } from './ports/upstream.ts';
 
 type Chunk = StreamChunk<JsonObject>;
@@ -18,7 +18,7 @@ type End = StreamEnd<JsonObject>;
 export type SettleStream = (end: End, observation: Observation) => Promise<E.Either<GatewayError, void>>;
 
 export interface Relay {
-  readonly outbound: Outbound;
+  readonly path: AnswerPath;
   readonly reply: UpstreamReply & { kind: 'stream' };
   readonly departure: Departure;
   /** Ends the upstream call at once. */
@@ -35,18 +35,18 @@ export interface Relay {
  * end is in the ledger. It runs to its end even when the caller has left.
  */
 export const relayStream =
-  ({ outbound, reply, departure, cancel, payload, firstContent, settle }: Relay) =>
+  ({ path, reply, departure, cancel, payload, firstContent, settle }: Relay) =>
   async (tell: WriteEvents): Promise<void> => {
     const write: WriteEvents = (events) => {
       for (const event of events) if (event.kind === 'chunk') payload.see(event.chunk);
       return tell(events);
     };
-    const observer = outbound.speaks.observer();
+    const observer = path.speaks.observer();
     let begun = false;
-    const telling = new Telling(outbound.translation?.stream());
+    const telling = new Telling(path.translation?.stream());
     const last = await reply.forward((chunks) => {
       watch(chunks, observer, departure, reply);
-      if (!begun && chunks.some(({ chunk }) => hasContent(outbound.speaks.family, chunk))) {
+      if (!begun && chunks.some(({ chunk }) => hasContent(path.speaks.family, chunk))) {
         begun = true;
         firstContent();
       }

@@ -10,17 +10,19 @@ import { callUpstream } from './call-upstream.ts';
 import { drainSlots } from './departure.ts';
 import { withoutSecretsOf } from './keep-payload.ts';
 import type {
+  AnswerPath,
   Ask,
+  AskTerms,
   Family,
   ModelAnswer,
   ModelRequest,
-  Outbound,
   ServePolicy,
   ServePorts,
 } from './model-request.ts';
 import type { CatalogueSnapshot } from './ports/catalogue.ts';
 import type { Admission } from './ports/ledger.ts';
-import type { UpstreamCall } from './ports/upstream.ts';
+import type { CallTerms } from './ports/upstream.ts';
+import { requestBody } from './request-body.ts';
 import { type Facts, settleRequest } from './settle-request.ts';
 
 /**
@@ -37,7 +39,8 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
   );
 
   return async function serve<A extends Ask>(family: Family<A>, request: ModelRequest): Promise<ModelAnswer> {
-    let facts: Facts = { family: family.name, request };
+    const body = requestBody(ports, family, request, policy().bodyMaxValues);
+    let facts: Facts = { family: family.name, request, body };
     const refuse = async (error: GatewayError): Promise<ModelAnswer> => {
       // It may name a key of the caller's body, and that may be anything.
       const told = withoutSecretsOf(error, request, policy());
@@ -50,7 +53,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
       return { kind: 'refused', error: told };
     };
 
-    const ask = readAsk(family, request);
+    const ask = E.isLeft(request.tags) ? request.tags : await body.read();
     if (E.isLeft(ask)) return refuse(ask.left);
     facts = { ...facts, ask: ask.right };
 
@@ -58,9 +61,8 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (E.isLeft(resolved)) return refuse(resolved.left);
     facts = { ...facts, resolved: resolved.right };
 
-    const outbound = family.prepare(ask.right, resolved.right, request.requestLogId);
-    if (E.isLeft(outbound)) return refuse(outbound.left);
-    const prepared = ports.upstream.prepare(upstreamCall(request, ask.right, resolved.right, outbound.right));
+    const path = family.answerPath(ask.right, resolved.right, request.requestLogId);
+    const prepared = await body.prepare(resolved.right, callTerms(request, ask.right, resolved.right, path));
     if (E.isLeft(prepared)) return refuse(prepared.left);
 
     const admission = await request.telemetry.during('admission', () =>
@@ -79,28 +81,22 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (rejection !== undefined) return refuse(rejection);
     if (request.link.gone()) return refuse(callerLeft);
 
-    return call(facts, resolved.right, outbound.right, prepared.right);
+    return call(facts, resolved.right, path, prepared.right);
   };
 }
 
 /** Nobody is there to be told, and nothing is sent upstream for nobody. */
 const callerLeft: GatewayError = invalidRequest('The caller left before the request was sent upstream.');
 
-function readAsk<A extends Ask>(family: Family<A>, request: ModelRequest): Either<GatewayError, A> {
-  if (E.isLeft(request.tags)) return request.tags;
-  return E.isLeft(request.body) ? request.body : family.read(request.body.right);
-}
-
-const upstreamCall = (
+const callTerms = (
   { requestLogId, receivedAt, betas }: ModelRequest,
-  { model, stream }: Ask,
+  { model, stream }: AskTerms,
   { route }: ResolvedRoute,
-  { speaks, body }: Outbound,
-): UpstreamCall => ({
+  { speaks }: AnswerPath,
+): CallTerms => ({
   route,
   family: speaks.family,
   stream,
-  body,
   answer: {
     id: `chatcmpl-${requestLogId.replaceAll('-', '')}`,
     model,
@@ -113,7 +109,7 @@ function resolve(
   snapshot: CatalogueSnapshot,
   { fields }: Pick<Family<Ask>, 'fields'>,
   { caller }: ModelRequest,
-  ask: Ask,
+  ask: AskTerms,
 ): Either<GatewayError, ResolvedRoute> {
   const model = snapshot.models.get(ask.model);
   if (model === undefined)

@@ -12,16 +12,18 @@ import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import { maxModelKeyChars } from '../domain/shared/limits.ts';
 import type { Observation } from '../domain/upstream/observation.ts';
-import type { Ask, Family, ModelRequest, ServePolicy, ServePorts } from './model-request.ts';
+import type { Ask, AskTerms, Family, ModelRequest, ServePolicy, ServePorts } from './model-request.ts';
 import { errorCode, finishedRequest, invokedTools, statusCode } from './finished-request.ts';
-import { type Answered, keptPayload, rulesFor } from './keep-payload.ts';
+import { type Answered, answerBytes, keptPayload, rulesFor } from './keep-payload.ts';
+import type { RequestBody } from './request-body.ts';
 import type { Admission, Charge, LoggedRequest, Verdict } from './ports/ledger.ts';
 
 /** What is known of a request so far; it grows along the story. */
 export interface Facts {
   readonly family: Family<Ask>['name'];
   readonly request: ModelRequest;
-  readonly ask?: Ask;
+  readonly body: RequestBody;
+  readonly ask?: AskTerms;
   readonly resolved?: ResolvedRoute;
   readonly admission?: Admission;
   /** The gateway's clock when the admission came, milliseconds since the epoch. */
@@ -90,13 +92,16 @@ const wasLogged = (settled: E.Either<GatewayError, Verdict>): boolean =>
 function keepPayload(
   ports: ServePorts,
   policy: ServePolicy,
-  { request, ask }: Facts,
+  { request, body }: Facts,
   { answered, observation }: End,
   failure: End['failure'],
 ): void {
   if (policy.payloads.captureMode !== 'redacted_payloads') return;
-  const exchanged = { request, ask, answered, failure, usage: observation.usage };
-  ports.payloads.keep(request.requestLogId, () => keptPayload(exchanged, policy));
+  const exchanged = { request, body, answered, failure, usage: observation.usage };
+  ports.payloads.keep(request.requestLogId, () => keptPayload(exchanged, policy), {
+    bytes: request.memory.heldBytes() + answerBytes(answered),
+    release: request.memory.keep(),
+  });
 }
 
 /** A refusal that could not be logged is still that refusal; a complete answer that was not recorded is none. */

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 /** A process under measurement. */
 export interface Measured {
   readonly url: string;
+  readonly pid: number;
   /** Its own CPU so far (user and system), in microseconds. */
   readonly cpuMicros: () => number;
   readonly stop: () => Promise<void>;
@@ -21,6 +22,7 @@ export async function start(
   const url = await printedUrl(child);
   return {
     url,
+    pid: child.pid ?? 0,
     cpuMicros: () => cpuMicros(child.pid ?? 0),
     stop: () =>
       new Promise((resolve) => {

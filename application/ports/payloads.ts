@@ -6,11 +6,22 @@ export interface KeptPayload {
   readonly response: StoredPayload;
 }
 
+/** What a payload holds of memory until it is made. */
+export interface HeldByPayload {
+  readonly bytes: number;
+  /** Is called once it is made, or will not be: what it held may go. */
+  readonly release: () => void;
+}
+
 /**
  * Keeps payloads beside the summary rows, which are there already. It never makes anybody wait: what there is no room
- * for while the database is slow is shed and counted, payload bodies first and summary rows never.
+ * for, by the bytes that wait, is shed and counted, payload bodies first and summary rows never.
  */
 export interface Payloads {
   /** `make` is called in a turn of its own, if at all. */
-  readonly keep: (requestLogId: string, make: () => KeptPayload) => void;
+  readonly keep: (
+    requestLogId: string,
+    make: () => KeptPayload | Promise<KeptPayload>,
+    held?: HeldByPayload,
+  ) => void;
 }

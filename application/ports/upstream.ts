@@ -5,18 +5,22 @@ import type { StreamChunk, StreamEnd } from '../../domain/shared/stream-event.ts
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 
-/** One call to one upstream. */
-export interface UpstreamCall {
+/** One call to one upstream, but for its body. */
+export interface CallTerms {
   readonly route: Route;
-  /** What `body` is written in. */
+  /** What the body is written in. */
   readonly family: ApiFamily;
   readonly stream: boolean;
-  /** JSON text: finished where the upstream takes it as written, else without the route's `extra_body`. */
-  readonly body: string;
   /** What a translated answer is called. */
   readonly answer: AnswerNames;
   /** The caller's `anthropic-beta` values, for upstreams that have an allow-list of them. */
   readonly betas: readonly string[];
+}
+
+/** One call to one upstream. */
+export interface UpstreamCall extends CallTerms {
+  /** JSON text: finished where the upstream takes it as written, else without the route's `extra_body`. */
+  readonly body: string;
 }
 
 /** Answers carry the model name that the upstream gave (pass-through) or the requested id (translations). */

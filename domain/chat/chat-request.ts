@@ -4,7 +4,8 @@ import type { Capability } from '../routing/capabilities.ts';
 import { aBoolean, anArrayOfObjects, anObject, fieldFault, modelOf } from '../shared/field-shapes.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
-import type { JsonDocument, Watched } from '../shared/json-document.ts';
+import type { JsonDocument } from '../shared/json-document.ts';
+import type { Watched } from '../shared/json-scan.ts';
 
 /** A reading view over the caller's untouched chat-completions body. */
 export interface ChatRequest {

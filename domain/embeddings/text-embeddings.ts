@@ -65,7 +65,7 @@ export function readTextEmbeddings(
 }
 
 /** The texts of an `input` that was found good: a string is one. */
-export const textsOf = (input: Json | undefined): readonly string[] =>
+const textsOf = (input: Json | undefined): readonly string[] =>
   isArray(input) ? input.filter(isString) : isString(input) ? [input] : [];
 
 /** Vectors are floats; the official SDKs ask for base64 unless they are told otherwise. */

@@ -19,7 +19,8 @@ import {
   numberOf,
   objectsOf,
 } from '../shared/json.ts';
-import type { JsonDocument, Watched } from '../shared/json-document.ts';
+import type { JsonDocument } from '../shared/json-document.ts';
+import type { Watched } from '../shared/json-scan.ts';
 import { blocksOf, fault, isRecord } from './blocks.ts';
 
 /** A reading view over the caller's untouched messages body. */

@@ -20,6 +20,12 @@ export interface RedactionRules {
   readonly secrets: Secrets;
 }
 
+/** What rules are compiled from: `redaction_paths`, and every credential of the configuration. */
+export interface RedactionSource {
+  readonly redactionPaths: readonly string[];
+  readonly credentials: readonly string[];
+}
+
 /** Compiled once for a configuration: its `redaction_paths`, every credential in it, and the form of callers' keys. */
 export const redactionRules = (
   redactionPaths: readonly string[],

@@ -4,7 +4,8 @@ import type { Capability } from '../routing/capabilities.ts';
 import { aBoolean, anArrayOfObjects, aStringOrObjects, fieldFault, modelOf } from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, type JsonObject, objectsOf } from '../shared/json.ts';
-import type { JsonDocument, Watched } from '../shared/json-document.ts';
+import type { JsonDocument } from '../shared/json-document.ts';
+import type { Watched } from '../shared/json-scan.ts';
 
 /** A reading view over the caller's untouched responses body. */
 export interface ResponsesRequest {

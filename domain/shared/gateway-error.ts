@@ -119,6 +119,13 @@ export const invalidRequest = (message: string, param?: string): GatewayError =>
   ...(param === undefined ? {} : { param }),
 });
 
+/** Over `server.max_in_flight` or `server.max_buffered_bytes`. */
+export const overloaded: GatewayError = {
+  code: 'overloaded',
+  message: 'The gateway is handling as much as it can hold; try again.',
+  retryAfterSecs: 1,
+};
+
 /** The database cannot be asked: nothing is sent upstream, and the caller may try again. */
 export const storeUnavailable = (): GatewayError => ({
   code: 'store_unavailable',

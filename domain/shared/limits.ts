@@ -9,6 +9,16 @@
  */
 export const maxJsonDepth = 256;
 
+/**
+ * Values of a JSON body that are worked on in the event loop, and bytes of its text: reading, translating and redacting
+ * as many takes some 50 ms at the worst. Larger bodies are worked on beside it.
+ */
+export const maxValuesHere = 20_000;
+export const maxBodyBytesHere = 1024 * 1024;
+
+/** Bytes that a parsed JSON value takes beside its text: an empty object takes as much, with its place in an array. */
+export const bytesOfValue = 72;
+
 /** Characters of a caller's own key that an error names: enough to find it, and no way to blow an answer up. */
 export const maxNamedKeyChars = 128;
 

@@ -69,16 +69,22 @@ export function liveConfig(
 }
 
 const servePolicy = (
-  { config: { requestLogging, accounting }, credentials }: LoadedConfig,
+  { config: { server, requestLogging, accounting }, credentials }: LoadedConfig,
   concealed: readonly string[],
-): ServePolicy => ({
-  payloads: requestLogging.payloads,
-  redaction: redactionRules(requestLogging.payloads.redactionPaths, [...credentials, ...concealed]),
-  duplicateRequestIds: accounting.duplicateRequestIds,
-  drainOnDisconnect: accounting.drainOnDisconnect,
-  drainTimeoutMs: accounting.drainTimeoutSecs * 1000,
-  maxDrains: accounting.maxDrains,
-});
+): ServePolicy => {
+  const { redactionPaths } = requestLogging.payloads;
+  const source = { redactionPaths, credentials: [...credentials, ...concealed] };
+  return {
+    payloads: requestLogging.payloads,
+    redaction: redactionRules(source.redactionPaths, source.credentials),
+    redactionSource: source,
+    bodyMaxValues: server.bodyMaxValues,
+    duplicateRequestIds: accounting.duplicateRequestIds,
+    drainOnDisconnect: accounting.drainOnDisconnect,
+    drainTimeoutMs: accounting.drainTimeoutSecs * 1000,
+    maxDrains: accounting.maxDrains,
+  };
+};
 
 /** An override holds from the beginning of time until the file says otherwise. */
 const overrideEntries = ({ pricing }: GatewayConfig): readonly CatalogueEntry[] =>

@@ -26,6 +26,12 @@ const serverFields = object({
     33_554_432,
     'Largest request body, in bytes; over it the answer is 413 request_too_large.',
   ),
+  // As many as a body of the largest size may have bytes, and more.
+  body_max_values: withDefault(
+    integer({ min: 1, max: 268_435_456 }),
+    1_000_000,
+    'JSON values in a request body; over it the answer is 400 invalid_request.',
+  ),
   max_in_flight: withDefault(
     integer({ min: 1, max: 1_000_000 }),
     2000,
@@ -35,7 +41,7 @@ const serverFields = object({
   max_buffered_bytes: withDefault(
     integer({ min: 1, max: 1_099_511_627_776, unit: 'bytes' }),
     536_870_912,
-    'Bytes held for bodies and drains; over it the answer is 503 overloaded with Retry-After.',
+    'Bytes held for bodies (as parsed, not as sent), drains and payloads; over it the answer is 503 overloaded with Retry-After.',
   ),
   stream_keepalive_secs: withDefault(
     integer({ min: 0, max: hourSecs, unit: 'seconds' }),
@@ -144,6 +150,7 @@ export interface ServerConfig {
   readonly publicBaseUrl: string | undefined;
   readonly workers: number;
   readonly bodyMaxBytes: number;
+  readonly bodyMaxValues: number;
   readonly maxInFlight: number;
   readonly maxBufferedBytes: number;
   /** 0 = off. */
@@ -197,6 +204,7 @@ export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
   publicBaseUrl: toBaseUrl(wire.public_base_url),
   workers: wire.workers,
   bodyMaxBytes: wire.body_max_bytes,
+  bodyMaxValues: wire.body_max_values,
   maxInFlight: wire.max_in_flight,
   maxBufferedBytes: wire.max_buffered_bytes,
   streamKeepaliveSecs: wire.stream_keepalive_secs,

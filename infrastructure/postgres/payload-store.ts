@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
-import type { KeptPayload, Payloads } from '../../application/ports/payloads.ts';
+import type { HeldByPayload, KeptPayload, Payloads } from '../../application/ports/payloads.ts';
 import { integer } from './codecs.ts';
 import { databaseFault } from './database-fault.ts';
 import { row } from './pool.ts';
@@ -36,8 +36,12 @@ export interface PayloadStore extends Payloads {
  * closed when the next payload does not fit.
  */
 export const maxQueuedBytes = 32 * 1024 * 1024;
-/** Requests whose payload is still to be made: those of one turn under the highest load. */
-const maxToMake = 4000;
+/**
+ * Bytes that payloads hold until they are made, with what their bookkeeping takes: those of one turn under the highest
+ * load, or a few of the largest bodies.
+ */
+const maxHeldBytes = 64 * 1024 * 1024;
+const bytesOfEntry = 16 * 1024;
 /**
  * Payloads are made for so long in one turn of the event loop, and one in any case: redaction never holds up answers
  * for longer, and keeps up with as many requests as the process can serve.
@@ -57,16 +61,26 @@ const gatherMs = 20;
 export function payloadStore(pool: DatabasePool, options: PayloadStoreOptions): PayloadStore {
   const writer = new PayloadWriter(pool, options);
   return {
-    keep: (requestLogId, make) => writer.keep(requestLogId, make),
+    keep: (requestLogId, make, held) => writer.keep(requestLogId, make, held),
     counts: () => writer.counts(),
     close: (withinMs) => writer.close(withinMs),
   };
 }
 
+interface ToMake {
+  readonly requestLogId: string;
+  readonly make: () => KeptPayload | Promise<KeptPayload>;
+  readonly release: () => void;
+}
+
+const holdsNothing: HeldByPayload = { bytes: 0, release: () => undefined };
+
 class PayloadWriter {
   private readonly pool: DatabasePool;
   private readonly options: PayloadStoreOptions;
-  private toMake: { readonly requestLogId: string; readonly make: () => KeptPayload }[] = [];
+  private toMake: ToMake[] = [];
+  private heldBytes = 0;
+  private beingMade = 0;
   private readonly full: JsonBatch[] = [];
   private filling: JsonBatch | undefined;
   private readonly spare: Buffer[] = [];
@@ -85,20 +99,33 @@ class PayloadWriter {
     return { kept: this.kept, shed: this.shed, queuedBytes: this.queuedBytes };
   }
 
-  keep(requestLogId: string, make: () => KeptPayload): void {
-    if (this.queuedBytes >= maxQueuedBytes || this.toMake.length >= maxToMake) {
+  keep(requestLogId: string, make: ToMake['make'], held: HeldByPayload = holdsNothing): void {
+    const bytes = held.bytes + bytesOfEntry;
+    // One that is alone is always made: what it holds was within the bounds of the door.
+    const full = this.heldBytes > 0 && this.heldBytes + bytes > maxHeldBytes;
+    if (full || this.queuedBytes >= maxQueuedBytes) {
       this.shed += 1;
+      held.release();
       return;
     }
-    this.toMake.push({ requestLogId, make });
+    this.heldBytes += bytes;
+    const release = (): void => {
+      this.heldBytes -= bytes;
+      held.release();
+    };
+    this.toMake.push({ requestLogId, make, release });
     this.makeSoon();
   }
 
   async close(withinMs: number): Promise<void> {
     const deadline = Date.now() + withinMs;
-    while ((this.toMake.length > 0 || this.writing !== undefined) && Date.now() < deadline)
+    while ((this.isMaking() || this.writing !== undefined) && Date.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 10));
-    this.shed += this.toMake.length + this.waiting();
+    this.shed += this.toMake.length + this.beingMade + this.waiting();
+  }
+
+  private isMaking(): boolean {
+    return this.toMake.length > 0 || this.beingMade > 0;
   }
 
   private waiting(): number {
@@ -127,14 +154,40 @@ class PayloadWriter {
     if (next === undefined) return;
     if (this.queuedBytes >= maxQueuedBytes) {
       this.shed += 1;
+      next.release();
       return;
     }
     try {
-      this.take(next.requestLogId, next.make());
+      const made = next.make();
+      if (made instanceof Promise) {
+        void this.takeLater(next, made);
+        return;
+      }
+      this.take(next.requestLogId, made);
+      next.release();
     } catch (error) {
-      this.shed += 1;
-      this.options.onDefect(error);
+      this.notMade(next, error);
     }
+  }
+
+  /** A payload that is made beside the event loop; the others do not wait for it. */
+  private async takeLater(next: ToMake, made: Promise<KeptPayload>): Promise<void> {
+    this.beingMade += 1;
+    try {
+      this.take(next.requestLogId, await made);
+      next.release();
+      this.writing ??= this.write();
+    } catch (error) {
+      this.notMade(next, error);
+    } finally {
+      this.beingMade -= 1;
+    }
+  }
+
+  private notMade({ release }: ToMake, error: unknown): void {
+    this.shed += 1;
+    release();
+    this.options.onDefect(error);
   }
 
   private take(requestLogId: string, { request, response }: KeptPayload): void {

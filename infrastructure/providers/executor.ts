@@ -2,20 +2,22 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { Pool } from 'undici';
 import type {
+  CallTerms,
   PreparedCall,
   Upstream,
-  UpstreamCall,
   UpstreamExecution,
 } from '../../application/ports/upstream.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
-import type { Timeouts } from '../config/provider-config.ts';
+import type { ProviderConfig, Timeouts } from '../config/provider-config.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { fanOut } from './fan-out.ts';
-import type { ConnectedProvider, Dialect, Endpoint, OutboundRequest, Spoken } from './provider.ts';
+import type { ConnectedProvider, Dialect, Endpoint, Spoken, WrittenRequest } from './provider.ts';
+import { type Written, written } from './written.ts';
 
 /** A provider that is ready to be called: its connections live as long as its configuration does. */
 export interface Line {
+  readonly config: ProviderConfig;
   readonly provider: ConnectedProvider;
   readonly timeouts: Timeouts;
   readonly sanitise: (message: string) => string;
@@ -35,50 +37,74 @@ export const openPool = (baseUrl: URL, timeouts: Timeouts): Pool =>
 
 /** Sends one request of a call, and gives its exchange. */
 export type Sender = (
-  request: OutboundRequest,
+  request: WrittenRequest,
   options: Pick<ExchangeOptions, 'stream' | 'decode' | 'events'>,
 ) => Exchange;
 
+/** An upstream whose requests may also have been written elsewhere. */
+export interface Executor extends Upstream {
+  /** Left is what of the caller's request the upstream cannot express. */
+  readonly prepareWritten: (
+    terms: CallTerms,
+    write: (config: ProviderConfig) => Promise<Either<GatewayError, Written>>,
+  ) => Promise<Either<GatewayError, PreparedCall>>;
+}
+
 /** The only caller of upstreams: encode → authenticate → dispatch. */
-export function executor(lineOf: (providerId: string) => Line | undefined): Upstream {
+export function executor(lineOf: (providerId: string) => Line | undefined): Executor {
   const deadlines = new Deadlines();
+  const reached = (terms: CallTerms): Reached | undefined => {
+    const line = lineOf(terms.route.provider);
+    const spoken = line?.provider.speak(terms);
+    if (line === undefined || spoken === undefined) return undefined;
+    const sender: Reached['sender'] = (trace) => (request, options) => {
+      const { sanitise, timeouts } = line;
+      const exchange = new Exchange({ ...options, sanitise, deadlines, totalMs: timeouts.totalMs });
+      send(line, spoken.endpoint, { ...request, headers: { ...request.headers, ...trace } }, exchange);
+      return exchange;
+    };
+    return { config: line.config, spoken, sender };
+  };
   return {
     prepare: (call) => {
-      const line = lineOf(call.route.provider);
-      const spoken = line?.provider.speak(call);
-      if (line === undefined || spoken === undefined) return E.right(unavailable(call));
-      const sender =
-        (trace: Readonly<Record<string, string>>): Sender =>
-        (request, options) => {
-          const { sanitise, timeouts } = line;
-          const exchange = new Exchange({ ...options, sanitise, deadlines, totalMs: timeouts.totalMs });
-          send(line, spoken.endpoint, { ...request, headers: { ...request.headers, ...trace } }, exchange);
-          return exchange;
-        };
-      return preparedCall(spoken, call, sender);
+      const there = reached(call);
+      if (there === undefined) return E.right(unavailable(call));
+      return E.map((all: Written) => preparedCall(there, all, call))(written(there.spoken.dialect, call));
+    },
+    prepareWritten: async (terms, write) => {
+      const there = reached(terms);
+      if (there === undefined) return E.right(unavailable(terms));
+      return E.map((all: Written) => preparedCall(there, all, terms))(await write(there.config));
     },
   };
 }
 
-function preparedCall(
-  { dialect }: Spoken,
-  call: UpstreamCall,
-  sender: (trace: Readonly<Record<string, string>>) => Sender,
-): Either<GatewayError, PreparedCall> {
-  if ('encodeMany' in dialect)
-    return E.map((requests: readonly OutboundRequest[]) => ({
-      begin: (trace: Readonly<Record<string, string>>) =>
-        fanOut(requests, sender(trace), (bodies) => dialect.decodeMany(bodies, call)),
-    }))(dialect.encodeMany(call));
-  return E.map((request: OutboundRequest) => ({
-    begin: (trace: Readonly<Record<string, string>>) =>
-      executionOf(sender(trace)(request, reading(dialect, call))),
-  }))(dialect.encode(call));
+/** A provider that is there, and how the requests of one call get to it. */
+interface Reached {
+  readonly config: ProviderConfig;
+  readonly spoken: Spoken;
+  readonly sender: (trace: Readonly<Record<string, string>>) => Sender;
+}
+
+const preparedCall = (
+  { spoken: { dialect }, sender }: Reached,
+  requests: Written,
+  terms: CallTerms,
+): PreparedCall => ({
+  begin: (trace) =>
+    'decodeMany' in dialect
+      ? fanOut(requests, sender(trace), (parts) => dialect.decodeMany(parts, terms))
+      : executionOf(sender(trace)(only(requests), reading(dialect, terms))),
+});
+
+function only([request]: Written): WrittenRequest {
+  if (request === undefined) throw new Error('A call has a request.');
+  return request;
 }
 
 const reading = (
   dialect: Dialect,
-  call: UpstreamCall,
+  call: CallTerms,
 ): Pick<ExchangeOptions, 'stream' | 'decode' | 'events'> => ({
   stream: call.stream,
   decode: (body) => dialect.decode(body, call),
@@ -92,7 +118,7 @@ const executionOf = (exchange: Exchange): UpstreamExecution => ({
   cancelWithin: (milliseconds) => exchange.endWithin(milliseconds),
 });
 
-function send(line: Line, endpoint: Endpoint, request: OutboundRequest, exchange: Exchange): void {
+function send(line: Line, endpoint: Endpoint, request: WrittenRequest, exchange: Exchange): void {
   const authenticated = endpoint.authenticate(request);
   if (authenticated instanceof Promise) {
     authenticated.then(
@@ -105,7 +131,7 @@ function send(line: Line, endpoint: Endpoint, request: OutboundRequest, exchange
   } else dispatch(line, endpoint, authenticated, exchange);
 }
 
-function dispatch({ pools }: Line, endpoint: Endpoint, request: OutboundRequest, exchange: Exchange): void {
+function dispatch({ pools }: Line, endpoint: Endpoint, request: WrittenRequest, exchange: Exchange): void {
   const { pathname, search } = endpoint.baseUrl;
   const path = `${pathname.replace(/\/$/, '')}${request.path}${search}`;
   pools
@@ -114,7 +140,7 @@ function dispatch({ pools }: Line, endpoint: Endpoint, request: OutboundRequest,
 }
 
 /** Routing asks for providers that are there; one that left in between is a fault of the call. */
-const unavailable = (call: UpstreamCall): PreparedCall => ({
+const unavailable = (call: CallTerms): PreparedCall => ({
   begin: () => ({
     reply: Promise.resolve(
       E.left({ kind: 'protocol', message: `The provider \`${call.route.provider}\` is not available.` }),

@@ -4,7 +4,8 @@ import type { UpstreamExecution, UpstreamReply, WholeAnswer } from '../../applic
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { Exchange } from './exchange.ts';
 import type { Sender } from './executor.ts';
-import type { OutboundRequest } from './provider.ts';
+import type { PartAnswer } from './provider.ts';
+import type { Written, WrittenPart } from './written.ts';
 
 /** Exchanges of one call at once: enough to hide waiting, few enough not to look like a flood to a quota. */
 const maxAtOnce = 8;
@@ -13,9 +14,9 @@ type Reply = Either<UpstreamFault, UpstreamReply>;
 
 /** One call that is several exchanges, order kept and a few at once. The first fault ends them all. */
 export function fanOut(
-  requests: readonly OutboundRequest[],
+  requests: Written,
   send: Sender,
-  decodeMany: (bodies: readonly Buffer[]) => Either<UpstreamFault, WholeAnswer>,
+  decodeMany: (parts: readonly PartAnswer[]) => Either<UpstreamFault, WholeAnswer>,
 ): UpstreamExecution {
   const open = new Set<Exchange>();
   let over = false;
@@ -26,7 +27,7 @@ export function fanOut(
     for (const exchange of open) exchange.cancel();
   };
 
-  const one = async (request: OutboundRequest): Promise<Reply> => {
+  const one = async (request: WrittenPart): Promise<Reply> => {
     if (over) return E.left({ kind: 'transport' });
     const exchange = send(request, { stream: false, decode: (body) => E.right({ value: {}, text: body }) });
     // All of them together last as long as one may.
@@ -43,7 +44,7 @@ export function fanOut(
     reply: inTurn(requests, one, cancel).then(
       E.chain((bodies) =>
         E.map((answer: WholeAnswer): UpstreamReply => ({ kind: 'whole', status: 200, answer }))(
-          decodeMany(bodies),
+          decodeMany(bodies.map((body, index) => ({ body, inputs: requests[index]?.inputs ?? 0 }))),
         ),
       ),
     ),
@@ -57,8 +58,8 @@ export function fanOut(
 }
 
 async function inTurn(
-  requests: readonly OutboundRequest[],
-  one: (request: OutboundRequest) => Promise<Reply>,
+  requests: Written,
+  one: (request: WrittenPart) => Promise<Reply>,
   cancel: () => void,
 ): Promise<Either<UpstreamFault, readonly Buffer[]>> {
   const bodies: Buffer[] = [];

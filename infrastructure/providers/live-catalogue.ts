@@ -41,7 +41,6 @@ export interface CatalogueContext {
 }
 
 interface OpenLine extends Line {
-  readonly config: ProviderConfig;
   readonly routing: RoutingProvider;
 }
 

@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { UpstreamCall, WholeAnswer } from '../../application/ports/upstream.ts';
+import type { CallTerms, UpstreamCall, WholeAnswer } from '../../application/ports/upstream.ts';
 import type { Capabilities } from '../../domain/routing/capabilities.ts';
 import type { ApiFamily, ProviderKind, Route, Takes } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
@@ -16,27 +16,44 @@ export interface OutboundRequest {
   readonly body: string;
 }
 
+/** One that may also have been written beside the event loop: its JSON text is bytes then. */
+export interface WrittenRequest extends Omit<OutboundRequest, 'body'> {
+  readonly body: string | Uint8Array;
+}
+
 /** How one upstream speaks one API family. Pure: no clock, no network, no secrets. */
 export interface Dialect {
   /** Left is what of the caller's request the upstream cannot express; it names the field. */
   readonly encode: (call: UpstreamCall) => Either<GatewayError, OutboundRequest>;
   /** Reads a whole 2xx answer. */
-  readonly decode: (body: Buffer, call: UpstreamCall) => Either<UpstreamFault, WholeAnswer>;
+  readonly decode: (body: Buffer, call: CallTerms) => Either<UpstreamFault, WholeAnswer>;
   /**
    * Reads a streamed 2xx answer by its content type, in lower case; undefined: that is no stream. Absent: this style
    * cannot stream.
    */
   readonly events?: (
     contentType: string,
-    call: UpstreamCall,
+    call: CallTerms,
   ) => Run<Buffer, StreamEvent<JsonObject>> | undefined;
+}
+
+/** One of several requests that are one call. */
+export interface PartRequest extends OutboundRequest {
+  /** How many of the caller's inputs it carries. */
+  readonly inputs: number;
+}
+
+/** The answer to one of them. */
+export interface PartAnswer {
+  readonly body: Buffer;
+  readonly inputs: number;
 }
 
 /** A dialect that needs several exchanges for one call; none of them is streamed. */
 export interface FanOutDialect {
-  readonly encodeMany: (call: UpstreamCall) => Either<GatewayError, readonly OutboundRequest[]>;
+  readonly encodeMany: (call: UpstreamCall) => Either<GatewayError, readonly PartRequest[]>;
   /** Reads the whole 2xx answers, in the order of the requests. */
-  readonly decodeMany: (bodies: readonly Buffer[], call: UpstreamCall) => Either<UpstreamFault, WholeAnswer>;
+  readonly decodeMany: (parts: readonly PartAnswer[], call: CallTerms) => Either<UpstreamFault, WholeAnswer>;
 }
 
 /**
@@ -44,8 +61,8 @@ export interface FanOutDialect {
  * that there are none.
  */
 export type Authenticator = (
-  request: OutboundRequest,
-) => OutboundRequest | Promise<Either<UpstreamFault, OutboundRequest>>;
+  request: WrittenRequest,
+) => WrittenRequest | Promise<Either<UpstreamFault, WrittenRequest>>;
 
 /** Where requests go, and how the gateway proves there who it is. */
 export interface Endpoint {
@@ -58,7 +75,7 @@ export interface ConnectedProvider {
   /** All of them; each keeps connections of its own. */
   readonly endpoints: readonly Endpoint[];
   /** Undefined: this route's upstream does not take the family. */
-  readonly speak: (call: UpstreamCall) => Spoken | undefined;
+  readonly speak: (call: CallTerms) => Spoken | undefined;
 }
 
 /** Who is spoken to, and how. */

@@ -2,8 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
-import { type Lease, overloaded } from './load-gate.ts';
+import { type SharedText, sharedText } from '../../application/shared-text.ts';
+import { type GatewayError, invalidRequest, overloaded } from '../../domain/shared/gateway-error.ts';
+import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
+import type { Lease } from './load-gate.ts';
 import { header } from './request-context.ts';
 
 const tooLarge = (maxBytes: number): GatewayError => ({
@@ -14,18 +16,34 @@ const tooLarge = (maxBytes: number): GatewayError => ({
 const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 /** A JSON body as text. What is over the bound, not JSON by its type, or not UTF-8, is told by name. */
-export async function readJsonText(
+export const readJsonText = async (
   req: IncomingMessage,
   maxBytes: number,
   lease: Lease,
-): Promise<Either<GatewayError, string>> {
+): Promise<Either<GatewayError, string>> =>
+  E.map((bytes: Buffer) => bytes.toString('utf8'))(await readJsonBytes(req, maxBytes, lease));
+
+/** The same, in shared memory where it is so large that it is worked on beside the event loop. */
+export const readJsonBody = async (
+  req: IncomingMessage,
+  maxBytes: number,
+  lease: Lease,
+): Promise<Either<GatewayError, string | SharedText>> =>
+  E.map((bytes: Buffer) => (bytes.length > maxBodyBytesHere ? sharedText(bytes) : bytes.toString('utf8')))(
+    await readJsonBytes(req, maxBytes, lease),
+  );
+
+async function readJsonBytes(
+  req: IncomingMessage,
+  maxBytes: number,
+  lease: Lease,
+): Promise<Either<GatewayError, Buffer>> {
   const refusal = headFault(req, maxBytes);
   if (refusal !== undefined) return E.left(refusal);
   const bytes = await readBytes(req, maxBytes, lease);
-  if (E.isLeft(bytes)) return bytes;
-  return isUtf8(bytes.right)
-    ? E.right(bytes.right.toString('utf8'))
-    : E.left(invalidRequest('The request body is not valid UTF-8.', 'body'));
+  if (E.isRight(bytes) && !isUtf8(bytes.right))
+    return E.left(invalidRequest('The request body is not valid UTF-8.', 'body'));
+  return bytes;
 }
 
 function headFault(req: IncomingMessage, maxBytes: number): GatewayError | undefined {

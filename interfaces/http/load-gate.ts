@@ -1,17 +1,9 @@
-import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import type { HeldMemory } from '../../application/model-request.ts';
 
-/** What one request holds of the process; given back when it ends. */
-export interface Lease {
-  /** Holds so many bytes more; false when the process holds as much as it may. */
-  readonly hold: (bytes: number) => boolean;
+/** What one request holds of the process; given back when it ends, but for memory that is kept for longer. */
+export interface Lease extends HeldMemory {
   readonly release: () => void;
 }
-
-export const overloaded: GatewayError = {
-  code: 'overloaded',
-  message: 'The gateway is handling as much as it can hold; try again.',
-  retryAfterSecs: 1,
-};
 
 /** `server.max_in_flight` requests and `server.max_buffered_bytes` bytes; over either: 503 `overloaded`. */
 export function loadGate(limits: { readonly maxInFlight: number; readonly maxBufferedBytes: number }) {
@@ -23,7 +15,13 @@ export function loadGate(limits: { readonly maxInFlight: number; readonly maxBuf
       if (inFlight >= limits.maxInFlight) return undefined;
       inFlight += 1;
       let held = 0;
-      let released = false;
+      let keepers = 1;
+      const letGo = (): void => {
+        keepers -= 1;
+        if (keepers > 0) return;
+        buffered -= held;
+        held = 0;
+      };
       return {
         hold: (bytes) => {
           if (buffered + bytes > limits.maxBufferedBytes) return false;
@@ -31,14 +29,26 @@ export function loadGate(limits: { readonly maxInFlight: number; readonly maxBuf
           held += bytes;
           return true;
         },
-        release: () => {
-          if (released) return;
-          released = true;
-          inFlight -= 1;
-          buffered -= held;
+        heldBytes: () => held,
+        keep: () => {
+          keepers += 1;
+          return once(letGo);
         },
+        release: once(() => {
+          inFlight -= 1;
+          letGo();
+        }),
       };
     },
+  };
+}
+
+function once(work: () => void): () => void {
+  let done = false;
+  return () => {
+    if (done) return;
+    done = true;
+    work();
   };
 }
 

@@ -131,6 +131,17 @@ export const rules: readonly Rule[] = [
     instead: 'Telemetry is told of requests through its port; this folder alone knows OpenTelemetry.',
   },
   {
+    of: /^infrastructure\/large-bodies\//,
+    files: [
+      /^infrastructure\/(?:large-bodies\/|text-digest\.ts$|config\/provider-config\.ts$)/,
+      /^infrastructure\/providers\/(?:executor|provider|registry|written)\.ts$/,
+      /^application\/(?:ports\/|families\.ts$|model-request\.ts$)/,
+      /^domain\//,
+    ],
+    packages: [fpTs, node],
+    instead: 'The thread does with large bodies what the story does with small ones, and nothing else.',
+  },
+  {
     of: /^infrastructure\/purge-worker\.ts$/,
     files: [/^infrastructure\//, /^application\/ports\//, /^domain\//],
     packages: [fpTs, node, /^node-schedule$/],

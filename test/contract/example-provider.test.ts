@@ -4,6 +4,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { UpstreamCall } from '../../application/ports/upstream.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamEvent } from '../../domain/shared/stream-event.ts';
+import type { ProviderConfig } from '../../infrastructure/config/provider-config.ts';
 import { executor, openPool } from '../../infrastructure/providers/executor.ts';
 import { aRoute } from '../support/arbitraries/routing.ts';
 import { oracle } from '../support/example-provider/index.ts';
@@ -44,8 +45,19 @@ function upstream() {
     { sanitise, digest: (text) => text, conceal: () => undefined, warn: () => undefined },
   );
   const pools = new Map(provider.endpoints.map((each) => [each, openPool(each.baseUrl, timeouts)]));
-  return executor(() => ({ provider, timeouts, sanitise, pools }));
+  return executor(() => ({ config: inItsPlace, provider, timeouts, sanitise, pools }));
 }
+
+/** The example has no kind of its own in the configuration, and needs none where bodies are small. */
+const inItsPlace: ProviderConfig = {
+  id: 'oracle',
+  kind: 'compat',
+  baseUrl: 'http://127.0.0.1:1',
+  pricingProviderId: 'oracle',
+  defaultHeaders: {},
+  timeouts,
+  auth: { mode: 'none' },
+};
 
 const call = (content: string, over: Partial<UpstreamCall> = {}): UpstreamCall => ({
   route: aRoute({ extraBody: { tone: 'grave' } }),

@@ -7,7 +7,11 @@ import * as E from 'fp-ts/lib/Either.js';
 import { googleAccessTokens, googleIdTokens } from '../../infrastructure/providers/auth/google-tokens.ts';
 import { accountAccessToken } from '../../infrastructure/providers/auth/google-service-account.ts';
 import { readServiceAccount } from '../../infrastructure/providers/auth/service-account-file.ts';
-import type { Authenticator, OutboundRequest } from '../../infrastructure/providers/provider.ts';
+import type {
+  Authenticator,
+  OutboundRequest,
+  WrittenRequest,
+} from '../../infrastructure/providers/provider.ts';
 import { type GoogleFakes, startGoogleFakes } from '../support/google-fakes.ts';
 
 let fakes: GoogleFakes;
@@ -48,7 +52,7 @@ const request: OutboundRequest = {
   body: '{}',
 };
 
-const send = async (authenticate: Authenticator): Promise<OutboundRequest | string> => {
+const send = async (authenticate: Authenticator): Promise<WrittenRequest | string> => {
   const answer = authenticate(request);
   if (!(answer instanceof Promise)) return answer;
   const settled = await answer;

@@ -251,9 +251,39 @@ describe('a database that is slow', () => {
     expect(store.counts()).toMatchObject({ kept: 2, queuedBytes: 0 });
   });
 
-  it('so are requests whose payloads are still to be made', () => {
+  it('so are payloads that are still to be made, by the bytes that they hold and not by their count', () => {
+    let released = 0;
+    const held = (bytes: number) => ({ bytes, release: () => (released += 1) });
+    for (let index = 0; index < 10; index += 1)
+      store.keep(randomUUID(), () => payload('x'), held(10 * mebibyte));
+    expect(store.counts().shed).toBe(4);
+    expect(released).toBe(4);
     for (let index = 0; index < 10_000; index += 1) store.keep(randomUUID(), () => payload('x'));
-    expect(store.counts().shed).toBe(6000);
+    expect(store.counts().shed).toBeGreaterThan(9000);
+  });
+
+  it('one that alone holds more than there is room for is made all the same', async () => {
+    const id = await summary();
+    let released = 0;
+    store.keep(id, () => payload('x'), { bytes: 1024 * mebibyte, release: () => (released += 1) });
+    await settled(store, 1);
+    expect(store.counts()).toMatchObject({ kept: 1, shed: 0 });
+    expect(released).toBe(1);
+  });
+
+  it('what a payload holds is let go once it is made beside the event loop, and when that fails', async () => {
+    const [one = '', other = ''] = await summaries(2);
+    const later = Promise.withResolvers<ReturnType<typeof payload>>();
+    let released = 0;
+    const held = { bytes: mebibyte, release: () => (released += 1) };
+    store.keep(one, () => later.promise, held);
+    store.keep(other, () => Promise.reject(new Error('no memory')), held);
+    await until(() => released === 1, 'the failure is noticed');
+    expect(store.counts()).toMatchObject({ kept: 0, shed: 1 });
+    later.resolve(payload('x'));
+    await until(() => released === 2, 'the payload is made');
+    await settled(store, 2);
+    expect(store.counts()).toMatchObject({ kept: 1, shed: 1 });
   });
 
   it('what is shed is counted, what was queued is written, and then there is room again', async () => {

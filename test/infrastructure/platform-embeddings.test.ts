@@ -352,9 +352,15 @@ const predicted = (vectors: readonly (readonly [values: string, tokens?: string]
 const embedded = (values: string, usage?: string): string =>
   `{"embedding":{"values":[${values}]}${usage === undefined ? '' : `,"usageMetadata":${usage}`},"truncated":false}`;
 
+/** As many inputs as each request of the call carried. */
+function inputsOf(model: string, input: unknown): readonly number[] {
+  const requests = dialect.encodeMany(call(model, { input }));
+  return E.isRight(requests) ? requests.right.map(({ inputs }) => inputs) : [];
+}
+
 const decode = (model: string, input: unknown, bodies: readonly string[]): E.Either<unknown, WholeAnswer> =>
   dialect.decodeMany(
-    bodies.map((body) => Buffer.from(body)),
+    bodies.map((body, index) => ({ body: Buffer.from(body), inputs: inputsOf(model, input)[index] ?? 0 })),
     call(model, { input }),
   );
 

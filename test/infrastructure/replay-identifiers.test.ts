@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { chatCompletions, messages, responses } from '../../application/families.ts';
-import type { Ask, Family, Outbound } from '../../application/model-request.ts';
+import type { AnswerPath, Ask, Family } from '../../application/model-request.ts';
 import type { ResolvedRoute } from '../../domain/routing/model.ts';
 import { cloudA } from '../../infrastructure/providers/cloud-a/index.ts';
 import { cloudB } from '../../infrastructure/providers/cloud-b/index.ts';
@@ -97,12 +97,12 @@ const bodies = {
 /** A caller's body, read and prepared as the story of a request does it. */
 const preparedBy =
   <A extends Ask>(family: Family<A>) =>
-  (body: object, resolved: ResolvedRoute): Outbound => {
+  (body: object, resolved: ResolvedRoute): AnswerPath & { readonly body: string } => {
     const ask = family.read(JSON.stringify(body));
     if (E.isLeft(ask)) throw new Error(ask.left.message);
-    const prepared = family.prepare(ask.right, resolved, 'request');
-    if (E.isLeft(prepared)) throw new Error(prepared.left.message);
-    return prepared.right;
+    const written = family.write(ask.right, resolved);
+    if (E.isLeft(written)) throw new Error(written.left.message);
+    return { ...family.answerPath(ask.right, resolved, 'request'), body: written.right };
   };
 
 const families = {

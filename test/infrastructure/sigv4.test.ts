@@ -10,7 +10,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { Pool } from 'undici';
 import type { CloudBAuth } from '../../infrastructure/config/provider-auth.ts';
 import { requestSigning, type Signing } from '../../infrastructure/providers/auth/sigv4.ts';
-import type { OutboundRequest } from '../../infrastructure/providers/provider.ts';
+import type { OutboundRequest, WrittenRequest } from '../../infrastructure/providers/provider.ts';
 import { pathSegment } from '../../infrastructure/providers/wire/path-segment.ts';
 import {
   signatureFault,
@@ -131,7 +131,7 @@ const request = (over: Partial<OutboundRequest> = {}): OutboundRequest => ({
   ...over,
 });
 
-async function sign(signing: Signing, outbound: OutboundRequest): Promise<OutboundRequest> {
+async function sign(signing: Signing, outbound: OutboundRequest): Promise<WrittenRequest> {
   const signed = await requestSigning(signing, context)(outbound);
   if ('_tag' in signed) {
     if (E.isLeft(signed)) throw new Error(JSON.stringify(signed.left));
@@ -268,7 +268,7 @@ describe('headers with an underscore', () => {
 
 async function successorsSignature(
   service: string,
-  { path, headers, body }: OutboundRequest,
+  { path, headers, body }: WrittenRequest,
   date: string,
 ): Promise<string | undefined> {
   class Sha256 {

@@ -1,7 +1,7 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import * as E from 'fp-ts/lib/Either.js';
 import type { CloudBAuth } from '../../config/provider-auth.ts';
-import type { Authenticator, OutboundRequest, ProviderContext } from '../provider.ts';
+import type { Authenticator, WrittenRequest, ProviderContext } from '../provider.ts';
 import { type SigningCredentials, signingCredentials } from './aws-credentials.ts';
 
 /** Whose requests are signed: the runtime styles use one signing service name, the endpointb styles another. */
@@ -27,10 +27,10 @@ export function requestSigning(
 }
 
 async function signed(
-  request: OutboundRequest,
+  request: WrittenRequest,
   credentials: SigningCredentials,
   { region, service, baseUrl }: Signing,
-): Promise<OutboundRequest> {
+): Promise<WrittenRequest> {
   const { SignatureV4 } = await import('@aws-sdk/signature-v4');
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(([name]) => !isOurs.has(name) && isKept(name, service)),

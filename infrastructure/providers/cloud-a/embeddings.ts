@@ -1,20 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { UpstreamCall } from '../../../application/ports/upstream.ts';
+import type { CallTerms } from '../../../application/ports/upstream.ts';
 import { type EmbeddingModel, embeddingModel } from '../../../domain/embeddings/embedding-models.ts';
 import {
   embeddingsList,
   type PlatformEmbedding,
   readPlatformEmbeddings,
 } from '../../../domain/embeddings/platform-embeddings.ts';
-import {
-  readTextEmbeddings,
-  type TextEmbeddings,
-  textsOf,
-} from '../../../domain/embeddings/text-embeddings.ts';
+import { readTextEmbeddings, type TextEmbeddings } from '../../../domain/embeddings/text-embeddings.ts';
 import { invalidRequest } from '../../../domain/shared/gateway-error.ts';
-import { deepMerge, isObject, type JsonObject, parseExact, parseJson } from '../../../domain/shared/json.ts';
+import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
-import type { FanOutDialect, OutboundRequest, ProviderContext } from '../provider.ts';
+import type { FanOutDialect, PartRequest, ProviderContext } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
 import type { Platform } from './generate-content.ts';
 import { publishedBy } from './publishers.ts';
@@ -35,22 +31,13 @@ export const textEmbeddings = (
       readTextEmbeddings(parseExact(call.body) as JsonObject, upstreamModel, model),
     );
   },
-  decodeMany: (bodies, call) => {
-    const model = embeddingModel(call.route.upstreamModel);
-    const asked = parseJson(call.body);
-    let left = isObject(asked) ? textsOf(asked['input']).length : 0;
+  decodeMany: (parts, call) => {
+    const method = embeddingModel(call.route.upstreamModel)?.method ?? 'predict';
     const embeddings: PlatformEmbedding[] = [];
-    for (const body of bodies) {
-      const texts = Math.min(left, model?.textsPerCall ?? 1);
-      const found = readPlatformEmbeddings(
-        body.toString('utf8'),
-        model?.method ?? 'predict',
-        texts,
-        sanitise,
-      );
+    for (const { body, inputs } of parts) {
+      const found = readPlatformEmbeddings(body.toString('utf8'), method, inputs, sanitise);
       if (E.isLeft(found)) return found;
       embeddings.push(...found.right);
-      left -= texts;
     }
     return E.right(embeddingsList(embeddings, call.answer.model));
   },
@@ -59,9 +46,9 @@ export const textEmbeddings = (
 function requestsFor(
   asked: TextEmbeddings,
   { method, textsPerCall }: EmbeddingModel,
-  { route, stream }: UpstreamCall,
+  { route, stream }: CallTerms,
   { basePath, defaultHeaders }: Platform,
-): readonly OutboundRequest[] {
+): readonly PartRequest[] {
   const model = publishedBy('google', route) ?? '';
   const path = `${basePath}/publishers/google/models/${pathSegment(model)}:${method}`;
   const headers = outboundHeaders(defaultHeaders, { route, stream });
@@ -69,7 +56,7 @@ function requestsFor(
   return Array.from({ length: calls }, (_, index) => {
     const texts = asked.texts.slice(index * textsPerCall, (index + 1) * textsPerCall);
     const body = bodyOf[method](texts, asked);
-    return { path, headers, body: JSON.stringify(deepMerge(body, route.extraBody)) };
+    return { path, headers, inputs: texts.length, body: JSON.stringify(deepMerge(body, route.extraBody)) };
   });
 }
 

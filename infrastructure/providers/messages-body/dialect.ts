@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { UpstreamCall, WholeAnswer } from '../../../application/ports/upstream.ts';
+import type { CallTerms, UpstreamCall, WholeAnswer } from '../../../application/ports/upstream.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
@@ -24,7 +24,7 @@ export interface MessagesStyle {
   readonly namespace: string;
   readonly streams: boolean;
   /** Below the endpoint's base URL. */
-  readonly path: (call: UpstreamCall) => string;
+  readonly path: (call: CallTerms) => string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly defaultHeaders: Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ export interface MessagesDialects {
 /** Chat is translated both ways; messages callers get the upstream's own words. */
 export function messagesDialects(style: MessagesStyle, context: ProviderContext): MessagesDialects {
   const { sanitise, digest } = context;
-  const words = ({ answer }: UpstreamCall): AnswerWords => ({
+  const words = ({ answer }: CallTerms): AnswerWords => ({
     about: answer,
     namespace: style.namespace,
     sanitise,
@@ -88,6 +88,6 @@ const withBetas = (
 
 const eventsBy = (
   { streams }: MessagesStyle,
-  begin: (call: UpstreamCall) => Run<Buffer, StreamEvent<JsonObject>>,
+  begin: (call: CallTerms) => Run<Buffer, StreamEvent<JsonObject>>,
 ): Pick<Dialect, 'events'> =>
   streams ? { events: (contentType, call) => (isEventStream(contentType) ? begin(call) : undefined) } : {};

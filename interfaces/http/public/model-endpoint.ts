@@ -11,10 +11,15 @@ import type {
 import { parseKey, presentedCredential } from '../../../domain/identity/api-key.ts';
 import type { Caller } from '../../../domain/identity/caller.ts';
 import { noTags, readCallerTags } from '../../../domain/request-log/caller-tags.ts';
-import { errorStatus, type GatewayError, outcomeOf } from '../../../domain/shared/gateway-error.ts';
-import { readJsonText } from '../body.ts';
+import {
+  errorStatus,
+  type GatewayError,
+  outcomeOf,
+  overloaded,
+} from '../../../domain/shared/gateway-error.ts';
+import { readJsonBody } from '../body.ts';
 import { sendError } from '../error-presenter.ts';
-import { type Lease, type LoadGate, overloaded } from '../load-gate.ts';
+import type { Lease, LoadGate } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
 import { untilTaken } from '../stalled-caller.ts';
@@ -106,7 +111,8 @@ async function modelRequest(
     callerKey: callerKeyOf(req),
     telemetry,
     betas: betasOf(req),
-    body: await readJsonText(req, ports.bodyMaxBytes, lease),
+    body: await readJsonBody(req, ports.bodyMaxBytes, lease),
+    memory: lease,
     link,
   };
 }

@@ -6,9 +6,9 @@ import {
   exactMember,
   type JsonDocument,
   parseDocument,
-  type Watched,
   withMembers,
 } from '../../../domain/shared/json-document.ts';
+import type { Watched } from '../../../domain/shared/json-scan.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import {
   aFieldName,
@@ -421,5 +421,69 @@ describe('editing a document', () => {
   it('keeps the digits of a member that it does not touch', () => {
     const text = '{"model":"a","n": 9007199254740993,"m":[0.10,1e400,-0]}';
     expect(withMembers(documentOf(text), new Map([['model', 'b']]))).toBe(text.replace('"a"', '"b"'));
+  });
+});
+
+/** Objects, arrays, texts, numbers and literals in it, at any depth. */
+const countOf = (value: Json): number =>
+  typeof value === 'object' && value !== null
+    ? 1 + Object.values(value).reduce<number>((sum, inner) => sum + countOf(inner ?? null), 0)
+    : 1;
+
+describe('the values of a body are counted while it is scanned', () => {
+  it.each([
+    ['{}', 1],
+    ['{ "a" : [ ] , "b" : { } }', 3],
+    ['{"a":{"b":[1,2,{"c":null}]}}', 7],
+    ['{"list":[{"c":[]},"x",{"y":","}],"z":[[],[[]],"[{,"]}', 12],
+  ])('%s', (text, count) => {
+    expect(documentOf(text).valueCount).toBe(count);
+  });
+
+  it('exactly, however it is written', () => {
+    fc.assert(
+      fc.property(
+        aJsonObject.chain((object) => fc.tuple(fc.constant(object), writtenOf(object))),
+        ([object, text]) => {
+          expect(documentOf(text).valueCount).toBe(countOf(object));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('and a body that holds more than it may is refused with the bound, before it is parsed', () => {
+    fc.assert(
+      fc.property(aJsonObject, (object) => {
+        const text = JSON.stringify(object);
+        const count = countOf(object);
+        const never = (): Json => {
+          throw new Error('It was parsed.');
+        };
+        expect(E.isRight(parseDocument(text, watched, JSON.parse, count))).toBe(true);
+        if (count === 1) return;
+        expect(parseDocument(text, watched, never, count - 1)).toEqual(
+          E.left({
+            path: 'body',
+            message: `The request body holds more than ${count - 1} JSON values.`,
+            tooManyValues: true,
+          }),
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('a body far over the bound is not even scanned to its end', () => {
+    const text = `{"a":[${'{},'.repeat(1_000_000)}{}]}`;
+    const scans = (maxValues: number): number => {
+      const from = performance.now();
+      parseDocument(text, watched, () => null, maxValues);
+      return performance.now() - from;
+    };
+    scans(1_000_000);
+    expect(Math.min(scans(1000), scans(1000), scans(1000))).toBeLessThan(
+      scans(Number.POSITIVE_INFINITY) / 10,
+    );
   });
 });

@@ -1,0 +1,90 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { ownerOf, ownershipScopeKey } from '../domain/identity/caller.ts';
+import { redactedRequest, type StoredPayload } from '../domain/payload/payload.ts';
+import type { RedactionRules } from '../domain/payload/redact.ts';
+import type { ResolvedRoute } from '../domain/routing/model.ts';
+import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
+import { parseJson } from '../domain/shared/json.ts';
+import { bytesOfValue, maxValuesHere } from '../domain/shared/limits.ts';
+import type { Ask, AskTerms, Family, ModelRequest, ServePolicy } from './model-request.ts';
+import type { LargeBodies, LargeBody } from './ports/large-bodies.ts';
+import type { CallTerms, PreparedCall, Upstream } from './ports/upstream.ts';
+import { type SharedText, sharedText } from './shared-text.ts';
+
+/** The body of one request, and what the story has done to it. */
+export interface RequestBody {
+  readonly read: () => Promise<Either<GatewayError, AskTerms>>;
+  /** Makes the upstream's own request of what was read, or tells what in it cannot be expressed. Nothing is sent. */
+  readonly prepare: (
+    resolved: ResolvedRoute,
+    terms: CallTerms,
+  ) => Promise<Either<GatewayError, PreparedCall>>;
+  /** What may be kept of it, also where it could not be read. */
+  readonly redacted: (rules: RedactionRules, policy: Redacting) => StoredPayload | Promise<StoredPayload>;
+}
+
+type Redacting = Pick<ServePolicy, 'payloads' | 'redactionSource'>;
+
+export interface RequestBodyPorts {
+  readonly upstream: Upstream;
+  readonly largeBodies: LargeBodies;
+}
+
+/**
+ * Small bodies are worked on at once. Large ones, by their bytes (the door says so) or by their values, are worked on
+ * beside the event loop. What a body takes when it is parsed is held with it.
+ */
+export function requestBody<A extends Ask>(
+  ports: RequestBodyPorts,
+  family: Family<A>,
+  request: ModelRequest,
+  maxValues: number,
+): RequestBody {
+  let ask: A | undefined;
+  let large =
+    E.isRight(request.body) && typeof request.body.right !== 'string' ? request.body.right : undefined;
+  const largeBody = (text: SharedText): LargeBody => ({
+    id: request.requestLogId,
+    text,
+    scope: ownershipScopeKey(ownerOf(request.caller)),
+    family: family.name,
+    maxValues,
+  });
+
+  return {
+    read: async () => {
+      if (E.isLeft(request.body)) return request.body;
+      const body = request.body.right;
+      if (typeof body !== 'string') return ports.largeBodies.read(largeBody(body));
+      const found = family.read(body, Math.min(maxValues, maxValuesHere));
+      if (E.isRight(found)) {
+        ask = found.right;
+        return request.memory.hold(ask.document.valueCount * bytesOfValue) ? found : E.left(overloaded);
+      }
+      if (found.left.tooManyValues !== true || maxValues <= maxValuesHere) return found;
+      large = sharedText(new TextEncoder().encode(body));
+      return ports.largeBodies.read(largeBody(large));
+    },
+    prepare: async (resolved, terms) => {
+      if (large !== undefined) return ports.largeBodies.prepare(largeBody(large), terms);
+      if (ask === undefined) throw new Error('A body is read before it is prepared.');
+      const body = family.write(ask, resolved);
+      return E.isLeft(body) ? body : ports.upstream.prepare({ ...terms, body: body.right });
+    },
+    redacted: (rules, { payloads: { requestMaxBytes }, redactionSource }) => {
+      const { headers, body, callerKey } = request;
+      if (large !== undefined)
+        return ports.largeBodies.redacted(largeBody(large), {
+          headers,
+          callerKey,
+          source: redactionSource,
+          maxBytes: requestMaxBytes,
+        });
+      const value =
+        ask?.document.value ??
+        (E.isRight(body) && typeof body.right === 'string' ? parseJson(body.right) : undefined);
+      return redactedRequest(headers, value, rules, requestMaxBytes);
+    },
+  };
+}

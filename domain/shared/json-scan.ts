@@ -1,0 +1,253 @@
+import { isString, parseJson } from './json.ts';
+import { maxJsonDepth, maxNamedKeyChars } from './limits.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+
+/** A top-level member: `text.slice(start, end)` is `"key": value`, the value begins at `valueStart`. */
+export interface Member {
+  readonly key: string;
+  readonly start: number;
+  readonly valueStart: number;
+  readonly end: number;
+}
+
+/** What the scan of a document tells. */
+export interface Scanned {
+  readonly members: readonly Member[];
+  /** Objects, arrays, texts, numbers and literals in it, at any depth. */
+  readonly valueCount: number;
+}
+
+/** The levels below the top one that the gateway reads or edits; `*` stands for the items of an array. */
+export interface Watched {
+  readonly [key: string]: Watched;
+}
+
+/** Why a body is not a document; `path` names the place in the caller's words. */
+export interface DocumentFault {
+  readonly path: string;
+  readonly message: string;
+  /** It holds more values than it may. */
+  readonly tooManyValues?: true;
+}
+
+export const notAnObject: DocumentFault = {
+  path: 'body',
+  message: 'The request body must be a JSON object.',
+};
+
+/** One pass over a text that is to be an object; what is no JSON in its scalars is left to the parser. */
+export function scanDocument(
+  text: string,
+  watched: Watched,
+  maxValues: number,
+): Either<DocumentFault, Scanned> {
+  const scan = new Scan(text, maxValues);
+  const start = scan.blank(0);
+  if (text.charCodeAt(start) !== openBrace) {
+    const end = scan.value(start);
+    return E.left(scan.fault ?? (end < 0 ? malformed(-end - 1) : notAnObject));
+  }
+  const members: Member[] = [];
+  const end = scan.object(start, watched, '', members);
+  if (scan.fault !== undefined) return E.left(scan.fault);
+  return end < 0 ? E.left(malformed(-end - 1)) : E.right({ members, valueCount: scan.valueCount });
+}
+
+const malformed = (at: number): DocumentFault => ({
+  path: 'body',
+  message: `The request body is not valid JSON (character ${at + 1}).`,
+});
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
+/**
+ * One pass over the text, before it is parsed: finds the top-level members, repeated keys, nesting that is too deep,
+ * and how many values there are: the whole, and for each array or object that is not empty one more than its commas.
+ * Positions are returned; a negative one, `-at - 1`, says that the text stops being JSON at `at`.
+ * It trusts scalars: `JSON.parse` is what validates them.
+ */
+class Scan {
+  readonly text: string;
+  fault: DocumentFault | undefined;
+  valueCount = 1;
+  private depth = 0;
+  private readonly maxValues: number;
+
+  constructor(text: string, maxValues: number) {
+    this.text = text;
+    this.maxValues = maxValues;
+  }
+
+  blank(from: number): number {
+    let at = from;
+    for (let code = this.text.charCodeAt(at); code === 0x20 || (code >= 0x09 && code <= 0x0d); ) {
+      at += 1;
+      code = this.text.charCodeAt(at);
+    }
+    return at;
+  }
+
+  /** The end of the string that opens at `from`. */
+  string(from: number): number {
+    let at = from;
+    for (;;) {
+      at = this.text.indexOf('"', at + 1);
+      if (at < 0) return -this.text.length - 1;
+      let slashes = 0;
+      while (this.text.charCodeAt(at - 1 - slashes) === backslash) slashes += 1;
+      if (slashes % 2 === 0) return at + 1;
+    }
+  }
+
+  /** The end of a value that nobody reads: only strings and brackets matter. */
+  value(from: number): number {
+    const outer = this.depth;
+    let at = from;
+    do {
+      const code = this.text.charCodeAt(at);
+      if (code === quote) at = this.string(at);
+      else if (isStructure(code)) at = this.structure(code, at, outer);
+      else if (this.depth === outer) return this.scalar(at);
+      else at = code >= 0 ? at + 1 : -at - 1;
+      if (at < 0) return at;
+    } while (this.depth > outer);
+    return at;
+  }
+
+  /** Behind a bracket or comma. */
+  private structure(code: number, at: number, outer: number): number {
+    if (code === openBrace || code === openBracket) {
+      if (!this.deeper()) return -at - 1;
+      const inner = this.blank(at + 1);
+      return isClosing(this.text.charCodeAt(inner)) || this.another() ? inner : -at - 1;
+    }
+    if (this.depth === outer) return -at - 1;
+    if (code === comma) return this.another() ? at + 1 : -at - 1;
+    this.depth -= 1;
+    return at + 1;
+  }
+
+  private scalar(from: number): number {
+    let at = from;
+    for (let code = this.text.charCodeAt(at); code > 0x20 && !isPunctuation(code); ) {
+      at += 1;
+      code = this.text.charCodeAt(at);
+    }
+    return at === from ? -at - 1 : at;
+  }
+
+  private deeper(): boolean {
+    this.depth += 1;
+    if (this.depth <= maxJsonDepth) return true;
+    this.fault ??= {
+      path: 'body',
+      message: `The request body is nested deeper than ${maxJsonDepth} levels.`,
+    };
+    return false;
+  }
+
+  private another(): boolean {
+    this.valueCount += 1;
+    if (this.valueCount <= this.maxValues) return true;
+    this.fault ??= {
+      path: 'body',
+      message: `The request body holds more than ${this.maxValues} JSON values.`,
+      tooManyValues: true,
+    };
+    return false;
+  }
+
+  /** The end of a value on a level that somebody reads. */
+  private watchedValue(from: number, watched: Watched | undefined, path: string): number {
+    if (watched === undefined) return this.value(from);
+    const code = this.text.charCodeAt(from);
+    if (code === openBrace) return this.object(from, watched, `${path}.`, undefined);
+    const items = watched['*'];
+    if (code === openBracket && items !== undefined) return this.array(from, items, path);
+    return this.value(from);
+  }
+
+  object(from: number, watched: Watched, prefix: string, members: Member[] | undefined): number {
+    if (!this.deeper()) return -from - 1;
+    const seen = new Set<string>();
+    let at = this.blank(from + 1);
+    if (this.text.charCodeAt(at) === closeBrace) return this.close(at);
+    for (;;) {
+      if (!this.another()) return -at - 1;
+      const start = at;
+      const key = this.key(start, prefix, seen);
+      if (key === undefined) return -start - 1;
+      at = this.blank(this.string(start));
+      if (this.text.charCodeAt(at) !== colon) return -at - 1;
+      const valueStart = this.blank(at + 1);
+      const inner = Object.hasOwn(watched, key) ? watched[key] : undefined;
+      const end = this.watchedValue(valueStart, inner, `${prefix}${key}`);
+      if (end < 0) return end;
+      members?.push({ key, start, valueStart, end });
+      at = this.blank(end);
+      if (this.text.charCodeAt(at) === closeBrace) return this.close(at);
+      if (this.text.charCodeAt(at) !== comma) return -at - 1;
+      at = this.blank(at + 1);
+    }
+  }
+
+  private array(from: number, items: Watched, path: string): number {
+    if (!this.deeper()) return -from - 1;
+    let at = this.blank(from + 1);
+    if (this.text.charCodeAt(at) === closeBracket) return this.close(at);
+    for (let index = 0; ; index += 1) {
+      if (!this.another()) return -at - 1;
+      const end = this.watchedValue(at, items, `${path}[${index}]`);
+      if (end < 0) return end;
+      at = this.blank(end);
+      if (this.text.charCodeAt(at) === closeBracket) return this.close(at);
+      if (this.text.charCodeAt(at) !== comma) return -at - 1;
+      at = this.blank(at + 1);
+    }
+  }
+
+  private close(at: number): number {
+    this.depth -= 1;
+    return at + 1;
+  }
+
+  private key(from: number, prefix: string, seen: Set<string>): string | undefined {
+    if (this.text.charCodeAt(from) !== quote) return undefined;
+    const end = this.string(from);
+    if (end < 0) return undefined;
+    const key = unescaped(this.text.slice(from, end));
+    if (key === undefined) return undefined;
+    if (key === '__proto__' || seen.has(key)) {
+      const name = key.length > maxNamedKeyChars ? `${key.slice(0, maxNamedKeyChars)}…` : key;
+      this.fault ??= {
+        path: `${prefix}${name}`,
+        message: key === '__proto__' ? '`__proto__` is not a field.' : `The key \`${name}\` is repeated.`,
+      };
+      return undefined;
+    }
+    seen.add(key);
+    return key;
+  }
+}
+
+const isClosing = (code: number): boolean => code === closeBrace || code === closeBracket;
+
+/** Brackets and commas. */
+const isStructure = (code: number): boolean =>
+  code === comma || code === openBrace || code === openBracket || isClosing(code);
+
+const isPunctuation = (code: number): boolean => code === colon || code === quote || isStructure(code);
+
+function unescaped(literal: string): string | undefined {
+  if (!literal.includes('\\')) return literal.slice(1, -1);
+  const text = parseJson(literal);
+  return isString(text) ? text : undefined;
+}

@@ -1,0 +1,43 @@
+/** Work of several owners, one piece at a time: owners take turns, each with its pieces in their order. */
+export function turns() {
+  const lanes = new Map<string, (() => Promise<void>)[]>();
+  let waiting = 0;
+  let running = false;
+
+  /** The owner that was served last goes to the end of the line. */
+  const next = (): (() => Promise<void>) | undefined => {
+    for (const [owner, lane] of lanes) {
+      const work = lane.shift();
+      lanes.delete(owner);
+      if (lane.length > 0) lanes.set(owner, lane);
+      return work;
+    }
+    return undefined;
+  };
+
+  const run = async (): Promise<void> => {
+    running = true;
+    for (let work = next(); work !== undefined; work = next()) await work();
+    running = false;
+  };
+
+  return {
+    waiting: (): number => waiting,
+    take: <A>(owner: string, work: () => Promise<A>): Promise<A> =>
+      new Promise<A>((resolve, reject) => {
+        const lane = lanes.get(owner) ?? [];
+        lanes.set(owner, lane);
+        waiting += 1;
+        lane.push(async () => {
+          try {
+            resolve(await work());
+          } catch (error) {
+            reject(error);
+          } finally {
+            waiting -= 1;
+          }
+        });
+        if (!running) void run();
+      }),
+  };
+}

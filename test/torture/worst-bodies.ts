@@ -1,0 +1,222 @@
+import type { ConfigFile } from '../support/gateway.ts';
+
+/** Just below `server.body_max_bytes` and `server.body_max_values`, with room for what stands around the worst part. */
+const bytes = 32 * 1024 * 1024 - 2048;
+const values = 1_000_000 - 100;
+
+/** What a body holds many of: each as often as the bounds allow, or as a number of times. */
+interface Shape {
+  /** A message's content, or an embedding's input. */
+  readonly text?: () => string;
+  /** Short messages, or short inputs. */
+  readonly messages?: number;
+  /** Tools of the smallest kind. */
+  readonly tools?: number;
+  /** JSON for a field that no rule knows. */
+  readonly metadata?: () => string;
+}
+
+const often = (piece: string, over = values): string => {
+  const count = Math.min(over, Math.floor(bytes / (piece.length + 1)));
+  return `[${`${piece},`.repeat(count - 1)}${piece}]`;
+};
+
+const filled = (piece: string): string => `"${piece.repeat(Math.floor(bytes / piece.length) - 100)}"`;
+
+export const shapes = {
+  'one text': { text: () => filled('a') },
+  'line breaks': { text: () => filled('\\n') },
+  quotes: { text: () => filled('\\"') },
+  'JSON in a text': { text: () => filled('{\\"a\\":1},') },
+  'URLs in a text': { text: () => filled('https://h/p?q=1 ') },
+  'letters beyond ASCII': { text: () => filled('é') },
+  blanks: { metadata: () => `${' '.repeat(bytes - 1000)}1` },
+  'empty objects': { metadata: () => often('{}') },
+  numbers: { metadata: () => often('0.1234567890123456789012345678') },
+  texts: { metadata: () => often(`"${'a'.repeat(28)}"`) },
+  members: {
+    metadata: () =>
+      `{${Array.from({ length: 480_000 }, (_, index) => `"k${index}":"${'v'.repeat(50)}"`).join(',')}}`,
+  },
+  messages: { messages: 300_000 },
+  tools: { tools: 140_000 },
+  'empty objects over the bound': { metadata: () => often('{}', 10_000_000) },
+} as const satisfies Record<string, Shape>;
+
+const repeated = (count: number, piece: string): string => `[${Array(count).fill(piece).join(',')}]`;
+
+const metadataOf = ({ metadata }: Shape): string =>
+  metadata === undefined ? '' : `,"metadata":{"z":${metadata()}}`;
+
+/** Messages alternate, as every family takes them. */
+const turnsOf = ({ messages = 1, text }: Shape, assistant: string): string => {
+  if (messages === 1) return `[{"role":"user","content":${text?.() ?? '"x"'}}]`;
+  const user = '{"role":"user","content":"question"}';
+  return `[${`${user},${assistant},`.repeat(messages / 2 - 1)}${user}]`;
+};
+
+const said = '{"role":"assistant","content":"answer"}';
+
+const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+
+/** How a body of a family is made, which models serve it, and what its upstreams answer. */
+export const families = {
+  chat: {
+    path: '/v1/chat/completions',
+    models: ['compat', 'converse', 'runtime-messages', 'generate'],
+    upstreamPath: /\/chat\/completions$/,
+    body: (model: string, shape: Shape): string =>
+      `{"model":"${model}","max_tokens":9,"messages":${turnsOf(shape, said)}` +
+      (shape.tools === undefined
+        ? ''
+        : `,"tools":${repeated(shape.tools, '{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}')}`) +
+      `${metadataOf(shape)}}`,
+    answer: {
+      id: 'c',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+      usage,
+    },
+  },
+  messages: {
+    path: '/v1/messages',
+    models: ['compat', 'converse', 'endpointb-messages'],
+    upstreamPath: /\/(?:messages|invoke)$/,
+    body: (model: string, shape: Shape): string =>
+      `{"model":"${model}","max_tokens":9,"messages":${turnsOf(shape, said)}` +
+      (shape.tools === undefined
+        ? ''
+        : `,"tools":${repeated(shape.tools, '{"name":"f","input_schema":{"type":"object"}}')}`) +
+      `${metadataOf(shape)}}`,
+    answer: {
+      id: 'msg',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [{ type: 'text', text: 'x' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 1, output_tokens: 1 },
+    },
+  },
+  responses: {
+    path: '/v1/responses',
+    models: ['compat'],
+    upstreamPath: /\/responses$/,
+    body: (model: string, shape: Shape): string =>
+      `{"model":"${model}","input":${turnsOf(shape, said)}` +
+      (shape.tools === undefined
+        ? ''
+        : `,"tools":${repeated(shape.tools, '{"type":"function","name":"f","parameters":{"type":"object"}}')}`) +
+      `${metadataOf(shape)}}`,
+    answer: {
+      id: 'resp_1',
+      object: 'response',
+      status: 'completed',
+      model: 'm',
+      output: [],
+      usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+    },
+  },
+  embeddings: {
+    path: '/v1/embeddings',
+    models: ['compat'],
+    upstreamPath: /\/embeddings$/,
+    body: (model: string, shape: Shape): string =>
+      `{"model":"${model}","input":${shape.text?.() ?? repeated(shape.messages ?? 1, '"a short input"')}${metadataOf(shape)}}`,
+    answer: {
+      object: 'list',
+      model: 'm',
+      data: [{ object: 'embedding', index: 0, embedding: [0.5] }],
+      usage,
+    },
+  },
+  converse: {
+    path: '',
+    models: [] as string[],
+    upstreamPath: /\/converse$/,
+    body: (): string => '',
+    answer: {
+      output: { message: { role: 'assistant', content: [{ text: 'x' }] } },
+      stopReason: 'end_turn',
+      usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+    },
+  },
+  generate: {
+    path: '',
+    models: [] as string[],
+    upstreamPath: /:generateContent$/,
+    body: (): string => '',
+    answer: {
+      candidates: [{ content: { role: 'model', parts: [{ text: 'x' }] }, finishReason: 'STOP' }],
+      usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+    },
+  },
+} as const;
+
+/** A gateway with its default bounds, in front of every kind of upstream. */
+export function bodiesConfig(
+  upstreamUrl: string,
+  key: string,
+): { readonly config: ConfigFile; readonly models: readonly string[] } {
+  const style = (api_style: string, capabilities: object = {}): object => ({
+    capabilities: { responses: false, json_schema: false, embeddings: false, ...capabilities },
+    compatibility: { cloud_b: { api_style } },
+  });
+  const model = (id: string, provider: string, upstream_model: string, more: object = {}): object => ({
+    id,
+    routes: [{ provider, upstream_model, ...more }],
+  });
+  const models = [
+    model('compat', 'up', 'm'),
+    model('converse', 'b', 'anthropic.claude-haiku-4-5', style('runtime_unified')),
+    model(
+      'runtime-messages',
+      'b',
+      'anthropic.claude-haiku-4-5',
+      style('runtime_messages', { stream: false }),
+    ),
+    model('endpointb-messages', 'b', 'anthropic.claude-haiku-4-5', style('endpointb_messages')),
+    model('generate', 'a', 'google/gemini-2.5-flash', {
+      capabilities: { responses: false, embeddings: false },
+    }),
+  ];
+  return {
+    models: models.map((each) => (each as { id: string }).id),
+    config: {
+      server: { bind: '127.0.0.1:0' },
+      providers: [
+        {
+          id: 'up',
+          type: 'compat',
+          base_url: upstreamUrl,
+          auth: { mode: 'bearer', token: 'upstream-token-0123456789' },
+        },
+        {
+          id: 'b',
+          type: 'cloud_b_platform',
+          region: 'us-east-1',
+          auth: {
+            mode: 'static_credentials',
+            access_key_id: 'AKIDEXAMPLE000000000',
+            secret_access_key: 'an-example-secret-of-forty-characters-00',
+          },
+          runtime_endpoint_url: upstreamUrl,
+          endpointb_endpoint_url: upstreamUrl,
+        },
+        {
+          id: 'a',
+          type: 'cloud_a_platform',
+          project_id: 'p',
+          auth: { mode: 'bearer', token: 'access-token-0123456789' },
+          api_host: upstreamUrl,
+        },
+      ],
+      models,
+      teams: [{ id: 'platform', name: 'Platform' }],
+      users: [{ email: 'a@example.com', name: 'A' }],
+      api_keys: [{ name: 'dev', owner: 'user:a@example.com', value: key }],
+    },
+  };
+}
