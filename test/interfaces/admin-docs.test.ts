@@ -19,7 +19,9 @@ describe('docs/admin-api.md', () => {
     const told = [...doc.matchAll(/^\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]+)` \|/gm)].map(
       ([, call]) => call,
     );
-    expect(told.toSorted()).toEqual([...sessionRoutes(none), ...adminRoutes(none)].map(callOf).toSorted());
+    const routes = [...sessionRoutes(none), ...adminRoutes(none)];
+    expect(told).toHaveLength(routes.length);
+    expect(new Set(told)).toEqual(new Set(routes.map(callOf)));
   });
 
   it('lists every action and target of events', () => {
