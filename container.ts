@@ -4,23 +4,23 @@ import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
 import { logIn } from './application/admin/log-in.ts';
-import { authenticateAdmin, currentSession, logOut } from './application/admin/session.ts';
-import { dispatchAlerts } from './application/budgets/dispatch-alerts.ts';
+import { currentSession, logOut } from './application/admin/session.ts';
 import { listModels } from './application/list-models.ts';
 import type { Clock } from './application/ports/clock.ts';
 import type { Ledger } from './application/ports/ledger.ts';
 import type { SeedStore } from './application/ports/seed.ts';
 import type { Telemetry } from './application/ports/telemetry.ts';
 import { serveModelRequest } from './application/serve-model-request.ts';
+import { type BudgetAlerting, budgetAlerting } from './budget-alerting.ts';
 import { systemClock } from './infrastructure/clock.ts';
 import { isTimeZone } from './infrastructure/config/formats.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
-import { databaseFaultLog, type Log, nameOf, stackOf } from './infrastructure/logging.ts';
+import { adminCallLog, databaseFaultLog, type Log, nameOf, stackOf } from './infrastructure/logging.ts';
 import { type Journal, journalFolder, localJournal } from './infrastructure/journal/journal.ts';
-import { smtpMailer } from './infrastructure/mail/smtp-mailer.ts';
 import { argon2Passwords } from './infrastructure/passwords.ts';
 import { accountsStore, type CachedAccounts } from './infrastructure/postgres/accounts-store.ts';
-import { alertQueue, alertsStore } from './infrastructure/postgres/alerts-store.ts';
+import { adminEventsStore } from './infrastructure/postgres/admin-events-store.ts';
+import { alertsStore } from './infrastructure/postgres/alerts-store.ts';
 import { budgetsStore } from './infrastructure/postgres/budgets-store.ts';
 import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from './infrastructure/postgres/database-fault.ts';
@@ -80,7 +80,7 @@ export const tokens = {
   seed: token<SeedStore>('SeedStore'),
   adminRoutes: token<readonly AdminRoute[]>('AdminRoutes'),
   admin: token<AdminApiPorts>('AdminApi'),
-  alertDispatch: token<ReturnType<typeof dispatchAlerts>>('AlertDispatch'),
+  alerting: token<BudgetAlerting>('BudgetAlerting'),
   app: token<Koa>('App'),
 };
 
@@ -174,15 +174,12 @@ const journalOf = ({ config, log }: Foundations): Journal =>
   });
 
 function bindAlerts(container: Container): void {
-  container.bind(tokens.alertDispatch).toResolvedValue(
-    ({ pool, config }: Foundations) =>
-      dispatchAlerts({
-        queue: alertQueue(pool),
-        mailer: smtpMailer(() => config.loaded().config.mail),
-        whereToLook: () => `${config.loaded().config.server.publicBaseUrl ?? ''}/api/v1/admin/spend/budgets`,
-      }),
-    [tokens.foundations],
-  );
+  container
+    .bind(tokens.alerting)
+    .toResolvedValue(
+      ({ pool, config, log }: Foundations) => budgetAlerting(pool, config, log),
+      [tokens.foundations],
+    );
 }
 
 /** What settlement needs to know, at once or out of the journal. */
@@ -205,6 +202,7 @@ function bindAdminApi(container: Container): void {
       adminRoutes({
         budgets: budgetsStore(pool, mailReady(config)),
         budgetAlerts: alertsStore(pool),
+        adminEvents: adminEventsStore(pool),
         reports: reportStore(pool),
         requestLogs: requestLogsStore(pool),
         mcpInvocations: mcpInvocationsStore(pool),
@@ -230,12 +228,12 @@ function bindAdminApi(container: Container): void {
         logIn: logIn(login),
         logOut: logOut(login),
         currentSession: currentSession(login),
-        authenticateAdmin: authenticateAdmin(login),
         gate,
         clock,
         routes,
         publicBaseUrl: () => config.loaded().config.server.publicBaseUrl,
         trustedProxies: () => config.loaded().config.server.trustedProxies,
+        told: adminCallLog(log),
         isDatabaseTrouble: (error) => {
           const trouble = isDatabaseTrouble(error);
           if (trouble) databaseFaultLog(log)(databaseFault(error), error);

@@ -125,6 +125,7 @@ const watchedParts = (
   queues: container.get(tokens.ledger).waiting,
   journal: container.get(tokens.journal),
   payloads: container.get(tokens.payloads).counts,
+  alertMails: container.get(tokens.alerting).counts,
   connections: () => {
     const { acquiredConnections, idleConnections, waitingClients } = pool.state();
     return { used: acquiredConnections, idle: idleConnections, waiting: waitingClients, max };
@@ -138,7 +139,7 @@ function inTheBackground(
   log: Log,
   draining: () => boolean,
 ) {
-  const dispatch = container.get(tokens.alertDispatch);
+  const { dispatch } = container.get(tokens.alerting);
   const alerts = repeating(
     () => config.loaded().config.budgetAlerts.pollIntervalSecs,
     async (goOn) => {

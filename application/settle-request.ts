@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { budgetExceeded } from '../domain/budget/hard-limit.ts';
+import { costExceedsBudget } from '../domain/budget/hard-limit.ts';
 import { type UsageCost, usageCost } from '../domain/ledger/usage-cost-event.ts';
 import { type Picodollars, toUsd } from '../domain/money/money.ts';
 import { type Secrets, withoutSecrets } from '../domain/payload/secrets.ts';
@@ -110,7 +110,7 @@ function failureAfter(end: End, settled: E.Either<GatewayError, Verdict>): End['
   if (E.isLeft(settled)) return settled.left;
   const verdict = settled.right;
   return verdict.kind === 'blocked'
-    ? budgetExceeded(verdict.budget, verdict.window, verdict.databaseTime)
+    ? costExceedsBudget(verdict.budget, verdict.window, verdict.databaseTime)
     : undefined;
 }
 

@@ -125,7 +125,7 @@ const percentile = (sorted: readonly number[], part: number): number =>
 async function answer(pool: DatabasePool, query: string): Promise<string> {
   const [list] = requestLogRoutes({ requestLogs: requestLogsStore(pool) });
   if (list === undefined) throw new Error('there is no list');
-  const admin = { userId: '', email: '' };
+  const admin = { userId: '', email: '', address: '' };
   const body = await list.handle({ admin, params: {}, query: new URLSearchParams(query), body: undefined });
   if (E.isLeft(body)) throw new Error(`${query}: ${body.left.message}`);
   return printed({ data: body.right });

@@ -49,7 +49,7 @@ const percentile = (sorted: readonly number[], part: number): number =>
 async function answer(reports: Reports, wanted: string, query: string): Promise<string> {
   const route = reportRoutes({ reports }).find(({ path }) => path === wanted);
   if (route === undefined) throw new Error(`there is no ${wanted}`);
-  const admin = { userId: '', email: '' };
+  const admin = { userId: '', email: '', address: '' };
   const body = await route.handle({
     admin,
     params: {},

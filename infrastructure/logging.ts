@@ -1,5 +1,8 @@
+import type { EndedAdminCall } from '../application/ports/admin-access.ts';
 import type { FinishedRequest } from '../application/ports/telemetry.ts';
+import type { KeyOwner } from '../domain/identity/caller.ts';
 import { toUsd } from '../domain/money/money.ts';
+import type { ErrorCode } from '../domain/shared/gateway-error.ts';
 import { type DatabaseFault, sqlState } from './postgres/database-fault.ts';
 
 export interface Log {
@@ -63,7 +66,7 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
 /** Characters of a caller's own text in a log line; the tables keep it whole. */
 const maxLoggedIdChars = 128;
 
-/** One line for each request: its id and its trace's, its outcome, its latency. */
+/** One line for each request: its id and its trace's, its outcome, its latency, whose it was. */
 export const requestLog =
   (log: Log) =>
   (request: FinishedRequest, traceId: string | undefined): void =>
@@ -79,6 +82,7 @@ const requestFields = (request: FinishedRequest, traceId: string | undefined) =>
   error_code: request.errorCode,
   latency_ms: request.latencyMs,
   api_key_id: request.caller?.apiKeyId,
+  ...ownerFields(request.caller?.keyOwner),
   model: request.modelKey,
   provider: request.resolved?.provider.id,
   pricing_status: request.cost?.pricingStatus,
@@ -86,6 +90,46 @@ const requestFields = (request: FinishedRequest, traceId: string | undefined) =>
   settled: request.settled === 'recorded' ? undefined : request.settled,
   usage_unusable: request.usageUnusable ? true : undefined,
 });
+
+/** Whose key it is; a service account's team, which pays, is there too. */
+function ownerFields(owner: KeyOwner | undefined) {
+  if (owner === undefined) return undefined;
+  if (owner.kind === 'user') return { user_id: owner.userId };
+  return owner.kind === 'team'
+    ? { team_id: owner.teamId }
+    : { team_id: owner.teamId, service_account_id: owner.serviceAccountId };
+}
+
+/** How a login ended; what is neither good, wrong nor throttled was refused before anything was compared. */
+const loginOutcomes: Readonly<Partial<Record<ErrorCode, string>>> = {
+  invalid_credentials: 'failed',
+  too_many_attempts: 'throttled',
+};
+
+/** One line for each call of the admin API; that of a login tells how it ended and the e-mail address it gave. */
+export const adminCallLog =
+  (log: Log) =>
+  (call: EndedAdminCall): void => {
+    const fields = {
+      request_id: call.requestId.slice(0, maxLoggedIdChars),
+      method: call.method,
+      route: call.route,
+      status: call.status,
+      error_code: call.errorCode,
+      latency_ms: call.latencyMs,
+      user_id: call.userId,
+      address: call.address,
+    };
+    if (!call.isLogin) return log.info(fields, 'admin call');
+    const outcome = call.errorCode === undefined ? 'succeeded' : (loginOutcomes[call.errorCode] ?? 'refused');
+    log.info({ ...fields, outcome, email: call.email && shown(call.email) }, 'login');
+  };
+
+/** A caller's text, cut, and with what steers terminals or hides text escaped. */
+const shown = (text: string): string =>
+  text
+    .slice(0, maxLoggedIdChars)
+    .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (each) => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`);
 
 /** A failed statement: what kind of fault, and PostgreSQL's code. Its message may quote values, so it stays out. */
 export const databaseFaultLog =

@@ -1,5 +1,6 @@
 import type { AdminSession } from '../../domain/identity/admin-session.ts';
 import type { LoginTries } from '../../domain/identity/login-throttle.ts';
+import type { ErrorCode } from '../../domain/shared/gateway-error.ts';
 
 export type UserRole = 'user' | 'platform_admin';
 
@@ -37,8 +38,8 @@ export interface AdminSessions {
     person: PersonWithPassword,
     session: (now: number) => AdminSession,
   ) => Promise<AdminSession | undefined>;
-  /** True when there was such a session. */
-  readonly end: (tokenSha256: Uint8Array) => Promise<boolean>;
+  /** The id of the person whose session it was; undefined when there is none. */
+  readonly end: (tokenSha256: Uint8Array) => Promise<string | undefined>;
 }
 
 /** What was tried, counted over all replicas. */
@@ -70,4 +71,22 @@ export interface Admins {
   readonly set: (email: string, passwordHash: string) => Promise<void>;
   /** The same unless a platform admin with a password exists; false then. Only one of many replicas does it. */
   readonly setFirst: (email: string, passwordHash: string) => Promise<boolean>;
+}
+
+/** What is told of a call of the admin API that is over; never a body, a password or a token. */
+export interface EndedAdminCall {
+  readonly requestId: string;
+  readonly method: string;
+  /** The pattern of its path. */
+  readonly route: string;
+  readonly isLogin: boolean;
+  /** 499: the caller left before the answer. */
+  readonly status: number;
+  readonly errorCode: ErrorCode | undefined;
+  readonly latencyMs: number;
+  /** Undefined: nobody was logged in. */
+  readonly userId: string | undefined;
+  /** What a login gave as its e-mail address: any text. */
+  readonly email: string | undefined;
+  readonly address: string;
 }

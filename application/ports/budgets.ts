@@ -3,6 +3,7 @@ import type { Window } from '../../domain/budget/budget.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
+import type { AdminActor } from './admin-events.ts';
 
 export interface StoredBudget extends BudgetTerms {
   readonly budgetId: string;
@@ -19,18 +20,45 @@ export interface OwnerBudget {
   readonly name: string;
   /** Of users. */
   readonly email: string | undefined;
+  /** Whether the owner is: one who was deactivated may have a budget, which nobody can spend from. */
+  readonly active: boolean;
   readonly budget: StoredBudget | undefined;
   readonly currentWindow: CurrentWindow;
   /** Addresses that an alert would go to now. */
   readonly alertRecipients: readonly string[];
 }
 
+/** Who set a budget, or ended it; `user` is undefined where that was not kept. */
+export type BudgetAuthor =
+  | { readonly kind: 'config' }
+  | {
+      readonly kind: 'admin';
+      readonly user: { readonly id: string; readonly name: string | undefined } | undefined;
+    };
+
+/** A budget that holds, or one that held. */
+export interface PastBudget extends StoredBudget {
+  /** Undefined: not kept. */
+  readonly setBy: BudgetAuthor | undefined;
+  /** Undefined: it holds. */
+  readonly ended: { readonly at: Date; readonly by: BudgetAuthor | undefined } | undefined;
+}
+
 export interface Budgets {
-  /** Every active user and team, with budget or without. */
+  /** Every active user and team, with budget or without, and deactivated ones that have a budget. */
   readonly list: () => Promise<readonly OwnerBudget[]>;
-  /** Undefined: there is no such owner. Changes take the lock of the hard limit. */
-  readonly set: (owner: Owner, terms: BudgetTerms) => Promise<OwnerBudget | undefined>;
-  readonly remove: (owner: Owner) => Promise<{ readonly deactivated: boolean } | undefined>;
+  /**
+   * Undefined: there is no such active owner. Changes take the lock of the hard limit, and each leaves its event in its
+   * own transaction; identical terms change nothing.
+   */
+  readonly set: (owner: Owner, terms: BudgetTerms, actor: AdminActor) => Promise<OwnerBudget | undefined>;
+  /** Undefined: there is no such owner, active or not. */
+  readonly remove: (
+    owner: Owner,
+    actor: AdminActor,
+  ) => Promise<{ readonly deactivated: boolean } | undefined>;
+  /** Every budget that the owner has or had, the newest first; undefined: there is no such owner, active or not. */
+  readonly history: (owner: Owner, ask: PageAsk) => Promise<Page<PastBudget> | undefined>;
 }
 
 export type DeliveryStatus = 'pending' | 'sending' | 'sent' | 'failed';
@@ -85,4 +113,20 @@ export interface AlertQueue {
   readonly failed: (deliveryId: string, reason: string) => Promise<void>;
   /** Deliveries whose dispatcher died become `failed`: never a second mail. Gives back how many. */
   readonly giveUpStuck: () => Promise<number>;
+  /** Failed deliveries that nobody was told of, a bounded number; each is handed out once over all replicas. */
+  readonly takeFailures: () => Promise<readonly FailedDelivery[]>;
+}
+
+/** A mail that was not sent, whatever the reason: also one that was never to be sent. */
+export interface FailedDelivery {
+  readonly deliveryId: string;
+  readonly budgetAlertId: string;
+  readonly owner: Owner;
+  readonly reason: string;
+}
+
+/** What is told of alert mails. */
+export interface AlertMailTelemetry {
+  readonly sent: () => void;
+  readonly failed: (failure: FailedDelivery) => void;
 }

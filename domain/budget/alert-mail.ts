@@ -10,6 +10,7 @@ export interface BudgetAlert {
   readonly amount: Picodollars;
   /** Counted spend of the window when the alert was raised. */
   readonly spent: Picodollars;
+  readonly hardLimit: boolean;
 }
 
 export interface Mail {
@@ -22,7 +23,13 @@ export interface Mail {
 export const remaining = ({ amount, spent }: Pick<BudgetAlert, 'amount' | 'spent'>): Picodollars =>
   amount - spent;
 
-/** The mail of an alert: owner, window, amount, spent, remaining and where to look. */
+/** What becomes of requests when nothing remains. */
+const limitOf = ({ hardLimit }: BudgetAlert): string =>
+  hardLimit
+    ? 'hard (when nothing remains requests are refused; an answer that costs more than remains is withheld)'
+    : 'soft (nothing is refused)';
+
+/** The mail of an alert: owner, window, amount, whether the limit is hard, spent, remaining and where to look. */
 export function alertMail(alert: BudgetAlert, whereToLook: string): Mail {
   const owner = oneLine(`${alert.ownerKind} ${alert.ownerName}`);
   const rows = [
@@ -32,11 +39,12 @@ export function alertMail(alert: BudgetAlert, whereToLook: string): Mail {
       `${alert.window.from.toISOString()} to ${alert.window.until.toISOString()} (${alert.cadence}, UTC)`,
     ],
     ['Amount', `${toUsd(alert.amount)} USD`],
+    ['Limit', limitOf(alert)],
     ['Spent', `${toUsd(alert.spent)} USD`],
     ['Remaining', `${toUsd(remaining(alert))} USD`],
     ['Where to look', whereToLook],
   ] as const;
-  const lead = `The ${alert.cadence} budget of ${owner} has 20 % or less remaining.`;
+  const lead = `The ${alert.hardLimit ? 'hard' : 'soft'} ${alert.cadence} budget of ${owner} has 20 % or less remaining.`;
   return {
     subject: `Budget alert: ${owner} has ${toUsd(remaining(alert))} of ${toUsd(alert.amount)} USD left`,
     text: `${lead}\n\n${rows.map(([name, value]) => `${name}: ${value}`).join('\n')}\n`,

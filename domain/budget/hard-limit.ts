@@ -30,10 +30,24 @@ export const charge = (
   return budget?.hardLimit === true && after > budget.amount ? E.left('over') : E.right(after);
 };
 
-/** The error of both cases: when to come back is when the window ends, at most a day ahead. */
-export const budgetExceeded = (budget: Budget, window: Window, now: Date): GatewayError => ({
+/** Before the provider: the budget is used up. */
+export const budgetExceeded = (budget: Budget, window: Window, now: Date): GatewayError =>
+  refused(window, now, `The ${named(budget)} is used up until ${window.until.toISOString()}.`);
+
+/** After the provider: something may be left of the budget, but less than this answer costs. */
+export const costExceedsBudget = (budget: Budget, window: Window, now: Date): GatewayError =>
+  refused(
+    window,
+    now,
+    `The cost of this answer would pass what is left of the ${named(budget)} until ${window.until.toISOString()}.`,
+  );
+
+const named = ({ cadence, amount }: Budget): string => `${cadence} budget of ${toUsd(amount)} USD`;
+
+/** When to come back is when the window ends, at most a day ahead. */
+const refused = (window: Window, now: Date, message: string): GatewayError => ({
   code: 'budget_exceeded',
-  message: `The ${budget.cadence} budget of ${toUsd(budget.amount)} USD is used up until ${window.until.toISOString()}.`,
+  message,
   retryAfterSecs: Math.min(
     maxRetryAfterSecs,
     Math.max(1, Math.ceil((window.until.getTime() - now.getTime()) / 1000)),

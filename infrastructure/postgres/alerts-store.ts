@@ -4,9 +4,11 @@ import type {
   AlertQueue,
   BudgetAlerts,
   ClaimedDelivery,
+  FailedDelivery,
   ListedAlert,
 } from '../../application/ports/budgets.ts';
 import type { BudgetAlert } from '../../domain/budget/alert-mail.ts';
+import type { Owner } from '../../domain/identity/caller.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
 import { instant, instantText, integer, orNull } from './codecs.ts';
 import { row } from './pool.ts';
@@ -18,6 +20,8 @@ const stuckMinutes = 5;
 const exactTotal = 10_000;
 /** Characters of a failure's reason that are kept. */
 const maxReasonChars = 512;
+/** Failed mails that one round tells of: the next one tells of more. */
+const failuresTold = 100;
 
 const alertColumns = {
   user_id: orNull(t.string),
@@ -28,7 +32,15 @@ const alertColumns = {
   window_start: instant,
   window_end: instant,
   spend_after_picousd: integer,
+  hard_limit: t.boolean,
 };
+const failedRow = t.type({
+  delivery_id: t.string,
+  budget_alert_id: t.string,
+  failure_reason: t.string,
+  user_id: orNull(t.string),
+  team_id: orNull(t.string),
+});
 const claimedRow = t.type({ delivery_id: t.string, recipient: t.string, ...alertColumns });
 const listedRow = t.type({
   budget_alert_id: t.string,
@@ -53,6 +65,12 @@ const ownerName = sql.fragment`
            (select m.name from teams m where m.team_id = a.team_id), '')
 `;
 
+/** Of the budget that the alert is of: changed terms are another budget. */
+const hardLimit = sql.fragment`
+  coalesce((select b.hard_limit from user_budgets b where b.budget_id = a.budget_id),
+           (select b.hard_limit from team_budgets b where b.budget_id = a.budget_id), false)
+`;
+
 /** Deliveries are handed out by `for update skip locked`: any number of dispatchers, each mail once. */
 export const alertQueue = (pool: DatabasePool): AlertQueue => ({
   claim: async () => {
@@ -66,7 +84,8 @@ export const alertQueue = (pool: DatabasePool): AlertQueue => ({
         returning d.delivery_id, d.recipient, d.budget_alert_id
       )
       select c.delivery_id, c.recipient, a.user_id, a.team_id, ${ownerName} as owner_name, a.cadence,
-             a.amount_10000::text, a.window_start, a.window_end, a.spend_after_picousd::text
+             a.amount_10000::text, a.window_start, a.window_end, a.spend_after_picousd::text,
+             ${hardLimit} as hard_limit
       from claimed c join budget_alerts a using (budget_alert_id)
     `);
     return found === null ? undefined : claimedDelivery(found);
@@ -90,6 +109,22 @@ export const alertQueue = (pool: DatabasePool): AlertQueue => ({
     `);
     return rowCount;
   },
+  takeFailures: async () => {
+    const found = await pool.any(sql.type(row(failedRow))`
+      with taken as (
+        update budget_alert_deliveries d set failure_told = true
+        where d.delivery_id in (
+          select f.delivery_id from budget_alert_deliveries f
+          where f.delivery_status = 'failed' and not f.failure_told
+          order by f.created_at limit ${failuresTold} for update skip locked
+        )
+        returning d.delivery_id, d.budget_alert_id, d.failure_reason
+      )
+      select t.delivery_id, t.budget_alert_id, t.failure_reason, a.user_id, a.team_id
+      from taken t join budget_alerts a using (budget_alert_id)
+    `);
+    return found.map(failedDelivery);
+  },
 });
 
 export const alertsStore = (pool: DatabasePool): BudgetAlerts => ({
@@ -97,7 +132,7 @@ export const alertsStore = (pool: DatabasePool): BudgetAlerts => ({
     const items = await pool.any(sql.type(row(listedRow))`
       select a.budget_alert_id, a.threshold_bps, a.user_id, a.team_id, ${ownerName} as owner_name, a.cadence,
              a.amount_10000::text, a.window_start, a.window_end, a.spend_before_picousd::text,
-             a.spend_after_picousd::text, a.created_at,
+             a.spend_after_picousd::text, ${hardLimit} as hard_limit, a.created_at,
              (select coalesce(json_agg(json_build_object(
                        'channel', d.channel, 'recipient', d.recipient, 'delivery_status', d.delivery_status,
                        'attempted_at', d.attempted_at, 'sent_at', d.sent_at, 'failure_reason', d.failure_reason)
@@ -126,6 +161,17 @@ const alertOf = (found: AlertColumns): BudgetAlert => ({
   window: { from: found.window_start, until: found.window_end },
   amount: fromAmount10000(found.amount_10000),
   spent: found.spend_after_picousd,
+  hardLimit: found.hard_limit,
+});
+
+const ownerIn = ({ user_id, team_id }: Pick<AlertColumns, 'user_id' | 'team_id'>): Owner =>
+  user_id === null ? { kind: 'team', teamId: team_id ?? '' } : { kind: 'user', userId: user_id };
+
+const failedDelivery = (found: t.TypeOf<typeof failedRow>): FailedDelivery => ({
+  deliveryId: found.delivery_id,
+  budgetAlertId: found.budget_alert_id,
+  owner: ownerIn(found),
+  reason: found.failure_reason,
 });
 
 const claimedDelivery = (found: t.TypeOf<typeof claimedRow>): ClaimedDelivery => ({
@@ -137,10 +183,7 @@ const claimedDelivery = (found: t.TypeOf<typeof claimedRow>): ClaimedDelivery =>
 const listedAlert = (found: t.TypeOf<typeof listedRow>): ListedAlert => ({
   ...alertOf(found),
   budgetAlertId: found.budget_alert_id,
-  owner:
-    found.user_id === null
-      ? { kind: 'team', teamId: found.team_id ?? '' }
-      : { kind: 'user', userId: found.user_id },
+  owner: ownerIn(found),
   thresholdBps: found.threshold_bps,
   spentBefore: found.spend_before_picousd,
   createdAt: found.created_at,

@@ -1,9 +1,11 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
+import type { AdminActor } from '../../application/ports/admin-events.ts';
 import type { Budgets, OwnerBudget } from '../../application/ports/budgets.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
 import { instant, integer, orNull } from './codecs.ts';
+import { budgetHistory } from './budget-history.ts';
 import { row } from './pool.ts';
 
 const ownerRow = t.type({
@@ -11,6 +13,7 @@ const ownerRow = t.type({
   team_id: orNull(t.string),
   name: t.string,
   email: orNull(t.string),
+  active: t.boolean,
   budget_id: orNull(t.string),
   cadence: orNull(t.keyof({ daily: null, weekly: null, monthly: null })),
   amount_10000: orNull(integer),
@@ -25,19 +28,21 @@ const ownerRow = t.type({
 
 /** Budgets as admins see them. Every change goes through `gateway_set_budget`, the only writer. */
 export const budgetsStore = (pool: DatabasePool, mailReady: () => boolean): Budgets => ({
-  list: async () => owners(pool, sql.fragment`true`),
-  set: (owner, terms) =>
+  list: async () => owners(pool, sql.fragment`o.active or b.budget_id is not null`),
+  set: (owner, terms, actor) =>
     pool.transaction(async (connection) => {
-      if (!(await exists(connection, owner))) return undefined;
-      await setBudget(connection, owner, terms, mailReady());
+      if (!(await exists(connection, sql.fragment`o.active and ${isOwner(owner)}`))) return undefined;
+      await setBudget(connection, owner, terms, actor, mailReady());
       const [found] = await owners(connection, isOwner(owner));
       return found;
     }),
-  remove: (owner) =>
+  remove: (owner, actor) =>
     pool.transaction(async (connection) => {
-      if (!(await exists(connection, owner))) return undefined;
-      return { deactivated: await setBudget(connection, owner, undefined, mailReady()) };
+      if (!(await exists(connection, isOwner(owner)))) return undefined;
+      return { deactivated: await setBudget(connection, owner, undefined, actor, mailReady()) };
     }),
+  history: async (owner, ask) =>
+    (await exists(pool, isOwner(owner))) ? budgetHistory(pool, owner, ask) : undefined,
 });
 
 const idsOf = (owner: Owner) => ({
@@ -51,25 +56,26 @@ const isOwner = (owner: Owner) =>
     : sql.fragment`o.team_id = ${owner.teamId}`;
 
 const everyone = sql.fragment`
-  (select u.user_id, null::text as team_id, u.name, u.email, 'user:' || u.user_id as scope from users u where u.active
+  (select u.user_id, null::text as team_id, u.name, u.email, u.active, 'user:' || u.user_id as scope from users u
    union all
-   select null, m.team_id, m.name, null, 'team:' || m.team_id || ':actor:none' from teams m where m.active)
+   select null, m.team_id, m.name, null, m.active, 'team:' || m.team_id || ':actor:none' from teams m)
 `;
 
-const exists = async (connection: CommonQueryMethods, owner: Owner): Promise<boolean> =>
-  connection.exists(sql.unsafe`select 1 from ${everyone} o where ${isOwner(owner)}`);
+const exists = async (connection: CommonQueryMethods, which: ReturnType<typeof isOwner>): Promise<boolean> =>
+  connection.exists(sql.unsafe`select 1 from ${everyone} o where ${which}`);
 
 async function setBudget(
   connection: CommonQueryMethods,
   owner: Owner,
   terms: BudgetTerms | undefined,
+  actor: AdminActor,
   mailReady: boolean,
 ): Promise<boolean> {
   const { userId, teamId } = idsOf(owner);
   return connection.oneFirst(sql.type(row(t.type({ changed: t.boolean })))`
     select gateway_set_budget(${userId}, ${teamId}, ${terms?.cadence ?? null},
                               ${terms?.amount10000.toString() ?? null}::bigint, ${terms?.hardLimit ?? null},
-                              ${terms?.timezone ?? null}, false, ${mailReady}) as changed
+                              ${terms?.timezone ?? null}, false, ${mailReady}, ${actor.userId}, ${actor.address}) as changed
   `);
 }
 
@@ -78,7 +84,7 @@ async function owners(
   which: ReturnType<typeof isOwner>,
 ): Promise<readonly OwnerBudget[]> {
   const rows = await connection.any(sql.type(row(ownerRow))`
-    select o.user_id, o.team_id, o.name, o.email, b.budget_id, b.cadence, b.amount_10000, b.hard_limit, b.timezone,
+    select o.user_id, o.team_id, o.name, o.email, o.active, b.budget_id, b.cadence, b.amount_10000, b.hard_limit, b.timezone,
            b.created_at, w.starts as window_start, w.ends as window_end,
            counted_spend(o.scope, w.starts, w.ends)::text as spent,
            array(select r from budget_alert_recipients(o.user_id, o.team_id) r order by 1) as recipients
@@ -113,6 +119,7 @@ function ownerBudget(found: t.TypeOf<typeof ownerRow>): OwnerBudget {
         : { kind: 'user', userId: found.user_id },
     name: found.name,
     email: found.email ?? undefined,
+    active: found.active,
     budget: none
       ? undefined
       : {

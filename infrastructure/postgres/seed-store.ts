@@ -160,7 +160,6 @@ const routeRow = (modelKey: string, position: number, route: SeedRoute) => ({
 const compatibilityOf = (config: Json): Json | undefined =>
   isObject(config) ? config['compatibility'] : undefined;
 
-/** A changed field closes the old row into history and opens a new one, under the scope's lock. */
 /** Every change goes through `gateway_set_budget`, under the locks of all scopes concerned, taken in one order. */
 async function reconcileBudgets(connection: Connection, seed: Seed): Promise<void> {
   const ofUsers = seed.users.map(({ email, budget }) => ({ owner: email, ...budgetColumns(budget) }));
@@ -179,7 +178,7 @@ async function reconcileBudgets(connection: Connection, seed: Seed): Promise<voi
   const changed = sql.fragment`
     select w.* from (${wanted}) w
     where case when w.cadence is null then w.from_config
-          else (w.now_cadence, w.now_amount, w.now_hard, w.now_zone)
+          else w.from_config is distinct from true or (w.now_cadence, w.now_amount, w.now_hard, w.now_zone)
             is distinct from (w.cadence, w.amount_10000, w.hard_limit, w.timezone) end
   `;
   const scopes = await connection.any(sql.type(row(t.type({ scope: t.string })))`

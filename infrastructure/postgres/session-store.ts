@@ -3,6 +3,7 @@ import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slon
 import type { Admins, AdminSessions, LoginAttempts, Person } from '../../application/ports/admin-access.ts';
 import type { AdminSession } from '../../domain/identity/admin-session.ts';
 import { maxTriesHere, throttleWindowMs } from '../../domain/identity/login-throttle.ts';
+import { addCommandEvent } from './admin-events-store.ts';
 import { instant } from './codecs.ts';
 import { row } from './pool.ts';
 
@@ -83,9 +84,11 @@ export const sessionStore = (pool: DatabasePool): AdminSessions => ({
     return opened;
   },
   end: async (tokenSha256) =>
-    (await pool.maybeOne(sql.type(row(t.type({ user_id: t.string })))`
-      delete from admin_sessions where token_sha256 = ${binary(tokenSha256)} returning user_id
-    `)) !== null,
+    (
+      await pool.maybeOne(sql.type(row(t.type({ user_id: t.string })))`
+        delete from admin_sessions where token_sha256 = ${binary(tokenSha256)} returning user_id
+      `)
+    )?.user_id,
 });
 
 const sessionIn = (found: t.TypeOf<typeof sessionRow>): AdminSession => ({
@@ -180,16 +183,22 @@ export const adminsStore = (pool: DatabasePool): Admins => ({
 const lockOwners = (connection: DatabaseTransactionConnection) =>
   connection.query(sql.unsafe`select pg_advisory_xact_lock(${ownersLock})`);
 
+const adminRow = t.type({ email: t.string, role, active: t.boolean });
+const madeRow = t.intersection([t.type({ user_id: t.string }), adminRow]);
+
 /** The password first, then the sessions: one that is opened meanwhile with the old password ends too. */
 async function setAdmin(
   connection: DatabaseTransactionConnection,
   email: string,
   passwordHash: string,
 ): Promise<void> {
-  const { user_id: userId } = await connection.one(sql.type(row(t.type({ user_id: t.string })))`
+  const before = await connection.maybeOne(sql.type(row(adminRow))`
+    select u.email, u.role, u.active from users u where u.email_folded = lower(${email})
+  `);
+  const { user_id: userId, ...after } = await connection.one(sql.type(row(madeRow))`
     insert into users (email, name, role) values (${email}, ${email}, 'platform_admin')
     on conflict (email_folded) do update set role = 'platform_admin', active = true, updated_at = now()
-    returning user_id
+    returning user_id, email, role, active
   `);
   await connection.query(sql.unsafe`
     insert into user_passwords (user_id, password_hash, set_at)
@@ -197,4 +206,11 @@ async function setAdmin(
     on conflict (user_id) do update set password_hash = excluded.password_hash, set_at = excluded.set_at
   `);
   await connection.query(sql.unsafe`delete from admin_sessions where user_id = ${userId}`);
+  await addCommandEvent(connection, {
+    action: 'admin.create',
+    targetKind: 'user',
+    targetId: userId,
+    before: before ?? undefined,
+    after,
+  });
 }

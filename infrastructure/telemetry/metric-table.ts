@@ -29,6 +29,7 @@ export const labelTable = {
   upstream: { values: '`drained`, `lost`', bound: 2 },
   queue: { values: '`admission`, `settlement`', bound: 2 },
   fate: { values: '`kept`, `shed`', bound: 2 },
+  delivery_status: { values: '`sent`, `failed`', bound: 2 },
   'gen_ai.operation.name': { values: '`chat`, `embeddings`', bound: 2 },
   'gen_ai.provider.name': {
     values: '`gcp.vertex_ai`, `aws.bedrock`, else the provider’s `pricing_provider_id`',
@@ -250,6 +251,12 @@ export const processMetrics = {
     unit: 'By',
     labels: [],
     says: 'Payload bodies that wait to be written.',
+  },
+  'gateway.alert_mails': {
+    kind: 'sum',
+    unit: '{mail}',
+    labels: ['delivery_status'],
+    says: 'Budget alert mails that the mail server took, and those that were not sent; the log says why.',
   },
   'db.client.connection.count': {
     kind: 'level',

@@ -9,6 +9,7 @@ export interface ProcessParts {
   readonly queues: () => { readonly admission: number; readonly settlement: number };
   readonly journal: { readonly size: () => number; readonly maxBytes: number };
   readonly payloads: () => { readonly kept: number; readonly shed: number; readonly queuedBytes: number };
+  readonly alertMails: () => { readonly sent: number; readonly failed: number };
   readonly connections: () => ConnectionState;
 }
 
@@ -75,8 +76,10 @@ export class ProcessMetrics {
   }
 }
 
-function ofTheParts({ inFlight, queues, journal, payloads, connections }: ProcessParts): ProcessPoints {
+function ofTheParts(parts: ProcessParts): ProcessPoints {
+  const { inFlight, queues, journal, payloads, alertMails, connections } = parts;
   const { admission, settlement } = queues();
+  const { sent, failed } = alertMails();
   const { kept, shed, queuedBytes } = payloads();
   const { used, idle, waiting, max } = connections();
   const pool = { 'db.client.connection.pool.name': 'postgres' };
@@ -93,6 +96,10 @@ function ofTheParts({ inFlight, queues, journal, payloads, connections }: Proces
       { labels: { fate: 'shed' }, value: shed },
     ],
     'gateway.payloads.queued': one(queuedBytes),
+    'gateway.alert_mails': [
+      { labels: { delivery_status: 'sent' }, value: sent },
+      { labels: { delivery_status: 'failed' }, value: failed },
+    ],
     'db.client.connection.count': [
       { labels: { ...pool, 'db.client.connection.state': 'used' }, value: used },
       { labels: { ...pool, 'db.client.connection.state': 'idle' }, value: idle },

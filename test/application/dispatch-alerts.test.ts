@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { type Dispatch, dispatchAlerts } from '../../application/budgets/dispatch-alerts.ts';
-import type { AlertQueue, ClaimedDelivery } from '../../application/ports/budgets.ts';
+import type { AlertQueue, ClaimedDelivery, FailedDelivery } from '../../application/ports/budgets.ts';
 
 const delivery = (deliveryId: string): ClaimedDelivery => ({
   deliveryId,
@@ -14,28 +14,47 @@ const delivery = (deliveryId: string): ClaimedDelivery => ({
     window: { from: new Date(0), until: new Date(86_400_000) },
     amount: 10n,
     spent: 8n,
+    hardLimit: false,
   },
+});
+
+const failure = (deliveryId: string, reason: string): FailedDelivery => ({
+  deliveryId,
+  budgetAlertId: 'alert',
+  owner: { kind: 'team', teamId: 'platform' },
+  reason,
 });
 
 /** A queue of so many deliveries, and what became of each. */
 function queueOf(count: number, over: Partial<AlertQueue> = {}) {
   const pending = Array.from({ length: count }, (_, index) => delivery(String(index)));
   const fates: string[] = [];
+  const untold: FailedDelivery[] = [];
   const queue: AlertQueue = {
     claim: async () => pending.shift(),
     sent: async (id) => void fates.push(`${id} sent`),
-    failed: async (id, reason) => void fates.push(`${id} failed: ${reason}`),
+    failed: async (id, reason) => {
+      fates.push(`${id} failed: ${reason}`);
+      untold.push(failure(id, reason));
+    },
+    takeFailures: async () => untold.splice(0),
     giveUpStuck: async () => {
       fates.push('looked for stuck ones');
       return 0;
     },
     ...over,
   };
-  return { queue, fates, pending };
+  return { queue, fates, pending, untold };
 }
 
-const round = (queue: AlertQueue, send: Dispatch['mailer']['send'], batchSize: number, goOn = () => true) =>
-  dispatchAlerts({ queue, mailer: { send }, whereToLook: () => 'there' })(batchSize, goOn);
+const untold = { sent: () => undefined, failed: () => undefined };
+const round = (
+  queue: AlertQueue,
+  send: Dispatch['mailer']['send'],
+  batchSize: number,
+  goOn = () => true,
+  telemetry: Dispatch['telemetry'] = untold,
+) => dispatchAlerts({ queue, mailer: { send }, whereToLook: () => 'there', telemetry })(batchSize, goOn);
 
 const works = async () => E.right(undefined);
 
@@ -45,6 +64,21 @@ describe('one round of the dispatcher', () => {
     await round(queue, async (to) => (to.startsWith('1') ? E.left('no') : E.right(undefined)), 25);
     expect(fates[0]).toBe('looked for stuck ones');
     expect(fates.slice(1).toSorted()).toEqual(['0 sent', '1 failed: no', '2 sent']);
+  });
+
+  it('tells of each mail that was sent, and of each that failed, here or elsewhere, once', async () => {
+    const { queue, untold: failures } = queueOf(3);
+    failures.push(failure('elsewhere', 'dispatcher_died'));
+    const told: string[] = [];
+    const telemetry = {
+      sent: () => void told.push('sent'),
+      failed: ({ deliveryId, reason }: FailedDelivery) => void told.push(`${deliveryId}: ${reason}`),
+    };
+    const send = async (to: string) => (to.startsWith('1') ? E.left('no') : E.right(undefined));
+    await round(queue, send, 25, () => true, telemetry);
+    expect(told.toSorted()).toEqual(['1: no', 'elsewhere: dispatcher_died', 'sent', 'sent']);
+    await round(queue, send, 25, () => true, telemetry);
+    expect(told).toHaveLength(4);
   });
 
   it('sends at most a batch, and at most five at once', async () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabasePool } from 'slonik';
 import { dispatchAlerts } from '../../application/budgets/dispatch-alerts.ts';
-import type { AlertQueue } from '../../application/ports/budgets.ts';
+import type { AlertQueue, FailedDelivery } from '../../application/ports/budgets.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { smtpMailer } from '../../infrastructure/mail/smtp-mailer.ts';
 import { alertQueue } from '../../infrastructure/postgres/alerts-store.ts';
@@ -46,8 +46,16 @@ const mailer = (port = server.port) =>
     from: 'alerts@example.com',
     smtp: { host: '127.0.0.1', port, starttls: false, credentials: undefined },
   }));
+/** Failures that some dispatcher has told of. */
+const told: FailedDelivery[] = [];
+const telemetry = { sent: () => undefined, failed: (failure: FailedDelivery) => void told.push(failure) };
 const dispatcher = (pool: DatabasePool) =>
-  dispatchAlerts({ queue: alertQueue(pool), mailer: mailer(), whereToLook: () => 'https://g.example.com/b' });
+  dispatchAlerts({
+    queue: alertQueue(pool),
+    mailer: mailer(),
+    whereToLook: () => 'https://g.example.com/b',
+    telemetry,
+  });
 
 /** A user whose alert waits to be sent: nothing remains of an amount of 0. */
 async function aWaitingAlert(): Promise<{ readonly user: Caller; readonly email: string }> {
@@ -61,6 +69,11 @@ const stateOf = async (user: Caller) => {
     await deliveriesOf(query, user);
   return [delivery_status, failure_reason];
 };
+/** Why a user's mails failed, as it was told by any dispatcher. */
+const toldOf = (user: Caller): readonly string[] =>
+  told.flatMap(({ owner, reason }) =>
+    owner.kind === 'user' && owner.userId === userIdOf(user) ? [reason] : [],
+  );
 const mailsTo = (email: string) => server.mails.filter(({ to }) => to.includes(email));
 
 describe('exactly one mail for each recipient of an alert', () => {
@@ -88,7 +101,7 @@ describe('exactly one mail for each recipient of an alert', () => {
     expect(server.mails).toHaveLength(waiting.length);
   });
 
-  it('each of a team gets one, that says owner, window, amount, spent, remaining and where to look', async () => {
+  it('each of a team gets one, that says owner, window, amount, limit, spent, remaining and where to look', async () => {
     const [team] = await aTeam(query);
     await query(`update teams set name = $2 where team_id = $1`, [
       team.keyOwner.kind === 'team' ? team.keyOwner.teamId : '',
@@ -112,6 +125,7 @@ describe('exactly one mail for each recipient of an alert', () => {
         `Owner: ${owner}`,
         'Window: 2028-09-01T00:00:00.000Z to 2028-10-01T00:00:00.000Z (monthly, UTC)',
         'Amount: 1 USD',
+        'Limit: soft (nothing is refused)',
         'Spent: 1.200000000001 USD',
         'Remaining: -0.200000000001 USD',
         'Where to look: https://g.example.com/b',
@@ -124,11 +138,12 @@ describe('exactly one mail for each recipient of an alert', () => {
 
   it('what fails is not tried again', async () => {
     const { user, email } = await aWaitingAlert();
-    const deadEnd = dispatchAlerts({ queue: queue(), mailer: mailer(1), whereToLook: () => '' });
+    const deadEnd = dispatchAlerts({ queue: queue(), mailer: mailer(1), whereToLook: () => '', telemetry });
     await deadEnd(25, () => true);
     expect(await stateOf(user)).toEqual(['failed', expect.stringContaining('ECONNREFUSED')]);
     await dispatcher(pools[1]!)(25, () => true);
     expect(await stateOf(user)).toEqual(['failed', expect.stringContaining('ECONNREFUSED')]);
+    expect(toldOf(user)).toEqual([expect.stringContaining('ECONNREFUSED')]);
     expect(mailsTo(email)).toEqual([]);
   });
 
@@ -158,6 +173,7 @@ describe('a dispatcher that died in sending', () => {
     await Promise.all(pools.map((pool) => dispatcher(pool)(25, () => true)));
     expect(await stateOf(user)).toEqual(['failed', 'dispatcher_died']);
     for (const pool of pools) await dispatcher(pool)(25, () => true);
+    expect(toldOf(user)).toEqual(['dispatcher_died']);
     expect(mailsTo(email)).toEqual([]);
     await clock.run();
   });
@@ -185,6 +201,26 @@ describe('a dispatcher that died in sending', () => {
     await clock.standAt('2029-11-03T00:00:00Z');
     expect(await queue().giveUpStuck()).toBe(0);
     await clock.run();
+  });
+});
+
+describe('a mail that failed is told of once, whatever failed', () => {
+  it('also one that was never to be sent', async () => {
+    const user = await aUser(query);
+    await putBudget(
+      budgetsStore(pools[0]!, () => false),
+      user,
+      0n,
+    );
+    await Promise.all(pools.map((pool) => dispatcher(pool)(25, () => true)));
+    expect(toldOf(user)).toEqual(['mail_not_configured']);
+  });
+
+  it('and one that was sent is not', async () => {
+    const { user } = await aWaitingAlert();
+    for (const pool of pools) await dispatcher(pool)(25, () => true);
+    expect(await stateOf(user)).toEqual(['sent', null]);
+    expect(toldOf(user)).toEqual([]);
   });
 });
 

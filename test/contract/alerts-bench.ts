@@ -3,6 +3,7 @@ import type { Budgets } from '../../application/ports/budgets.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import type { Query } from './ledger-bench.ts';
+import { anActor } from '../support/admin-actor.ts';
 
 /** An alert as its row has it, money in picodollars. */
 export interface AlertRow {
@@ -85,13 +86,8 @@ export async function putBudget(
   amount10000: bigint,
   over: { readonly cadence?: 'daily' | 'weekly' | 'monthly'; readonly hardLimit?: boolean } = {},
 ): Promise<string> {
-  const found = await budgets.set(ownerOfCaller(caller), {
-    cadence: 'daily',
-    hardLimit: false,
-    timezone: 'UTC',
-    amount10000,
-    ...over,
-  });
+  const terms = { cadence: 'daily', hardLimit: false, timezone: 'UTC', amount10000, ...over } as const;
+  const found = await budgets.set(ownerOfCaller(caller), terms, anActor);
   if (found?.budget === undefined) throw new Error('the budget was not set');
   return found.budget.budgetId;
 }

@@ -12,6 +12,7 @@ import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
 import { ledgerStore, replayJournaled } from '../../infrastructure/postgres/ledger-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
+import { anActor } from '../support/admin-actor.ts';
 
 /** A request that has ended, in a form that goes through a pipe. */
 export interface Submission {
@@ -121,8 +122,8 @@ export async function openActor(url: string, connections: number, folder?: strin
     set: (owner, terms) =>
       orUnknown(
         terms === null
-          ? budgets.remove(owner)
-          : budgets.set(owner, storedTerms(terms)).then((found) => {
+          ? budgets.remove(owner, anActor)
+          : budgets.set(owner, storedTerms(terms), anActor).then((found) => {
               const { budget } = found ?? {};
               if (
                 budget?.cadence !== terms.cadence ||

@@ -10,6 +10,7 @@ import { alertsStore } from '../../infrastructure/postgres/alerts-store.ts';
 import { budgetsStore } from '../../infrastructure/postgres/budgets-store.ts';
 import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
+import { anActor } from '../support/admin-actor.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { aMember, alertsOf, deliveriesOf, ownerOfCaller, putBudget, spendsOf } from './alerts-bench.ts';
@@ -255,7 +256,7 @@ describe('an alert check runs when a budget is set', () => {
   it('a budget that goes has no alert', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 10n);
-    expect(await budgets.remove(ownerOfCaller(user))).toEqual({ deactivated: true });
+    expect(await budgets.remove(ownerOfCaller(user), anActor)).toEqual({ deactivated: true });
     await settle(aRecord(user, 10n * unit));
     expect(await alertsOf(query, user)).toEqual([]);
   });

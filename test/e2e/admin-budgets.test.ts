@@ -240,14 +240,46 @@ describe('an unknown owner is 404', () => {
       for (const [method, body] of [['PUT', terms(5)], ['DELETE']] as const)
         expect(await admin(method, path, body)).toMatchObject({ status: 404, error: { code: 'not_found' } });
   });
+});
 
-  it('also one who was deactivated', async () => {
-    const { userId, path } = await aUser();
+describe('an owner who was deactivated', () => {
+  it('keeps a budget that is listed and can be removed, but not set', async () => {
+    const { userId, email, path } = await aUser();
     await admin('PUT', path, terms(5));
     await query('update users set active = false where user_id = $1', [userId]);
-    expect(await admin('PUT', path, terms(6))).toMatchObject({ status: 404 });
-    expect(await admin('DELETE', path)).toMatchObject({ status: 404 });
+    const listed = async () => {
+      const { data } = await admin('GET', `${root}/budgets`);
+      return (data as { users: Record<string, unknown>[] }).users.find((each) => each['user_id'] === userId);
+    };
+    expect(await listed()).toMatchObject({
+      email,
+      active: false,
+      budget: { amount_10000: 5 },
+      alert_recipients: [],
+    });
+    expect(await admin('PUT', path, terms(6))).toMatchObject({ status: 404, error: { code: 'not_found' } });
     expect(await historyOf(userId)).toMatchObject([{ active: true, amount_10000: '5' }]);
+    const removed = { owner_kind: 'user', owner_id: userId, deactivated: true };
+    expect(await admin('DELETE', path)).toMatchObject({ status: 200, data: removed });
+    expect(await historyOf(userId)).toMatchObject([{ active: false }]);
+    expect(await listed()).toBeUndefined();
+    expect(await admin('DELETE', path)).toMatchObject({
+      status: 200,
+      data: { ...removed, deactivated: false },
+    });
+  });
+
+  it('a team likewise', async () => {
+    const teamId = randomUUID();
+    const path = `${root}/budgets/teams/${teamId}`;
+    await query(`insert into teams (team_id, name) values ($1, 'Gone')`, [teamId]);
+    await admin('PUT', path, terms(5));
+    await query('update teams set active = false where team_id = $1', [teamId]);
+    const { data } = await admin('GET', `${root}/budgets`);
+    const { teams } = data as { teams: Record<string, unknown>[] };
+    expect(teams.find((each) => each['team_id'] === teamId)).toMatchObject({ active: false });
+    expect(await admin('PUT', path, terms(6))).toMatchObject({ status: 404 });
+    expect(await admin('DELETE', path)).toMatchObject({ status: 200, data: { deactivated: true } });
   });
 });
 
@@ -419,7 +451,7 @@ describe('a change takes effect on the very next request of the owner, on anothe
   });
 });
 
-describe('GET lists every active user and team', () => {
+describe('GET lists every active user and team, and those deactivated that have a budget', () => {
   it('with budget or without, with the spend of the window and who would be told', async () => {
     const { userId, email, path } = await aUser();
     const gone = await aUser();
@@ -439,6 +471,7 @@ describe('GET lists every active user and team', () => {
       user_id: userId,
       name: 'U',
       email,
+      active: true,
       budget: null,
       current_window: {
         start: new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth(), 1)).toISOString(),
@@ -451,6 +484,7 @@ describe('GET lists every active user and team', () => {
     expect(users.map((each) => each['user_id'])).not.toContain(gone.userId);
     expect(teams.find((each) => each['team_id'] === 'platform')).toMatchObject({
       name: 'Platform',
+      active: true,
       budget: null,
       alert_recipients: ['owner@example.com'],
     });

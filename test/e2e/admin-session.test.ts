@@ -227,6 +227,94 @@ describe('logging in', () => {
   });
 });
 
+describe('what is logged of a login', () => {
+  const lineOf = async (gateway: TestGateway, answer: RawAnswer) => {
+    const found = () =>
+      gateway.log.lines.filter(({ fields }) => fields['request_id'] === answer.headers['x-request-id']);
+    while (found().length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const [line, ...more] = found();
+    expect(more).toEqual([]);
+    expect(JSON.stringify(gateway.log.lines)).not.toMatch(/canary|hunter2/);
+    return { message: line?.message, ...line?.fields } as Record<string, unknown>;
+  };
+
+  it('one line for each outcome: address, e-mail and status, never the password', async () => {
+    const shared = { message: 'login', method: 'POST', route: '/api/v1/auth/login', address: '203.0.113.9' };
+    const from = { 'x-forwarded-for': '203.0.113.9' };
+    const [gateway] = replicas;
+    const good = await logIn(gateway!, {}, from);
+    const userId = good.json['data']?.['user_id'];
+    expect(await lineOf(gateway!, good)).toMatchObject({
+      ...shared,
+      outcome: 'succeeded',
+      status: 200,
+      user_id: userId,
+      email,
+    });
+    const wrong = await logIn(gateway!, { password: 'hunter2 hunter2' }, from);
+    expect(await lineOf(gateway!, wrong)).toMatchObject({
+      ...shared,
+      outcome: 'failed',
+      status: 401,
+      error_code: 'invalid_credentials',
+      user_id: undefined,
+      email,
+    });
+    const foreign = await logIn(gateway!, {}, { ...from, origin: 'https://evil.example.com' });
+    expect(await lineOf(gateway!, foreign)).toMatchObject({
+      ...shared,
+      outcome: 'refused',
+      status: 403,
+      error_code: 'cross_origin',
+      email: undefined,
+    });
+    let last = wrong;
+    for (let tries = 0; last.status !== 429; tries += 1) {
+      expect(tries).toBeLessThan(12);
+      last = await logIn(gateway!, { password: 'hunter2 hunter2' }, from);
+    }
+    expect(await lineOf(gateway!, last)).toMatchObject({
+      ...shared,
+      outcome: 'throttled',
+      status: 429,
+      error_code: 'too_many_attempts',
+      email,
+    });
+  });
+
+  it('an e-mail address is bounded and escaped; what is none, or is the password, is left out', async () => {
+    const odd = `\u001b[2J\u202e\n${'x'.repeat(200)}@example.com`;
+    for (const [typed, said] of [
+      [odd, undefined],
+      [`\u009b\u202e\n@example.com`, '\\u{9b}\\u{202e}\\u{a}@example.com'],
+      ['correct horse battery canary', undefined],
+      ['hunter2@example.com', undefined],
+    ] as const) {
+      const answer = await logIn(plain, { email: typed, password: 'hunter2@example.com' });
+      const { email: logged } = await lineOf(plain, answer);
+      if (typed !== odd) expect(logged).toBe(said);
+      else expect(logged).toMatch(/^\\u\{1b\}\[2J\\u\{202e\}\\u\{a\}x{120,128}$/);
+    }
+  });
+
+  it('other calls are told of with whose session it is', async () => {
+    const cookie = await aSession(plain);
+    const seen = await session(plain, cookie);
+    const out = await logOut(plain, cookie);
+    const after = await session(plain, cookie);
+    const by = { user_id: seen.json['data']?.['user_id'], address: '127.0.0.1' };
+    expect(await lineOf(plain, seen)).toMatchObject({
+      message: 'admin call',
+      method: 'GET',
+      route: '/api/v1/auth/session',
+      status: 200,
+      ...by,
+    });
+    expect(await lineOf(plain, out)).toMatchObject({ route: '/api/v1/auth/logout', status: 200, ...by });
+    expect(await lineOf(plain, after)).toMatchObject({ status: 401, user_id: undefined });
+  });
+});
+
 describe('a session', () => {
   it('is required', async () => {
     const nobody = [

@@ -272,13 +272,28 @@ describe('a gateway without mail', () => {
 
   it('and a mail server that is down fails a delivery with the reason', async () => {
     const dead = { ...mail(), smtp: { ...mail().smtp, port: 1 } };
-    await start(config({ mail: dead }));
+    const gateway = await start(config({ mail: dead }));
     const states = await eventually(async () => {
       const found = await statesOf('left');
       return count(found, 'failed') === 1 ? found : undefined;
     });
     expect(states).toMatchObject([
       { failure_reason: expect.stringContaining('connect ECONNREFUSED 127.0.0.1:1') },
+    ]);
+    const told = () => gateway.log.lines.filter(({ fields }) => fields['team_id'] === 'left');
+    await eventually(async () => (told().length > 0 ? true : undefined));
+    await sleep(1200);
+    expect(told()).toEqual([
+      {
+        level: 'warn',
+        message: 'budget alert mail failed',
+        fields: {
+          delivery_id: expect.any(String),
+          budget_alert_id: expect.any(String),
+          team_id: 'left',
+          reason: expect.stringContaining('connect ECONNREFUSED 127.0.0.1:1'),
+        },
+      },
     ]);
   });
 });

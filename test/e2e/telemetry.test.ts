@@ -463,6 +463,10 @@ describe('each request family and each outcome yields exactly the documented poi
     expect(one('db.client.connection.max')).toBe(10);
     expect(points('gateway.payloads')[0]).toMatchObject({ attributes: { fate: 'kept' } });
     expect(one('gateway.payloads')).toBeGreaterThan(0);
+    expect(points('gateway.alert_mails')).toMatchObject([
+      { attributes: { delivery_status: 'sent' }, value: 0 },
+      { attributes: { delivery_status: 'failed' } },
+    ]);
     expect(one('process.memory.usage')).toBeGreaterThan(1e7);
     expect(one('nodejs.eventloop.utilization')).toBeLessThanOrEqual(1);
     expect(one('nodejs.eventloop.delay.max')).toBeLessThan(10);

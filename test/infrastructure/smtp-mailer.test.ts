@@ -94,6 +94,7 @@ describe('a mail', () => {
           window: { from: new Date(0), until: new Date(86_400_000) },
           amount: 10n,
           spent: 9n,
+          hardLimit: false,
         },
         'https://gateway.example.com',
       );

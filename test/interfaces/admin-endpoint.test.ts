@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
+import type { EndedAdminCall } from '../../application/ports/admin-access.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import { adminEndpoint, forAdmins } from '../../interfaces/http/admin/admin-endpoint.ts';
@@ -24,15 +25,21 @@ let handle: (call: AdminCall) => Promise<E.Either<GatewayError, Json>> = async (
 class DatabaseAway extends Error {}
 let defect: unknown;
 
+/** What was told of calls that are over. */
+const told: EndedAdminCall[] = [];
+
+const person = (userId: string, role: 'user' | 'platform_admin') =>
+  E.right({ person: { userId, email: 'a@example.com', name: 'A', role }, expiresAt: now });
+
 const ports = {
   gate,
   clock: { now: () => now, newId: () => 'generated' },
   publicBaseUrl: () => undefined,
-  currentSession: async () => refused('session_required'),
-  authenticateAdmin: async (token: string | undefined) => {
-    if (token === user) return refused('admin_required');
-    if (token !== root) return refused('session_required');
-    return E.right({ userId: 'id', email: 'a@example.com', name: 'A', role: 'platform_admin' as const });
+  trustedProxies: () => ['127.0.0.1'],
+  told: (call: EndedAdminCall) => void told.push(call),
+  currentSession: async (token: string | undefined) => {
+    if (token === user) return person('plain', 'user');
+    return token === root ? person('id', 'platform_admin') : refused('session_required');
   },
   isDatabaseTrouble: (error: unknown) => error instanceof DatabaseAway,
 };
@@ -69,14 +76,21 @@ interface Asked {
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: string | Buffer;
   readonly framing?: 'length' | 'chunked' | 'none';
+  readonly site?: string;
 }
 
-async function ask({ method = 'PUT', path = '/x', token = root, headers = [], body, framing }: Asked = {}) {
+const until = async (done: () => boolean): Promise<void> => {
+  while (!done()) await new Promise((resolve) => setTimeout(resolve, 2));
+};
+
+async function ask(asked: Asked = {}) {
+  const { method = 'PUT', path = '/x', token = root, headers = [], body, framing, site } = asked;
   calls.length = 0;
+  told.length = 0;
   const answer = await rawExchange(url, {
     method,
     path,
-    headers: [['cookie', `gateway_session=${token}`], ['sec-fetch-site', 'same-origin'], ...headers],
+    headers: [['cookie', `gateway_session=${token}`], ['sec-fetch-site', site ?? 'same-origin'], ...headers],
     ...(body === undefined ? {} : { body }),
     framing: framing ?? (body === undefined ? 'none' : 'length'),
   });
@@ -105,7 +119,7 @@ describe('an admin endpoint', () => {
     await ask({ path: '/a%2Fb?days=7&days=8', headers: json, body: '{"n":1.50}' });
     expect(calls).toEqual([
       {
-        admin: { userId: 'id', email: 'a@example.com' },
+        admin: { userId: 'id', email: 'a@example.com', address: '127.0.0.1' },
         params: { id: 'a/b' },
         query: expect.any(URLSearchParams),
         body: { n: 1.5 },
@@ -236,6 +250,59 @@ describe('an admin endpoint', () => {
     expect(defect).toEqual(new TypeError('inside'));
     handle = async () => E.right(null);
     expect((await ask()).status).toBe(200);
+  });
+
+  it.each<readonly [string, Asked, Partial<EndedAdminCall>]>([
+    ['that worked', {}, { status: 200, errorCode: undefined, userId: 'id' }],
+    ['of nobody', { token: '' }, { status: 401, errorCode: 'session_required', userId: undefined }],
+    ['of a user', { token: user }, { status: 403, errorCode: 'admin_required', userId: 'plain' }],
+    [
+      'from another site',
+      { headers: [['origin', 'https://evil.example.com']], site: 'cross-site' },
+      { status: 403, errorCode: 'cross_origin', userId: undefined },
+    ],
+    [
+      'with a bad body',
+      { headers: json, body: '{' },
+      { status: 400, errorCode: 'invalid_request', userId: 'id' },
+    ],
+    [
+      'through a trusted proxy',
+      { headers: [['x-forwarded-for', '6.6.6.6, 203.0.113.7']] },
+      { status: 200, address: '203.0.113.7' },
+    ],
+  ])(
+    'tells of a call %s once: method, route pattern, status, user and address',
+    async (_which, asked, tells) => {
+      handle = async () => E.right(null);
+      const { body: _body, ...answer } = await ask({ path: '/secret', ...asked });
+      await until(() => told.length > 0);
+      expect(told).toEqual([
+        {
+          requestId: 'generated',
+          method: 'PUT',
+          route: '/thing/:id',
+          isLogin: false,
+          address: '127.0.0.1',
+          latencyMs: 0,
+          email: undefined,
+          userId: 'id',
+          errorCode: undefined,
+          ...tells,
+        },
+      ]);
+      expect(told[0]?.status).toBe(answer.status);
+    },
+  );
+
+  it('tells of a defect, and of a caller who left', async () => {
+    handle = async () => {
+      throw new TypeError('inside');
+    };
+    await expect(ask()).rejects.toThrow();
+    await until(() => told.length > 0);
+    expect(told).toMatchObject([{ status: 499, errorCode: 'internal_error', userId: 'id' }]);
+    handle = async () => E.right(null);
   });
 
   it('counts as in flight until its answer has left; beyond the bound it is 503 overloaded', async () => {

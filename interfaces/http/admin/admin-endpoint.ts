@@ -1,16 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { CurrentSession } from '../../../application/admin/session.ts';
-import type { Person } from '../../../application/ports/admin-access.ts';
+import { type CurrentSession, platformAdmin } from '../../../application/admin/session.ts';
+import type { EndedAdminCall } from '../../../application/ports/admin-access.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { changesState, isCrossOrigin } from '../../../domain/identity/cross-origin.ts';
 import { type GatewayError, overloaded, storeUnavailable } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
+import { clientAddress } from '../client-address.ts';
 import { sendError } from '../error-presenter.ts';
 import type { Lease, LoadGate } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
 import { readAdminBody } from './admin-body.ts';
+import { AdminCallRecord } from './admin-call-record.ts';
 import type { AdminRoute } from './admin-route.ts';
 import { type AdminData, printed } from './json-text.ts';
 import { sessionToken } from './session-cookie.ts';
@@ -20,8 +22,11 @@ export interface AdminEndpointPorts {
   readonly clock: Clock;
   /** `server.public_base_url`, as it is at the moment. */
   readonly publicBaseUrl: () => string | undefined;
+  /** `server.trusted_proxies`, as they are at the moment. */
+  readonly trustedProxies: () => readonly string[];
+  /** Told of each call when it is over. */
+  readonly told: (call: EndedAdminCall) => void;
   readonly currentSession: (token: string | undefined) => Promise<Either<GatewayError, CurrentSession>>;
-  readonly authenticateAdmin: (token: string | undefined) => Promise<Either<GatewayError, Person>>;
   /** True when what was thrown means that the database was away or too busy. */
   readonly isDatabaseTrouble: (error: unknown) => boolean;
 }
@@ -34,6 +39,8 @@ export interface OpenCall {
   /** The token that its cookie holds. */
   readonly token: string | undefined;
   readonly body: () => Promise<Either<GatewayError, JsonObject | undefined>>;
+  /** What is told of the call: who it is of is noted there. */
+  readonly record: AdminCallRecord;
 }
 
 /** An endpoint that decides itself who may call it. */
@@ -45,28 +52,35 @@ export interface OpenRoute {
 
 /** An admin endpoint as an open one: session and role first, the body last. */
 export const forAdmins =
-  ({ authenticateAdmin }: AdminEndpointPorts) =>
+  ({ currentSession }: AdminEndpointPorts) =>
   (route: AdminRoute): OpenRoute => ({
     ...route,
-    handle: async ({ token, params, query, body }) => {
-      const admin = await authenticateAdmin(token);
+    handle: async ({ token, params, query, body, record }) => {
+      const current = await currentSession(token);
+      if (E.isLeft(current)) return current;
+      record.userId = current.right.person.userId;
+      const admin = platformAdmin(current.right.person);
       if (E.isLeft(admin)) return admin;
       const { userId, email } = admin.right;
       const read = changesState(route.method) ? await body() : E.right(undefined);
       if (E.isLeft(read)) return read;
-      return route.handle({ admin: { userId, email }, params, query, body: read.right });
+      const { address } = record;
+      return route.handle({ admin: { userId, email, address }, params, query, body: read.right });
     },
   });
 
 /** One endpoint: origin → handler → `{data, meta}`, or the error in the OpenAI envelope. Nothing of it is cached. */
 export const adminEndpoint =
-  (ports: AdminEndpointPorts, { handle }: OpenRoute) =>
+  (ports: AdminEndpointPorts, { handle, path }: OpenRoute) =>
   async (context: RequestContext, params: Readonly<Record<string, string>>): Promise<void> => {
     context.res.setHeader('cache-control', 'no-store');
+    const record = new AdminCallRecord(addressOf(ports, context));
+    record.tellWhenOver(ports, context, path);
     const lease = ports.gate.enter();
-    if (lease === undefined) return answer(ports, context, E.left(overloaded));
+    if (lease === undefined) return answer(ports, context, record, E.left(overloaded));
     try {
-      answer(ports, context, await answerOf(ports, handle, openCall(context, params, lease)));
+      const call = openCall(context, params, lease, record);
+      answer(ports, context, record, await answerOf(ports, handle, call));
     } finally {
       // The call is in flight until its last byte has left the process: only then may the process end.
       if (context.res.closed) lease.release();
@@ -74,12 +88,20 @@ export const adminEndpoint =
     }
   };
 
+const addressOf = ({ trustedProxies }: AdminEndpointPorts, { req }: RequestContext): string =>
+  clientAddress(
+    { peer: req.socket.remoteAddress, forwardedFor: header(req, 'x-forwarded-for') },
+    trustedProxies(),
+  );
+
 const openCall = (
   context: RequestContext,
   params: Readonly<Record<string, string>>,
   lease: Lease,
+  record: AdminCallRecord,
 ): OpenCall => ({
   context,
+  record,
   params,
   query: new URLSearchParams((context.req.url ?? '').replace(/^[^?]*\??/, '')),
   token: sessionToken(context.req),
@@ -113,6 +135,7 @@ async function answerOf(
     return await handle(call);
   } catch (error) {
     if (ports.isDatabaseTrouble(error)) return E.left(storeUnavailable());
+    call.record.errorCode = 'internal_error';
     throw error;
   }
 }
@@ -124,9 +147,11 @@ const ownOrigin = (publicBaseUrl: string | undefined, host: string | undefined):
 function answer(
   { clock }: AdminEndpointPorts,
   context: RequestContext,
+  record: AdminCallRecord,
   result: Either<GatewayError, AdminData>,
 ): void {
   if (E.isLeft(result)) {
+    record.errorCode = result.left.code;
     sendError(context, 'openai', result.left, closing(result.left));
     context.req.resume();
   } else if (!context.res.destroyed) {

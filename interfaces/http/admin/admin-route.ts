@@ -7,6 +7,8 @@ import type { AdminData } from './json-text.ts';
 export interface Admin {
   readonly userId: string;
   readonly email: string;
+  /** Where the call comes from. */
+  readonly address: string;
 }
 
 /** A call of a platform admin whose session, role and origin were checked. */

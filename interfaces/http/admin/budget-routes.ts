@@ -2,9 +2,11 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type {
   BudgetAlerts,
+  BudgetAuthor,
   Budgets,
   ListedAlert,
   OwnerBudget,
+  PastBudget,
   StoredBudget,
 } from '../../../application/ports/budgets.ts';
 import type { Owner } from '../../../domain/identity/caller.ts';
@@ -12,7 +14,7 @@ import { remaining } from '../../../domain/budget/alert-mail.ts';
 import { readBudgetTerms } from '../../../domain/budget/budget-terms.ts';
 import { fromAmount10000, toUsd } from '../../../domain/money/money.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import type { Json, JsonObject } from '../../../domain/shared/json.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { AdminCall, AdminRoute } from './admin-route.ts';
 import { moneyFields } from './money-fields.ts';
 import { presentPage } from './page-body.ts';
@@ -77,7 +79,7 @@ function ownerRoutes(
         const terms = readBudgetTerms(call.body, isTimeZone);
         if (E.isLeft(terms)) return terms;
         const named = ownerIn(call);
-        const found = named === undefined ? undefined : await budgets.set(named, terms.right);
+        const found = named === undefined ? undefined : await budgets.set(named, terms.right, call.admin);
         return found === undefined ? noOwner(param) : E.right(presentSet(found));
       },
     },
@@ -88,10 +90,23 @@ function ownerRoutes(
         const fault = noQuery(call.query);
         if (E.isLeft(fault)) return fault;
         const named = ownerIn(call);
-        const removed = named === undefined ? undefined : await budgets.remove(named);
+        const removed = named === undefined ? undefined : await budgets.remove(named, call.admin);
         return named === undefined || removed === undefined
           ? noOwner(param)
           : E.right({ ...ownerIds(named), deactivated: removed.deactivated });
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/history`,
+      handle: async (call) => {
+        const ask = readPage(call.query);
+        if (E.isLeft(ask)) return ask;
+        const named = ownerIn(call);
+        const found = named === undefined ? undefined : await budgets.history(named, ask.right);
+        return found === undefined
+          ? noOwner(param)
+          : E.right(presentPage(ask.right, found, presentPastBudget));
       },
     },
   ];
@@ -105,18 +120,29 @@ const ownerIds = (owner: Owner): JsonObject => ({
   owner_id: owner.kind === 'user' ? owner.userId : owner.teamId,
 });
 
-const presentBudget = (budget: StoredBudget | undefined): Json =>
-  budget === undefined
-    ? null
-    : {
-        budget_id: budget.budgetId,
-        cadence: budget.cadence,
-        amount_10000: Number(budget.amount10000),
-        amount_usd: toUsd(fromAmount10000(budget.amount10000)),
-        hard_limit: budget.hardLimit,
-        timezone: budget.timezone,
-        created_at: budget.createdAt.toISOString(),
-      };
+const presentBudget = (budget: StoredBudget): JsonObject => ({
+  budget_id: budget.budgetId,
+  cadence: budget.cadence,
+  amount_10000: Number(budget.amount10000),
+  amount_usd: toUsd(fromAmount10000(budget.amount10000)),
+  hard_limit: budget.hardLimit,
+  timezone: budget.timezone,
+  created_at: budget.createdAt.toISOString(),
+});
+
+const presentPastBudget = (budget: PastBudget): JsonObject => ({
+  ...presentBudget(budget),
+  ...authorFields('set_by', budget.setBy),
+  deactivated_at: budget.ended?.at.toISOString() ?? null,
+  ...authorFields('deactivated_by', budget.ended?.by),
+});
+
+/** `admin` with the admin's id and name, `config`, or null where it was not kept. */
+const authorFields = (name: string, author: BudgetAuthor | undefined): JsonObject => ({
+  [name]: author?.kind ?? null,
+  [`${name}_user_id`]: author?.kind === 'admin' ? (author.user?.id ?? null) : null,
+  [`${name}_user_name`]: author?.kind === 'admin' ? (author.user?.name ?? null) : null,
+});
 
 const presentWindow = ({ currentWindow }: OwnerBudget): JsonObject => ({
   start: currentWindow.from.toISOString(),
@@ -126,7 +152,7 @@ const presentWindow = ({ currentWindow }: OwnerBudget): JsonObject => ({
 
 const presentSet = (found: OwnerBudget): JsonObject => ({
   ...ownerIds(found.owner),
-  budget: presentBudget(found.budget),
+  budget: found.budget === undefined ? null : presentBudget(found.budget),
   current_window: presentWindow(found),
 });
 
@@ -142,7 +168,8 @@ const presentOwners = (all: readonly OwnerBudget[]): JsonObject => ({
 });
 
 const presentRest = (each: OwnerBudget): JsonObject => ({
-  budget: presentBudget(each.budget),
+  active: each.active,
+  budget: each.budget === undefined ? null : presentBudget(each.budget),
   current_window: presentWindow(each),
   alert_recipients: each.alertRecipients,
 });

@@ -7,51 +7,54 @@ import { isPasswordTooLong, maxEmailChars, maxPasswordBytes } from '../../../dom
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
-import { clientAddress, countedAddress } from '../client-address.ts';
-import { header } from '../request-context.ts';
+import { countedAddress } from '../client-address.ts';
+import { loginPath } from './admin-call-record.ts';
 import type { AdminEndpointPorts, OpenCall, OpenRoute } from './admin-endpoint.ts';
 import { clearSessionCookie, setSessionCookie } from './session-cookie.ts';
 
 export interface SessionRoutesPorts extends AdminEndpointPorts {
   readonly logIn: (login: Login) => Promise<Either<GatewayError, LoggedIn>>;
-  readonly logOut: (token: string | undefined) => Promise<boolean>;
-  /** `server.trusted_proxies`, as they are at the moment. */
-  readonly trustedProxies: () => readonly string[];
+  readonly logOut: (token: string | undefined) => Promise<string | undefined>;
 }
 
 /** How people log in and out; any active person with a password may. */
 export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] => [
-  { method: 'POST', path: '/api/v1/auth/login', handle: login(ports) },
+  { method: 'POST', path: loginPath, handle: login(ports) },
   { method: 'POST', path: '/api/v1/auth/logout', handle: logout(ports) },
   {
     method: 'GET',
     path: '/api/v1/auth/session',
-    handle: async ({ token }) => E.map(presentSession)(await ports.currentSession(token)),
+    handle: async ({ token, record }) => {
+      const current = await ports.currentSession(token);
+      if (E.isRight(current)) record.userId = current.right.person.userId;
+      return E.map(presentSession)(current);
+    },
   },
 ];
 
 const login =
   (ports: SessionRoutesPorts) =>
   async (call: OpenCall): Promise<Either<GatewayError, Json>> => {
-    const { req, res } = call.context;
+    const { context, record } = call;
     const body = await call.body();
     if (E.isLeft(body)) return body;
+    record.email = toldEmail(body.right ?? {});
     const credentials = readCredentials(body.right ?? {});
     if (E.isLeft(credentials)) return credentials;
-    const hops = { peer: req.socket.remoteAddress, forwardedFor: header(req, 'x-forwarded-for') };
-    const address = countedAddress(clientAddress(hops, ports.trustedProxies()));
+    const address = countedAddress(record.address);
     const loggedIn = await ports.logIn({ ...credentials.right, address });
     if (E.isLeft(loggedIn)) return loggedIn;
-    setSessionCookie(res, loggedIn.right.token, isSecure(ports));
+    record.userId = loggedIn.right.person.userId;
+    setSessionCookie(context.res, loggedIn.right.token, isSecure(ports));
     return E.right(presentSession(loggedIn.right));
   };
 
 const logout =
   (ports: SessionRoutesPorts) =>
-  async ({ context, token }: OpenCall): Promise<Either<GatewayError, Json>> => {
-    const ended = await ports.logOut(token);
+  async ({ context, token, record }: OpenCall): Promise<Either<GatewayError, Json>> => {
+    record.userId = await ports.logOut(token);
     clearSessionCookie(context.res, isSecure(ports));
-    return E.right({ logged_out: ended });
+    return E.right({ logged_out: record.userId !== undefined });
   };
 
 const isSecure = ({ publicBaseUrl }: AdminEndpointPorts): boolean =>
@@ -64,6 +67,10 @@ const presentSession = ({ person, expiresAt }: CurrentSession): Json => ({
   role: person.role,
   expires_at: new Date(expiresAt).toISOString(),
 });
+
+/** What a login is told by. People type passwords there too: what has no `@`, or is the password, is not told. */
+const toldEmail = ({ email, password }: JsonObject): string | undefined =>
+  isString(email) && email.includes('@') && email !== password ? email : undefined;
 
 /** Faults of form are told before anything is looked up: they say nothing of any account. */
 function readCredentials(body: JsonObject): Either<GatewayError, Credentials> {

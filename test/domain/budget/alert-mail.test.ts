@@ -9,6 +9,7 @@ const alert: BudgetAlert = {
   window: { from: new Date('2027-03-01T00:00:00Z'), until: new Date('2027-03-08T00:00:00Z') },
   amount: 10_000_000_000_000n,
   spent: 8_000_000_000_001n,
+  hardLimit: true,
 };
 
 /** Anything that a name may hold, and what mails and markup are made of. */
@@ -24,16 +25,17 @@ const anyName = fc
   .map((pieces) => pieces.join(''));
 
 describe('the mail of a budget alert', () => {
-  it('says owner, window, amount, spent, remaining and where to look, as text and as HTML', () => {
+  it('says owner, window, amount, whether the limit is hard, spent, remaining and where to look, as text and as HTML', () => {
     const { subject, text, html } = alertMail(alert, 'https://gateway.example.com/budgets');
     expect(subject).toBe('Budget alert: user Ada has 1.999999999999 of 10 USD left');
     expect(text).toBe(
       [
-        'The weekly budget of user Ada has 20 % or less remaining.',
+        'The hard weekly budget of user Ada has 20 % or less remaining.',
         '',
         'Owner: user Ada',
         'Window: 2027-03-01T00:00:00.000Z to 2027-03-08T00:00:00.000Z (weekly, UTC)',
         'Amount: 10 USD',
+        'Limit: hard (when nothing remains requests are refused; an answer that costs more than remains is withheld)',
         'Spent: 8.000000000001 USD',
         'Remaining: 1.999999999999 USD',
         'Where to look: https://gateway.example.com/budgets',
@@ -45,6 +47,15 @@ describe('the mail of a budget alert', () => {
       expect(html).toContain(
         `<tr><th align="left">${line.slice(0, colon)}</th><td>${line.slice(colon + 2)}</td></tr>`,
       );
+    }
+  });
+
+  it('of a soft budget says that nothing is refused', () => {
+    const { text, html } = alertMail({ ...alert, hardLimit: false }, 'there');
+    expect(text).toMatch(/^The soft weekly budget of user Ada has 20 % or less remaining\.\n/);
+    for (const said of [text, html]) {
+      expect(said).toContain('soft (nothing is refused)');
+      expect(said).not.toContain('hard');
     }
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { budgetWindow } from '../../../domain/budget/budget-window.ts';
-import { admit, budgetExceeded, charge } from '../../../domain/budget/hard-limit.ts';
+import { admit, budgetExceeded, charge, costExceedsBudget } from '../../../domain/budget/hard-limit.ts';
 import { fromAmount10000, maxAmount10000 } from '../../../domain/money/money.ts';
 import { maxRetryAfterSecs } from '../../../domain/shared/limits.ts';
 import { aBudget, aCadence, anInstant, someBudget } from '../../support/arbitraries/budget.ts';
@@ -127,6 +127,16 @@ describe('the error of both cases', () => {
     ).toEqual({
       code: 'budget_exceeded',
       message: 'The daily budget of 2.5 USD is used up until 2026-11-22T00:00:00.000Z.',
+      retryAfterSecs: 43_200,
+    });
+  });
+
+  it('after the provider says that this answer’s cost would pass what is left, and nothing of used up', () => {
+    const budget = aBudget({ amount: fromAmount10000(25_000n) });
+    expect(costExceedsBudget(budget, window, at('2026-11-21T12:00:00Z'))).toEqual({
+      code: 'budget_exceeded',
+      message:
+        'The cost of this answer would pass what is left of the daily budget of 2.5 USD until 2026-11-22T00:00:00.000Z.',
       retryAfterSecs: 43_200,
     });
   });

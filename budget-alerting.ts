@@ -1,0 +1,26 @@
+import type { DatabasePool } from 'slonik';
+import { dispatchAlerts } from './application/budgets/dispatch-alerts.ts';
+import type { LiveConfig } from './infrastructure/config/live-config.ts';
+import type { Log } from './infrastructure/logging.ts';
+import { type AlertMails, alertMails } from './infrastructure/alert-mails.ts';
+import { smtpMailer } from './infrastructure/mail/smtp-mailer.ts';
+import { alertQueue } from './infrastructure/postgres/alerts-store.ts';
+
+export interface BudgetAlerting {
+  /** One round of the dispatcher. */
+  readonly dispatch: ReturnType<typeof dispatchAlerts>;
+  /** Mails that were sent, and failures that this process has told of. */
+  readonly counts: AlertMails['counts'];
+}
+
+/** The dispatcher of alert mails, with what it reads, sends and tells. */
+export function budgetAlerting(pool: DatabasePool, config: LiveConfig, log: Log): BudgetAlerting {
+  const telemetry = alertMails(log);
+  const dispatch = dispatchAlerts({
+    queue: alertQueue(pool),
+    mailer: smtpMailer(() => config.loaded().config.mail),
+    whereToLook: () => `${config.loaded().config.server.publicBaseUrl ?? ''}/api/v1/admin/spend/budgets`,
+    telemetry,
+  });
+  return { dispatch, counts: telemetry.counts };
+}

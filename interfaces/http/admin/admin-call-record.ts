@@ -1,0 +1,47 @@
+import type { EndedAdminCall } from '../../../application/ports/admin-access.ts';
+import type { Clock } from '../../../application/ports/clock.ts';
+import type { ErrorCode } from '../../../domain/shared/gateway-error.ts';
+import type { RequestContext } from '../request-context.ts';
+
+/** The status of a caller who left before the answer (CONTRACT §4). */
+const leftStatus = 499;
+
+/** The one call that tells of itself as a login. */
+export const loginPath = '/api/v1/auth/login';
+
+/** What becomes known of one call of the admin API on its way. */
+export class AdminCallRecord {
+  readonly address: string;
+  /** Whose session it is, or was made, or was ended. */
+  userId: string | undefined;
+  /** The e-mail address that a login gives, as it was typed. */
+  email: string | undefined;
+  errorCode: ErrorCode | undefined;
+
+  constructor(address: string) {
+    this.address = address;
+  }
+
+  /** Tells of the call once, when it is over, however it ends. */
+  tellWhenOver(
+    { clock, told }: { readonly clock: Clock; readonly told: (call: EndedAdminCall) => void },
+    { req, res, requestId, receivedAt }: RequestContext,
+    route: string,
+  ): void {
+    const tell = (): void =>
+      told({
+        requestId,
+        method: req.method ?? '',
+        route,
+        isLogin: route === loginPath,
+        status: res.headersSent ? res.statusCode : leftStatus,
+        errorCode: this.errorCode,
+        latencyMs: clock.now() - receivedAt,
+        userId: this.userId,
+        email: this.email,
+        address: this.address,
+      });
+    if (res.closed) tell();
+    else res.once('close', tell);
+  }
+}

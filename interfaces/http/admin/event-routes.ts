@@ -1,0 +1,55 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AdminEvent, AdminEvents } from '../../../application/ports/admin-events.ts';
+import { adminActions, adminTargetKinds } from '../../../domain/identity/admin-event.ts';
+import type { AdminRoute } from './admin-route.ts';
+import { type AdminData, orNull, storedJson } from './json-text.ts';
+import { presentPage } from './page-body.ts';
+import { instant, optional, readPage, text, uuid, word } from './query.ts';
+
+export interface EventRoutePorts {
+  readonly adminEvents: AdminEvents;
+}
+
+const listShape = {
+  actor_user_id: uuid,
+  action: optional(word(adminActions, 'budget.set')),
+  target_kind: optional(word(adminTargetKinds, 'user')),
+  target_id: text,
+  from: instant,
+  to: instant,
+};
+
+/** What admins changed, newest first. */
+export const eventRoutes = ({ adminEvents }: EventRoutePorts): readonly AdminRoute[] => [
+  {
+    method: 'GET',
+    path: '/api/v1/admin/events',
+    handle: async ({ query }) => {
+      const ask = readPage(query, listShape);
+      if (E.isLeft(ask)) return ask;
+      const { page, pageSize, ...asked } = ask.right;
+      const filter = {
+        actorUserId: asked.actor_user_id,
+        action: asked.action,
+        targetKind: asked.target_kind,
+        targetId: asked.target_id,
+        from: asked.from,
+        until: asked.to,
+      };
+      const found = await adminEvents.page(filter, { page, pageSize });
+      return E.right(presentPage({ page, pageSize }, found, presentEvent));
+    },
+  },
+];
+
+const presentEvent = (event: AdminEvent): AdminData => ({
+  admin_event_id: event.adminEventId,
+  occurred_at: event.occurredAt.toISOString(),
+  actor_user_id: orNull(event.actorUserId),
+  action: event.action,
+  target_kind: event.targetKind,
+  target_id: event.targetId,
+  before_json: storedJson(event.before),
+  after_json: storedJson(event.after),
+  remote_address: orNull(event.remoteAddress),
+});
