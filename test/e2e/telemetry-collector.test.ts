@@ -365,7 +365,7 @@ describe('no content and no secrets', () => {
   it('and what was looked through is what was exported', () => {
     expect(everything).toContain('"gateway.request.outcomes"');
     expect(everything).toContain('POST /v1/chat/completions');
-    expect(everything).toContain('"openai-sdk"');
+    expect(everything).toContain('"openai_sdk"');
     expect(everything).toContain('caller_service');
   });
 });
