@@ -276,6 +276,7 @@ function bindService(container: Container): void {
         digest: textDigest,
         keepAlive: streamKeepAlive(() => config.loaded().config.server.streamKeepaliveSecs),
         bodyMaxBytes: config.loaded().config.server.bodyMaxBytes,
+        secrets: () => config.policy().redaction.secrets,
         notReady,
         draining,
         onDefect: (error, requestId) =>
