@@ -1,4 +1,3 @@
-import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';

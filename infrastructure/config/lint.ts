@@ -92,6 +92,13 @@ const overclaimed = (
       ),
     );
 
+/** Of platform B by what the route selects. */
+const isChatStyle = ({ compatibility }: RouteConfig, { kind }: ProviderConfig): boolean => {
+  if (kind !== 'cloud_b_platform') return kind === 'compat' || kind === 'cloud_run_compat';
+  const style = compatibility.cloud_b?.['api_style'];
+  return style === 'runtime_chat' || style === 'endpointb_chat';
+};
+
 /** The platform's publishers whose models the gateway speaks to. */
 const publishers = /^(?:google|anthropic)\//;
 
@@ -110,15 +117,9 @@ function withoutStreamUsage(
   { modelId, route, provider, path }: PlacedRoute,
   config: GatewayConfig,
 ): readonly Finding[] {
-  const style = provider.kind === 'cloud_b_platform' ? route.compatibility.cloud_b?.['api_style'] : undefined;
-  const chatStyle =
-    provider.kind === 'compat' ||
-    provider.kind === 'cloud_run_compat' ||
-    style === 'runtime_chat' ||
-    style === 'endpointb_chat';
   const streams = route.enabled && route.capabilities.chat_completions && route.capabilities.stream;
   const asks = route.compatibility.compat?.['supports_stream_usage'] === true;
-  const owners = chatStyle && streams && !asks ? hardOwnersOf(config, modelId) : [];
+  const owners = isChatStyle(route, provider) && streams && !asks ? hardOwnersOf(config, modelId) : [];
   return owners.length === 0
     ? []
     : [

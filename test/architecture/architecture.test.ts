@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { rules, type Source, violations } from './import-rules.ts';
+import { importedBy, rules, type Source, violations } from './import-rules.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
 const folders = ['domain', 'application', 'infrastructure', 'interfaces'];
@@ -85,6 +85,17 @@ describe('the layers', () => {
     ['a file in a new place', 'helpers/strings.ts', 'export const a = 1;'],
   ])('a planted bad import is refused: %s', (_name, at, text) => {
     expect(violations([{ path: at, text }])).toHaveLength(1);
+  });
+});
+
+describe('the dependencies', () => {
+  it('are all imported by the service: what nothing imports is not brought along', () => {
+    const { dependencies } = JSON.parse(read('package.json').text) as { readonly dependencies: object };
+    const imported = sources.flatMap(({ text }) => importedBy(text));
+    const unused = Object.keys(dependencies).filter(
+      (name) => !imported.some((each) => each === name || each.startsWith(`${name}/`)),
+    );
+    expect(unused).toEqual([]);
   });
 });
 
