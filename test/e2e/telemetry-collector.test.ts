@@ -132,7 +132,10 @@ describe('a collector', () => {
       ['a=1, 1b@c=2 3,,d=4', 'a', undefined].map((state) => [randomBytes(16).toString('hex'), state]),
     );
     for (const [trace, tracestate] of sent)
-      await post(gateway, { traceparent: parent(trace), ...(tracestate === undefined ? {} : { tracestate }) });
+      await post(gateway, {
+        traceparent: parent(trace),
+        ...(tracestate === undefined ? {} : { tracestate }),
+      });
     await gateway.stop();
     const valid = [...sent.values()].map((state) => (state === 'a' ? undefined : state));
     const stateOf = (trace: string) =>
@@ -312,20 +315,8 @@ describe('no content and no secrets', () => {
   const canary = (place: string): string => `canary-${place}-${randomBytes(6).toString('hex')}`;
   const places = 'user system answer error model agent cookie query request-id baggage tool metadata';
   const planted = places.split(' ').map(canary);
-  const [
-    user,
-    system,
-    answer,
-    error,
-    model,
-    agent,
-    cookie,
-    query,
-    requestId,
-    baggage,
-    tool,
-    metadata,
-  ] = planted;
+  const [user, system, answer, error, model, agent, cookie, query, requestId, baggage, tool, metadata] =
+    planted;
 
   beforeAll(async () => {
     const receiver = await startOtlpReceiver();

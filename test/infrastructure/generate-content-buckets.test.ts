@@ -44,7 +44,7 @@ const everywhere = (url: string) =>
   parts(url).flatMap(([field, part]) =>
     places(part).map(([path, messages]) => ({
       param: `${path}.${field}`,
-      body: { messages: [...messages] },
+      body: JSON.parse(JSON.stringify({ messages })) as JsonObject,
     })),
   );
 
