@@ -180,7 +180,13 @@ describe('the embedded PostgreSQL', () => {
     const { username, password, hostname, port, pathname } = new URL(server.url);
     expect(said.trim().split('\n')).toEqual([
       password,
-      ...['-h', hostname, '-p', port, '-U', username, pathname.slice(1)],
+      '-h',
+      hostname,
+      '-p',
+      port,
+      '-U',
+      username,
+      pathname.slice(1),
     ]);
   });
 
