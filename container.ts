@@ -1,4 +1,3 @@
-import 'reflect-metadata';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
@@ -286,6 +285,7 @@ function bindService(container: Container): void {
         digest: textDigest,
         keepAlive: streamKeepAlive(() => config.loaded().config.server.streamKeepaliveSecs),
         bodyMaxBytes: config.loaded().config.server.bodyMaxBytes,
+        secrets: () => config.policy().redaction.secrets,
         notReady,
         draining,
         onDefect: (error, requestId) =>

@@ -27,6 +27,7 @@ import { openPool } from './infrastructure/postgres/pool.ts';
 import { purgeStore } from './infrastructure/postgres/purge-store.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { adminsStore } from './infrastructure/postgres/session-store.ts';
+import { isUnderTls } from './infrastructure/postgres/tls.ts';
 import { bundledCatalogue } from './infrastructure/pricing/bundled.ts';
 import { importPrices } from './infrastructure/pricing/import.ts';
 import { formatOverrides } from './infrastructure/pricing/overrides.ts';
@@ -171,6 +172,7 @@ async function checkConfig(file: string) {
   const warnings = lintConfig(loaded.right, {
     hasPrice: (provider, model) => catalogue.priceOf(provider, model, Date.now()) !== undefined,
     canServe: (kind, route, capability) => implementations[kind].supports(route)[capability],
+    databaseTls: isUnderTls,
   });
   return { problems: [], warnings };
 }

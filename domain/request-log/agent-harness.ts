@@ -18,8 +18,19 @@ const rows: readonly (readonly [pattern: RegExp, key: string, label: string])[] 
   [/^Agents\//, 'openai-agents', 'OpenAI Agents SDK'],
   [/langchainjs/, 'langchain', 'LangChain'],
   [/(?:^| )ai-sdk|^ai\//, 'ai-sdk', 'Vercel AI SDK'],
-  [/^OpenAI\//, 'openai-sdk', 'OpenAI SDK'],
-  [/^Anthropic\//, 'anthropic-sdk', 'Anthropic SDK'],
+  // The official SDKs send the class of their client: `AsyncOpenAI/Python`, `AzureOpenAI/JS`, `OpenAIClientImpl/Java`.
+  [
+    /^(?:Async)?(?:Azure|Bedrock)?OpenAI(?:Client(?:Async)?(?:Impl)?|(?:::\w+)*::Client)?\//,
+    'openai_sdk',
+    'OpenAI SDK',
+  ],
+  // What the functions of the Python module use instead of a client of the caller's own.
+  [/^_(?:Azure)?ModuleClient\/Python /, 'openai_sdk', 'OpenAI SDK'],
+  [
+    /^(?:Async)?Anthropic(?:AWS|Bedrock|BedrockMantle|Foundry|Vertex)?(?:Client(?:Async)?(?:Impl)?|(?:::\w+)*::Client)?\//,
+    'anthropic_sdk',
+    'Anthropic SDK',
+  ],
 ];
 
 const other: AgentHarness = { key: 'other', label: 'Other' };

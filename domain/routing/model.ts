@@ -30,6 +30,7 @@ export interface Route {
 export interface Compatibility {
   readonly compat?: JsonObject;
   readonly router?: JsonObject;
+  readonly cloud_a?: JsonObject;
   readonly cloud_b?: JsonObject;
 }
 

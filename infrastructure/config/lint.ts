@@ -2,6 +2,7 @@ import { type Capability, capabilities } from '../../domain/routing/capabilities
 import type { ProviderKind } from '../../domain/routing/model.ts';
 import { isObject } from '../../domain/shared/json.ts';
 import type { GatewayConfig } from './config.ts';
+import { type DatabaseTls, transportNotes } from './lint-transport.ts';
 import { type LoadedConfig, toProblem } from './load.ts';
 import type { RouteConfig } from './model-config.ts';
 import type { KeyOwnerConfig } from './owner-config.ts';
@@ -12,6 +13,7 @@ import type { ProviderConfig } from './provider-config.ts';
 export interface LintKnowledge {
   readonly hasPrice: (pricingProviderId: string, upstreamModel: string) => boolean;
   readonly canServe: (kind: ProviderKind, route: RouteConfig, capability: Capability) => boolean;
+  readonly databaseTls: DatabaseTls;
 }
 
 interface PlacedRoute {
@@ -33,7 +35,9 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
     ...routes.flatMap((each) => overclaimed(each, knowledge)),
     ...routes.flatMap((each) => withoutStreamUsage(each, loaded.config)),
     ...routes.flatMap(withoutRouterPolicy),
+    ...routes.flatMap(ofNoPublisher),
     ...hardBudgetNotes(loaded.config),
+    ...transportNotes(loaded.config, knowledge.databaseTls),
     ...loaded.inlineSecrets.map((path) =>
       finding(path, 'is a secret written into the file: write ${NAME} instead'),
     ),
@@ -88,15 +92,34 @@ const overclaimed = (
       ),
     );
 
-/** A chat stream of a compat upstream brings usage only when it is asked to. */
+/** Of platform B by what the route selects. */
+const isChatStyle = ({ compatibility }: RouteConfig, { kind }: ProviderConfig): boolean => {
+  if (kind !== 'cloud_b_platform') return kind === 'compat' || kind === 'cloud_run_compat';
+  const style = compatibility.cloud_b?.['api_style'];
+  return style === 'runtime_chat' || style === 'endpointb_chat';
+};
+
+/** The platform's publishers whose models the gateway speaks to. */
+const publishers = /^(?:google|anthropic)\//;
+
+const ofNoPublisher = ({ route, provider, path }: PlacedRoute): readonly Finding[] =>
+  route.enabled && provider.kind === 'cloud_a_platform' && !publishers.test(route.upstreamModel)
+    ? [
+        finding(
+          [...path, 'upstream_model'],
+          'is neither google/… nor anthropic/…, which are the only models of cloud_a_platform: such requests are refused',
+        ),
+      ]
+    : [];
+
+/** A chat stream of a chat-style upstream brings usage only when it is asked to. */
 function withoutStreamUsage(
   { modelId, route, provider, path }: PlacedRoute,
   config: GatewayConfig,
 ): readonly Finding[] {
-  const chatStyle = provider.kind === 'compat' || provider.kind === 'cloud_run_compat';
   const streams = route.enabled && route.capabilities.chat_completions && route.capabilities.stream;
   const asks = route.compatibility.compat?.['supports_stream_usage'] === true;
-  const owners = chatStyle && streams && !asks ? hardOwnersOf(config, modelId) : [];
+  const owners = isChatStyle(route, provider) && streams && !asks ? hardOwnersOf(config, modelId) : [];
   return owners.length === 0
     ? []
     : [

@@ -63,6 +63,20 @@ const routerPreferencesCodec = object({
   ),
 });
 
+const cloudACodec = object({
+  gs_buckets: optional(
+    list(
+      text({
+        what: 'the name of a bucket, without gs://',
+        maxLength: 222,
+        pattern: /^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$/,
+      }),
+      100,
+    ),
+    'Buckets that `gs://` media of callers may be in; [] allows none. Without it: all that the gateway may read.',
+  ),
+});
+
 const cloudBCodec = object({
   api_style: required(
     choice([
@@ -96,6 +110,7 @@ export const compatibilityCodec = object({
     object({ provider: required(routerPreferencesCodec, 'Sent as `provider` in chat-completions bodies.') }),
     'Preferences for an aggregating router.',
   ),
+  cloud_a: optional(cloudACodec, 'What callers may refer to on platform A.'),
   cloud_b: optional(cloudBCodec, 'How platform B is spoken to.'),
 });
 

@@ -73,6 +73,16 @@ const routerPolicyIsAlone: RouteRule = (route, _, path) =>
       ]
     : [];
 
+/** Only the models of platform A that are Google's read media; elsewhere the block would silently do nothing. */
+const bucketsAreRead: RouteRule = ({ compatibility, upstream_model }, { type }, path) => {
+  if (compatibility.cloud_a === undefined) return [];
+  const at = [...path, 'compatibility', 'cloud_a'];
+  if (type !== 'cloud_a_platform') return [finding(at, `is for platform A and would do nothing on ${type}`)];
+  return upstream_model.startsWith('google/')
+    ? []
+    : [finding(at, 'is for google/… models, which alone read media, and would do nothing here')];
+};
+
 /** A route to platform B selects an API, and says of itself only what that API can do. */
 const cloudBStyleIsSound: RouteRule = ({ compatibility, capabilities }, { type }, path) => {
   const block = compatibility.cloud_b;
@@ -97,5 +107,6 @@ export const routeRules: readonly RouteRule[] = [
   blocksReachTheUpstream,
   routerPolicyIsSound,
   routerPolicyIsAlone,
+  bucketsAreRead,
   cloudBStyleIsSound,
 ];

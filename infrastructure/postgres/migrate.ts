@@ -3,6 +3,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
+import { securedUrl } from './tls.ts';
 
 /** Number of the session advisory lock that lets one process at a time migrate a database. */
 const MIGRATION_LOCK = 4_071_771_003;
@@ -78,7 +79,12 @@ export async function pendingMigrations(url: string, dir: string): Promise<reado
 }
 
 async function withClient<A>(url: string, body: (client: Client) => Promise<A>): Promise<A> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  const { url: plain, ssl } = await securedUrl(url);
+  const client = new Client({
+    connectionString: plain,
+    ssl: ssl ?? false,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
   let lost: Error | undefined;
   client.on('error', (error) => {
     lost = error;

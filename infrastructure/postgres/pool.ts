@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import * as E from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
 import { createPool, type DatabasePool, type Interceptor } from 'slonik';
+import { securedUrl } from './tls.ts';
 
 /** Paths and expected types only: values may be secrets. */
 const report = (errors: t.Errors): readonly string[] =>
@@ -54,7 +55,9 @@ const connectionTimeoutMs = 3_000;
  * and money are read as text and parsed by each row's codec.
  */
 export async function openPool(url: string, maxConnections: number): Promise<DatabasePool> {
-  const pool = await createPool(withIsolation(url), {
+  const { url: plain, ssl } = await securedUrl(url);
+  const pool = await createPool(withIsolation(plain), {
+    ...(ssl === undefined ? {} : { ssl }),
     maximumPoolSize: maxConnections,
     connectionTimeout: connectionTimeoutMs,
     connectionRetryLimit: 0,

@@ -1,10 +1,12 @@
 import {
   type Attributes,
+  createTraceState,
   type HrTime,
   type SpanContext,
   SpanKind,
   SpanStatusCode,
   TraceFlags,
+  type TraceState,
 } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import {
@@ -92,26 +94,21 @@ export class RequestSpans {
   private readonly epoch = Date.now() - performance.now();
 
   constructor(traceId: string, parent: TraceParent | undefined, options: TracerOptions) {
-    this.server = sampledContext(traceId, newSpanId());
+    const state = parent?.state === undefined ? {} : { traceState: unchanged(parent.state) };
+    this.server = { ...state, traceId, spanId: newSpanId(), traceFlags: TraceFlags.SAMPLED };
     this.parent =
-      parent === undefined ? undefined : { ...sampledContext(traceId, parent.spanId), isRemote: true };
+      parent === undefined ? undefined : { ...this.server, spanId: parent.spanId, isRemote: true };
     this.options = options;
   }
 
   step(name: string, from: number, failed: string | undefined): void {
-    const context = sampledContext(this.server.traceId, newSpanId());
+    const context = { ...this.server, spanId: newSpanId() };
     this.keep(name, SpanKind.INTERNAL, context, this.server, from, { attributes: {}, failed });
   }
 
   call(name: string, from: number, said: Said): void {
-    this.keep(
-      name,
-      SpanKind.CLIENT,
-      sampledContext(this.server.traceId, this.clientId),
-      this.server,
-      from,
-      said,
-    );
+    const context = { ...this.server, spanId: this.clientId };
+    this.keep(name, SpanKind.CLIENT, context, this.server, from, said);
   }
 
   request(name: string, from: number, said: Said): void {
@@ -150,10 +147,12 @@ export class RequestSpans {
   }
 }
 
-const sampledContext = (traceId: string, spanId: string): SpanContext => ({
-  traceId,
-  spanId,
-  traceFlags: TraceFlags.SAMPLED,
+/** The vendors' list is exported as it came: the SDK's own leaves out keys that later versions of W3C allow. */
+const unchanged = (text: string): TraceState => ({
+  get: (key) => createTraceState(text).get(key),
+  set: (key, value) => createTraceState(text).set(key, value),
+  unset: (key) => createTraceState(text).unset(key),
+  serialize: () => text,
 });
 
 /** Milliseconds as seconds and nanoseconds. */

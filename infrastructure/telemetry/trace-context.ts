@@ -6,6 +6,8 @@ export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;
   readonly flags: number;
+  /** The vendors' list, as it came. */
+  readonly state: string | undefined;
 }
 
 export const sampledFlag = 1;
@@ -13,18 +15,19 @@ export const sampledFlag = 1;
 const knownFlags = 3;
 
 /** The door lets only valid ones in: `version-trace id-span id-flags`. */
-export function traceParentOf({ traceparent }: TraceContext): TraceParent | undefined {
+export function traceParentOf({ traceparent, tracestate }: TraceContext): TraceParent | undefined {
   if (traceparent === undefined) return undefined;
   return {
     traceId: traceparent.slice(3, 35),
     spanId: traceparent.slice(36, 52),
     flags: Number.parseInt(traceparent.slice(53, 55), 16) & knownFlags,
+    state: tracestate,
   };
 }
 
 export const isSampled = ({ flags }: TraceParent): boolean => (flags & sampledFlag) === sampledFlag;
 
-export const traceparentOf = ({ traceId, spanId, flags }: TraceParent): string =>
+export const traceparentOf = ({ traceId, spanId, flags }: Omit<TraceParent, 'state'>): string =>
   `00-${traceId}-${spanId}-0${flags}`;
 
 const traceIdBytes = 16;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { rules, type Source, violations } from './import-rules.ts';
+import { importedBy, rules, type Source, violations } from './import-rules.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
 const folders = ['domain', 'application', 'infrastructure', 'interfaces'];
@@ -85,6 +85,25 @@ describe('the layers', () => {
     ['a file in a new place', 'helpers/strings.ts', 'export const a = 1;'],
   ])('a planted bad import is refused: %s', (_name, at, text) => {
     expect(violations([{ path: at, text }])).toHaveLength(1);
+  });
+});
+
+describe('the dependencies', () => {
+  it('are all imported by the service, or by a package that wants them beside it', () => {
+    const { dependencies } = JSON.parse(read('package.json').text) as { readonly dependencies: object };
+    const { packages } = JSON.parse(read('package-lock.json').text) as {
+      readonly packages: Readonly<
+        Record<string, { readonly dev?: true; readonly peerDependencies?: object }>
+      >;
+    };
+    const peers = Object.values(packages).flatMap(({ dev, peerDependencies }) =>
+      dev === true ? [] : Object.keys(peerDependencies ?? {}),
+    );
+    const imported = [...sources.flatMap(({ text }) => importedBy(text)), ...peers];
+    const unused = Object.keys(dependencies).filter(
+      (name) => !imported.some((each) => each === name || each.startsWith(`${name}/`)),
+    );
+    expect(unused).toEqual([]);
   });
 });
 

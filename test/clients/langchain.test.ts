@@ -94,7 +94,7 @@ const families: readonly Family[] = [
   },
   {
     family: '@langchain/anthropic',
-    harness: 'anthropic-sdk',
+    harness: 'anthropic_sdk',
     model: (id, ask = {}) =>
       new ChatAnthropic({
         model: id,

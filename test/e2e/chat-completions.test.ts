@@ -171,7 +171,7 @@ describe('the openai client, unmodified: whole answers', () => {
         caller_component: 'basket',
         caller_env: 'test',
         user_agent_raw: 'OpenAI/JS 7.55.0',
-        agent_harness_key: 'openai-sdk',
+        agent_harness_key: 'openai_sdk',
         metadata_json: {
           operation: 'chat_completions',
           stream: false,

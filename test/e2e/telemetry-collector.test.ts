@@ -123,6 +123,32 @@ describe('a collector', () => {
     expect(Object.keys(receiver.requests())).toEqual(['/v1/metrics']);
   });
 
+  it('of traces gets the vendors’ list of each trace on all of its spans, as it came', async () => {
+    const receiver = await collector();
+    const upstream = await upstreamOf(answers.whole);
+    const gateway = await gatewayWith(upstream.url, { otel_endpoint: receiver.url });
+    const parent = (trace: string) => `00-${trace}-${randomBytes(8).toString('hex')}-01`;
+    const sent = new Map(
+      ['a=1, 1b@c=2 3,,d=4', 'a', undefined].map((state) => [randomBytes(16).toString('hex'), state]),
+    );
+    for (const [trace, tracestate] of sent)
+      await post(gateway, {
+        traceparent: parent(trace),
+        ...(tracestate === undefined ? {} : { tracestate }),
+      });
+    await gateway.stop();
+    const valid = [...sent.values()].map((state) => (state === 'a' ? undefined : state));
+    const stateOf = (trace: string) =>
+      new Set(
+        receiver
+          .spans()
+          .filter(({ traceId }) => traceId === trace)
+          .map(({ traceState }) => traceState),
+      );
+    expect([...sent.keys()].map(stateOf)).toEqual(valid.map((state) => new Set([state])));
+    expect(upstream.requests().map(({ headers }) => headers['tracestate'])).toEqual(valid);
+  });
+
   it('that refuses what it gets is told of once, not at each export, and so is its coming back', async () => {
     const receiver = await collector();
     receiver.be('refuses');
@@ -287,23 +313,10 @@ describe('outcomes that need more than a request', () => {
 describe('no content and no secrets', () => {
   let everything = '';
   const canary = (place: string): string => `canary-${place}-${randomBytes(6).toString('hex')}`;
-  const places = 'user system answer error model agent cookie query request-id state baggage tool metadata';
+  const places = 'user system answer error model agent cookie query request-id baggage tool metadata';
   const planted = places.split(' ').map(canary);
-  const [
-    user,
-    system,
-    answer,
-    error,
-    model,
-    agent,
-    cookie,
-    query,
-    requestId,
-    state,
-    baggage,
-    tool,
-    metadata,
-  ] = planted;
+  const [user, system, answer, error, model, agent, cookie, query, requestId, baggage, tool, metadata] =
+    planted;
 
   beforeAll(async () => {
     const receiver = await startOtlpReceiver();
@@ -328,7 +341,7 @@ describe('no content and no secrets', () => {
       cookie: `a=${cookie}`,
       'x-request-id': `${requestId}-${randomUUID()}`,
       traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
-      tracestate: `v=${state}`,
+      tracestate: `v=${key.slice(key.indexOf('.') + 1)}`,
       baggage: `b=${baggage}`,
     };
     const full = { model: 'fast', messages, tools, metadata: { note: metadata } };
@@ -365,7 +378,7 @@ describe('no content and no secrets', () => {
   it('and what was looked through is what was exported', () => {
     expect(everything).toContain('"gateway.request.outcomes"');
     expect(everything).toContain('POST /v1/chat/completions');
-    expect(everything).toContain('"openai-sdk"');
+    expect(everything).toContain('"openai_sdk"');
     expect(everything).toContain('caller_service');
   });
 });

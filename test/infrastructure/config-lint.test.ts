@@ -1,13 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { type LintKnowledge, lintConfig } from '../../infrastructure/config/lint.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
+import { isUnderTls } from '../../infrastructure/postgres/tls.ts';
 
-const allKnown: LintKnowledge = { hasPrice: () => true, canServe: () => true };
+const allKnown: LintKnowledge = {
+  hasPrice: () => true,
+  canServe: () => true,
+  databaseTls: isUnderTls,
+};
 
-function lint(text: string, knowledge: LintKnowledge = allKnown) {
+function lint(text: string, knowledge: LintKnowledge = allKnown, variables: Record<string, string> = {}) {
   const loaded = parseConfig(text, {
     KEY: `gwk_public00.${'s'.repeat(32)}`,
     K2: `gwk_public01.${'s'.repeat(32)}`,
+    ...variables,
   });
   if (loaded._tag === 'Left') throw new Error(JSON.stringify(loaded.left, null, 2));
   return lintConfig(loaded.right, knowledge);
@@ -58,7 +64,8 @@ describe('a capability that the provider kind cannot serve', () => {
 
   it('is reported when the file itself says true', () => {
     const text =
-      providers + model('{provider: a, upstream_model: u, capabilities: {embeddings: true, tools: true}}');
+      providers +
+      model('{provider: a, upstream_model: google/u, capabilities: {embeddings: true, tools: true}}');
     expect(lint(text, knowledge)).toMatchObject([
       {
         path: 'models[0].routes[0].capabilities.embeddings',
@@ -69,10 +76,10 @@ describe('a capability that the provider kind cannot serve', () => {
   });
 
   it('is not when it is true by default, or false', () => {
-    expect(lint(providers + model('{provider: a, upstream_model: u}'), knowledge)).toEqual([]);
+    expect(lint(providers + model('{provider: a, upstream_model: google/u}'), knowledge)).toEqual([]);
     expect(
       lint(
-        providers + model('{provider: a, upstream_model: u, capabilities: {embeddings: false}}'),
+        providers + model('{provider: a, upstream_model: google/u, capabilities: {embeddings: false}}'),
         knowledge,
       ),
     ).toEqual([]);
@@ -116,10 +123,23 @@ describe('a hard budget on a route that yields no stream usage', () => {
       model('{provider: p, upstream_model: u, capabilities: {chat_completions: false}}'),
     ],
     ['the route is disabled', model('{provider: p, upstream_model: u, enabled: false}')],
-    ['the provider is of another kind', model('{provider: a, upstream_model: u}')],
+    ['the provider is of another kind', model('{provider: a, upstream_model: google/u}')],
     ['no key of the owner may use the model', `${model(silent)}  - {id: other}\n${key('other')}`],
   ])('is not when %s', (_, rest) => {
     expect(lint(base + rest)).toEqual([]);
+  });
+
+  it.each(['runtime_chat', 'endpointb_chat'])('is reported on a route of platform B by %s', (style) => {
+    const platform = '  - {id: b, type: cloud_b_platform, region: us-east-1}\n';
+    const route = (compat: string) =>
+      model(
+        `{provider: b, upstream_model: u, capabilities: {embeddings: false, responses: false, json_schema: false}, compatibility: {${compat}cloud_b: {api_style: ${style}, openai_base_path: /openai/v1}}}`,
+      );
+    expect(lint(providers + platform + strict + hardTeam + route(''))).toMatchObject([
+      { path: 'models[0].routes[0]', message: expect.stringMatching(/hard budgets reach it: team:t$/) },
+    ]);
+    const asks = route('compat: {supports_stream_usage: true}, ');
+    expect(lint(providers + platform + strict + hardTeam + asks)).toEqual([]);
   });
 
   it('is not without a hard budget', () => {
@@ -175,5 +195,28 @@ describe('a router policy on a route that also serves responses', () => {
 
   it('is not, once the route leaves responses alone', () => {
     expect(lint(providers + route(', capabilities: {responses: false}'))).toEqual([]);
+  });
+});
+
+describe('a model of cloud_a_platform that is of no publisher the gateway knows', () => {
+  it.each(['gemini-2.5-pro', 'meta/llama-4', 'Google/gemini-2.5-pro', 'google', 'publishers/google/x'])(
+    'is reported: %s',
+    (name) => {
+      expect(lint(providers + model(`{provider: a, upstream_model: ${name}}`))).toMatchObject([
+        {
+          path: 'models[0].routes[0].upstream_model',
+          message: expect.stringMatching(/neither google\/… nor anthropic\/…/),
+        },
+      ]);
+    },
+  );
+
+  it.each([
+    ['of google', '{provider: a, upstream_model: google/gemini-2.5-pro}'],
+    ['of anthropic', '{provider: a, upstream_model: anthropic/claude-sonnet-5}'],
+    ['on a disabled route', '{provider: a, upstream_model: u, enabled: false}'],
+    ['of another provider', '{provider: p, upstream_model: u}'],
+  ])('is not: %s', (_, route) => {
+    expect(lint(providers + model(route))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmod,
@@ -169,6 +169,25 @@ describe('the embedded PostgreSQL', () => {
     expect((await stat(path.join(dataDir, 'postgres.log'))).mode & 0o777).toBe(0o600);
     expect(lines.join('\n')).not.toContain(password);
     expect(await readFile(path.join(dataDir, 'postgres.log'), 'utf8')).not.toContain(password);
+  });
+
+  it('is reached by the lines that the documents have for it', async () => {
+    const text = await readFile(path.join(projectRoot, 'docs', 'operations.md'), 'utf8');
+    const lines = /```sh\n(data=[^]*?)```/.exec(text)?.[1] ?? '';
+    const shown = `psql() { printf '%s\\n' "$PGPASSWORD" "$@"; }\n${lines}`;
+    const env = { ...process.env, GATEWAY_DATA_DIR: dataDir };
+    const said = execFileSync('sh', ['-c', shown], { env, encoding: 'utf8' });
+    const { username, password, hostname, port, pathname } = new URL(server.url);
+    expect(said.trim().split('\n')).toEqual([
+      password,
+      '-h',
+      hostname,
+      '-p',
+      port,
+      '-U',
+      username,
+      pathname.slice(1),
+    ]);
   });
 
   it('lets nobody in without the password', async () => {

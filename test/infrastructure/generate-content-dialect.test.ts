@@ -53,6 +53,21 @@ function requestOf(call: UpstreamCall, over: Partial<CloudAProvider> = {}) {
 const base = '/v1/projects/p-1/locations/europe-west4/publishers/google/models';
 
 describe('Google-published models use generate-content and stream-generate-content', () => {
+  it('media are read from the buckets that the route names', () => {
+    const content = [{ type: 'image_url', image_url: 'gs://others/a.png' }];
+    const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] });
+    const call = callOf({ body });
+    const open = (gs_buckets: readonly string[]) => ({
+      ...call,
+      route: { ...call.route, compatibility: { cloud_a: { gs_buckets } } },
+    });
+    expect(E.isRight(dialectOf(call).encode(call))).toBe(true);
+    expect(E.isRight(dialectOf(call).encode(open(['others'])))).toBe(true);
+    expect(dialectOf(call).encode(open(['media']))).toMatchObject({
+      left: { code: 'invalid_request', param: 'messages[0].content[0].image_url' },
+    });
+  });
+
   it('the path has project, location, publisher and model', () => {
     expect(requestOf(callOf()).path).toBe(`${base}/gemini-2.5-pro:generateContent`);
     expect(requestOf(callOf({ stream: true })).path).toBe(

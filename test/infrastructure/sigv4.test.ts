@@ -1,10 +1,11 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { SignatureV4 } from '@smithy/signature-v4';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { Pool } from 'undici';
@@ -169,13 +170,86 @@ const anyModelId = fc.oneof(
   ),
 );
 
+/** All but the clock. */
+const timersThatRun = [
+  'hrtime',
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'setImmediate',
+  'clearImmediate',
+  'setInterval',
+  'clearInterval',
+  'setTimeout',
+  'clearTimeout',
+] as const;
+
 const services = [
   ['runtime', 'bedrock', '/model/', '/converse'],
   ['endpointb', 'bedrock-mantle', '/openai/v1/', '/responses'],
 ] as const;
 
+/** What the versions before 5 of the signer made of these, which services have taken for years. */
+describe('at a fixed time a request has the signature that it always had', () => {
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it.each([
+    [
+      'bedrock',
+      '/model/m/converse',
+      '{"a":"ä"}',
+      undefined,
+      '0c814dd4ebfd0b191cd821bf2f1a119e21bd420ae76fb0840f93af15c6efba00',
+    ],
+    [
+      'bedrock',
+      '/model/anthropic.claude-opus-4-6-v1%3A0/converse-stream',
+      '',
+      'session/token+=',
+      '24629d247f3e8fda1421e64851f1f5ddbda48e6775af0b9153a9760713f38969',
+    ],
+    [
+      'bedrock',
+      '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A%3Aimported-model%2Fa%252Fb/invoke',
+      '{"text":"😀"}',
+      undefined,
+      '25c2658589471697c2c78dfc4766e4a36c124a91578c41fb793ec9eed703a7da',
+    ],
+    [
+      'bedrock-mantle',
+      '/openai/v1/responses',
+      '{"a":1}',
+      undefined,
+      '51c8cf49fdd168d39cb098f0c9f5d31eeecfc429023f9b9e401bfdc9437a3196',
+    ],
+    [
+      'bedrock-mantle',
+      '/anthropic/v1/messages',
+      String.raw`{"a":"\\u00e4 '()*!"}`,
+      'session/token+=',
+      'cd614a143d0cb84278e6d4677b808f6415e602569af7d5f175343c5571b35d7e',
+    ],
+  ] as const)('%s %s', async (service, path, body, token, signature) => {
+    jest.useFakeTimers({ now: Date.parse('2026-01-02T03:04:05Z'), doNotFake: [...timersThatRun] });
+    const baseUrl = new URL('https://h.example.com');
+    const auth = staticAuth(token);
+    const { headers } = await sign(signingOf({ service, auth, baseUrl }), request({ path, body }));
+    expect(headers['x-amz-date']).toBe('20260102T030405Z');
+    expect(headers['authorization']?.split('Signature=')[1]).toBe(signature);
+  });
+
+  it('and the signer is the one that is maintained', () => {
+    const named = createRequire(import.meta.url).resolve('@aws-sdk/signature-v4');
+    const manifest = createRequire(named).resolve('@smithy/signature-v4/package.json');
+    const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
+    expect(version).toMatch(/^5\./);
+  });
+});
+
 describe.each(services)('%s requests are signed as %s', (_, service, before, after) => {
-  it('whatever the model id and the body: an independent verifier and the successor of the library agree', async () => {
+  it('whatever the model id and the body: an independent verifier agrees', async () => {
     verifier = verifierOf({
       service,
       secretOf: () => ({ secret: published.secret, token: 'session/token+=' }),
@@ -187,8 +261,6 @@ describe.each(services)('%s requests are signed as %s', (_, service, before, aft
         const outbound = request({ path, body: JSON.stringify({ text }) });
         expect(await verdict(signingOf({ service, auth }), outbound)).toBe('good');
         expect(received?.target).toBe(path);
-        const date = header(received!, 'x-amz-date') ?? '';
-        expect(await successorsSignature(service, outbound, date)).toBe(header(received!, 'authorization'));
       }),
       { numRuns: 150 },
     );
@@ -265,44 +337,6 @@ describe('headers with an underscore', () => {
     expect(header(received!, 'x_snake_case')).toBe('1');
   });
 });
-
-async function successorsSignature(
-  service: string,
-  { path, headers, body }: WrittenRequest,
-  date: string,
-): Promise<string | undefined> {
-  class Sha256 {
-    private readonly hash: ReturnType<typeof createHash> | ReturnType<typeof createHmac>;
-    constructor(secret?: unknown) {
-      this.hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret as Buffer);
-    }
-    update(data: unknown): void {
-      this.hash.update(data as Buffer);
-    }
-    digest(): Promise<Uint8Array> {
-      return Promise.resolve(new Uint8Array(this.hash.digest()));
-    }
-  }
-  const credentials = {
-    accessKeyId: published.id,
-    secretAccessKey: published.secret,
-    sessionToken: 'session/token+=',
-  };
-  const signer = new SignatureV4({ credentials, region, service, sha256: Sha256 });
-  const signingDate = new Date(date.replace(/^(....)(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5'));
-  const signed = await signer.sign(
-    {
-      method: 'POST',
-      protocol: 'http:',
-      hostname: url.hostname,
-      path,
-      headers: { host: url.host, 'content-type': headers['content-type'] ?? '' },
-      body,
-    },
-    { signingDate },
-  );
-  return signed.headers['authorization'];
-}
 
 describe('default_chain', () => {
   const variables = [

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { chatCompletions } from '../../application/families.ts';
 import type { Arrival, FinishedRequest, Telemetry } from '../../application/ports/telemetry.ts';
+import { secretsOf } from '../../domain/payload/secrets.ts';
 import { streamKeepAlive } from '../../interfaces/http/keep-alive.ts';
 import { loadGate } from '../../interfaces/http/load-gate.ts';
 import { type ModelEndpointPorts, modelEndpoint } from '../../interfaces/http/public/model-endpoint.ts';
@@ -53,6 +54,7 @@ async function serving(over: Partial<ModelEndpointPorts>): Promise<{ url: string
       keepAlive: streamKeepAlive(() => 0),
       clock: { now: Date.now, newId: () => 'id' },
       bodyMaxBytes: 1e6,
+      secrets: () => secretsOf(['"upstream-credential"']),
       ...over,
     },
     chatCompletions,
@@ -127,6 +129,48 @@ describe('a path that serves models tells of each request', () => {
     await until(() => told.length === 3);
     expect(told[0]).toMatchObject({ kind: 'begun', arrival: { traceContext: {} } });
     expect(told[0]).not.toHaveProperty('arrival.traceContext.traceparent');
+  });
+
+  const member = (index: number) => `k${index}=v`;
+  const list = (members: number) => Array.from({ length: members }, (_, index) => member(index)).join(',');
+  it.each([
+    ['a key that digits begin', '1a@b=x'],
+    ['blanks and empty members', 'a=1 , ,b=2'],
+    ['any character that a value may have', 'a=!"#$%&\'()*+-./09:;<>?@AZ[]^_`az{|}~ ~'],
+    ['32 members', list(32)],
+    ['512 characters', `a=${'x'.repeat(250)},b=${'x'.repeat(256)},`.padEnd(512, ',')],
+  ])('a tracestate is what the caller sent: %s', async (_what, tracestate) => {
+    const { url, told } = await serving({});
+    const traceparent = `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01`;
+    await post(url, { traceparent, tracestate });
+    await until(() => told.length === 3);
+    expect(told[0]).toMatchObject({ arrival: { traceContext: { traceparent, tracestate } } });
+  });
+
+  it.each([
+    ['nothing', ','],
+    ['no value', 'a=1,b'],
+    ['an empty value', 'a='],
+    ['a capital in a key', 'A=1'],
+    ['a sign that begins a key', '@a=1'],
+    ['an equals sign in a value', 'a=b=c'],
+    ['a control character', 'a=1\tb'],
+    ['a character beyond ASCII', 'a=\u00e9'],
+    ['a key of 257 characters', `${'a'.repeat(257)}=1`],
+    ['a value of 257 characters', `a=${'1'.repeat(257)}`],
+    ['33 members', list(33)],
+    ['513 characters', `a=${'x'.repeat(250)},b=${'x'.repeat(256)},`.padEnd(513, ',')],
+    ['the key of the caller', `a=1,b=gwk_${'1'.repeat(32)}.${'2'.repeat(64)}`],
+    ['the secret of the caller', `a=${'2'.repeat(64)}`],
+    ['the key of another caller', `a=gwk_${'3'.repeat(32)}.${'4'.repeat(64)}`],
+    ['a credential of the configuration', 'a=1,b=x%22upstream-credential%22'],
+  ])('a tracestate is dropped that is malformed, or says what it must not: %s', async (_what, tracestate) => {
+    const { url, told } = await serving({});
+    const traceparent = `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01`;
+    const authorization = `Bearer gwk_${'1'.repeat(32)}.${'2'.repeat(64)}`;
+    await post(url, { authorization, traceparent, tracestate });
+    await until(() => told.length === 3);
+    expect(told[0]).toHaveProperty('arrival.traceContext', { traceparent });
   });
 
   it('a traceparent of a later version, with more behind its flags, is one', async () => {

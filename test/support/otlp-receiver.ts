@@ -12,6 +12,7 @@ export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
+  readonly traceState: string | undefined;
   readonly attributes: Attributes;
   readonly failed: boolean;
   /** Nanoseconds since the epoch. */
@@ -125,6 +126,7 @@ const spansIn = ({ resourceSpans }: Wire): readonly ReceivedSpan[] =>
         traceId: span.traceId,
         spanId: span.spanId,
         parentSpanId: span.parentSpanId,
+        traceState: span.traceState,
         attributes: attributesIn(span.attributes),
         failed: span.status.code === 2,
         from: BigInt(span.startTimeUnixNano),

@@ -19,12 +19,15 @@ const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
 const commonName = (name: string): Buffer =>
   sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(name)))));
 
-/** A certificate of `localhost` that nobody has signed but its own key, good for a day. */
-export function selfSigned(): { readonly key: string; readonly cert: string } {
+/** What `localhost` is reached by. */
+const loopback = [der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1]))];
+
+/** A certificate of `localhost`, or of another name, that nobody has signed but its own key, good for a day. */
+export function selfSigned(otherName?: string): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const alternativeName = sequence(
     oid('551d11'),
-    der(0x04, sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])))),
+    der(0x04, sequence(...(otherName === undefined ? loopback : [der(0x82, Buffer.from(otherName))]))),
   );
   const toBeSigned = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),

@@ -22,12 +22,20 @@ import {
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth, maxNamedKeyChars } from '../../../domain/shared/limits.ts';
 import { type Parts, partsOf, textParts } from './generate-content-parts.ts';
+import type { ReadableBuckets } from './readable-buckets.ts';
 import { Turns } from './generate-content-turns.ts';
 
 /** What was said, in the words of generate-content. */
 export interface Conversation {
   readonly system: readonly JsonObject[];
   readonly contents: readonly JsonObject[];
+}
+
+/** What has been read of it so far, and the buckets that it may refer to. */
+interface Reading {
+  readonly turns: Turns;
+  readonly system: JsonObject[];
+  readonly buckets: ReadableBuckets;
 }
 
 type Step = Either<GatewayError, void>;
@@ -40,11 +48,13 @@ const done: Step = E.right(undefined);
 export function conversationOf(
   messages: Json | undefined,
   signature: string | undefined,
+  buckets: ReadableBuckets,
 ): Either<GatewayError, Conversation> {
   const turns = new Turns(signature);
   const system: JsonObject[] = [];
+  const reading: Reading = { turns, system, buckets };
   for (const [index, message] of objectsOf(messages).entries()) {
-    const step = addMessage(message, `messages[${index}]`, turns, system);
+    const step = addMessage(message, `messages[${index}]`, reading);
     if (E.isLeft(step)) return step;
   }
   const contents = turns.contents();
@@ -52,7 +62,8 @@ export function conversationOf(
   return E.right({ system, contents });
 }
 
-function addMessage(message: JsonObject, path: string, turns: Turns, system: JsonObject[]): Step {
+function addMessage(message: JsonObject, path: string, reading: Reading): Step {
+  const { turns, system, buckets } = reading;
   const { content } = message;
   const role = isString(message['role']) ? message['role'] : '';
   const at = `${path}.content`;
@@ -61,11 +72,11 @@ function addMessage(message: JsonObject, path: string, turns: Turns, system: Jso
     case 'developer':
       return E.map((text: string) => void system.push(...textParts(text)))(systemText(content, at));
     case 'user':
-      return E.map((parts: readonly JsonObject[]) => turns.say('user', parts))(partsOf(content, at));
+      return E.map((parts: readonly JsonObject[]) => turns.say('user', parts))(partsOf(content, at, buckets));
     case 'assistant':
       return addAssistant(message, path, turns);
     case 'tool':
-      return addResult(message, path, turns);
+      return addResult(message, path, reading);
     default:
       return E.left(
         fault(
@@ -136,14 +147,14 @@ function exactObject(text: string): JsonObject | undefined {
 }
 
 /** The upstream knows no ids of calls: a result goes by the name of its call, and stands where its call stood. */
-function addResult(message: JsonObject, path: string, turns: Turns): Step {
+function addResult(message: JsonObject, path: string, { turns, buckets }: Reading): Step {
   const id = stringOf(message, 'tool_call_id', path);
   if (E.isLeft(id)) return id;
   const call = turns.answered(id.right);
   if (call === undefined)
     return E.left(fault(`${path}.tool_call_id`, 'answers no call that came before it.'));
   const { content } = message;
-  const parts = isAbsent(content) ? E.right([]) : partsOf(content, `${path}.content`);
+  const parts = isAbsent(content) ? E.right([]) : partsOf(content, `${path}.content`, buckets);
   if (E.isLeft(parts)) return parts;
   const text = parts.right.flatMap((part) => (isString(part['text']) ? [part['text']] : [])).join('');
   turns.result(call, responseOf(text));

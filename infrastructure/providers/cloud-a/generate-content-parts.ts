@@ -4,19 +4,20 @@ import { blocksOf, fault, foreignType, isRecord, nameOf, stringOf } from '../../
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { mediaTypeOf } from './media-types.ts';
+import { mayRead, type ReadableBuckets } from './readable-buckets.ts';
 
 /** Parts of a generate-content turn. */
 export type Parts = Either<GatewayError, readonly JsonObject[]>;
 type Part = Either<GatewayError, JsonObject>;
 
-/** Content of a user's message or a tool's: a string, or an array of content parts. */
-export function partsOf(content: Json | undefined, path: string): Parts {
+/** Content of a user's message or a tool's: a string, or an array of content parts that refer to these buckets. */
+export function partsOf(content: Json | undefined, path: string, buckets: ReadableBuckets): Parts {
   if (isString(content)) return E.right(textParts(content));
   const blocks = blocksOf(content, path);
   if (E.isLeft(blocks)) return blocks;
   const parts: (readonly JsonObject[])[] = [];
   for (const [index, block] of blocks.right.entries()) {
-    const part = partOf(block, `${path}[${index}]`);
+    const part = partOf(block, `${path}[${index}]`, buckets);
     if (E.isLeft(part)) return part;
     parts.push(part.right);
   }
@@ -26,18 +27,18 @@ export function partsOf(content: Json | undefined, path: string): Parts {
 /** A text that is empty says nothing. */
 export const textParts = (text: string): readonly JsonObject[] => (text === '' ? [] : [{ text }]);
 
-function partOf(block: JsonObject, path: string): Parts {
+function partOf(block: JsonObject, path: string, buckets: ReadableBuckets): Parts {
   switch (isString(block['type']) ? block['type'] : '') {
     case 'text':
       return E.map(textParts)(stringOf(block, 'text', path));
     case 'image_url':
-      return alone(linked(block, 'image_url', 'image/jpeg', path));
+      return alone(linked(block, 'image_url', path, buckets));
     case 'video_url':
-      return alone(linked(block, 'video_url', 'video/mp4', path));
+      return alone(linked(block, 'video_url', path, buckets));
     case 'input_audio':
       return alone(spoken(block['input_audio'], `${path}.input_audio`));
     case 'file':
-      return alone(filePart(block['file'], `${path}.file`));
+      return alone(filePart(block['file'], `${path}.file`, buckets));
     default:
       return foreignType(block, path);
   }
@@ -45,18 +46,25 @@ function partOf(block: JsonObject, path: string): Parts {
 
 const alone = (part: Part): Parts => E.map((only: JsonObject) => [only])(part);
 
-/**
- * An image or a video: `{url}`, or the URL itself. `otherwise` is what a reference is taken for that does not show
- * its type: the kind of the part says this much.
- */
-function linked(block: JsonObject, field: string, otherwise: string, path: string): Part {
+/** What a reference is taken for that does not show its type: the kind of the part says this much. */
+const otherwise = { image_url: 'image/jpeg', video_url: 'video/mp4' } as const;
+
+/** An image or a video: `{url}`, or the URL itself. */
+function linked(
+  block: JsonObject,
+  field: keyof typeof otherwise,
+  path: string,
+  buckets: ReadableBuckets,
+): Part {
   const at = `${path}.${field}`;
   const value = block[field];
-  if (isString(value)) return mediaPart(value, mediaTypeOf(value) ?? otherwise, at);
+  const media = (url: string, type: string | undefined, where: string): Part =>
+    mediaPart(url, type ?? mediaTypeOf(url) ?? otherwise[field], where, buckets);
+  if (isString(value)) return media(value, undefined, at);
   if (!isRecord(value)) return E.left(fault(at, 'must be an object.'));
   const url = stringOf(value, 'url', at);
   if (E.isLeft(url)) return url;
-  return mediaPart(url.right, told(value) ?? mediaTypeOf(url.right) ?? otherwise, `${at}.url`);
+  return media(url.right, told(value), `${at}.url`);
 }
 
 /** The media type that the caller tells. */
@@ -69,11 +77,16 @@ const isReference = (url: string): boolean => url.startsWith('gs://') || /^https
  * Bytes inside the request go inline. Remote `gs://` and public HTTPS inputs are mapped to file-data references,
  * signed-URL queries pass upstream unchanged.
  */
-function mediaPart(url: string, mimeType: string, path: string): Part {
+function mediaPart(url: string, mimeType: string, path: string, buckets: ReadableBuckets): Part {
   if (/^data:/i.test(url)) return inline(url, path);
-  if (isReference(url)) return E.right({ fileData: { mimeType, fileUri: url } });
+  if (isReference(url)) return reference(url, mimeType, path, buckets);
   return E.left(fault(path, 'must be a data URL, a `gs://` URL or an `https://` URL.'));
 }
+
+const reference = (url: string, mimeType: string, path: string, buckets: ReadableBuckets): Part =>
+  mayRead(buckets, url)
+    ? E.right({ fileData: { mimeType, fileUri: url } })
+    : E.left(fault(path, "is in a bucket that is not open to this model's route."));
 
 function inline(url: string, path: string): Part {
   const comma = url.indexOf(',');
@@ -93,7 +106,7 @@ function spoken(audio: Json | undefined, path: string): Part {
 }
 
 /** A file by its bytes, or by a URL in any of the fields that clients put one in. */
-function filePart(file: Json | undefined, path: string): Part {
+function filePart(file: Json | undefined, path: string, buckets: ReadableBuckets): Part {
   if (!isRecord(file)) return E.left(fault(path, 'must be an object.'));
   const field = ['file_data', 'file_url', 'file_id'].find((name) => isString(file[name]));
   const value = field === undefined ? undefined : file[field];
@@ -106,7 +119,7 @@ function filePart(file: Json | undefined, path: string): Part {
   if (mimeType === undefined)
     return E.left(fault(at, 'does not show its media type: add it to the part as `file.format`.'));
   return isReference(value)
-    ? E.right({ fileData: { mimeType, fileUri: value } })
+    ? reference(value, mimeType, at, buckets)
     : E.right({ inlineData: { mimeType, data: value } });
 }
 

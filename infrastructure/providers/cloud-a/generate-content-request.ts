@@ -7,18 +7,24 @@ import { generationConfig, present } from './generate-content-config.ts';
 import { conversationOf } from './generate-content-contents.ts';
 import { signatureFor } from './generate-content-models.ts';
 import { toolMembers } from './generate-content-tools.ts';
+import type { ReadableBuckets } from './readable-buckets.ts';
 
 /**
  * The generate-content body that asks for the same answer as a chat-completions body, which is as `parseExact` gives
  * it; `model` is the publisher's name of it. What generate-content has no word for is dropped where the answer means
  * the same without it (`user`, `store`, `metadata`, `prompt_cache_key`, `stream_options`, `service_tier` and every
  * field that nobody knows), and rejected by name where not. Messages-only fields (`thinking`, `output_config`,
- * `anthropic_version`) do not apply to Google-published models.
+ * `anthropic_version`) do not apply to Google-published models. Media stand in one of the `buckets` that the route may
+ * read, where it has a list of them.
  */
-export function generateContentRequest(body: JsonObject, model: string): Either<GatewayError, JsonObject> {
+export function generateContentRequest(
+  body: JsonObject,
+  model: string,
+  buckets?: ReadableBuckets,
+): Either<GatewayError, JsonObject> {
   const foreign = foreignControl(body);
   if (foreign !== undefined) return E.left(foreign);
-  const said = conversationOf(body['messages'], signatureFor(model));
+  const said = conversationOf(body['messages'], signatureFor(model), buckets);
   if (E.isLeft(said)) return said;
   const tools = toolMembers(body);
   if (E.isLeft(tools)) return tools;

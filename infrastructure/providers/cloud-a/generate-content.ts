@@ -12,6 +12,7 @@ import { chatCompletion } from './generate-content-response.ts';
 import { generateContentStream } from './generate-content-stream.ts';
 import { jsonArrayFrames } from './json-array.ts';
 import { publishedBy } from './publishers.ts';
+import { readableBuckets } from './readable-buckets.ts';
 
 /** Where the platform's models are, and what its owner adds to each request. */
 export interface Platform {
@@ -32,7 +33,13 @@ export const generateContent = (
       path: `${basePath}/publishers/google/models/${pathSegment(model)}:${method}`,
       headers: outboundHeaders(defaultHeaders, call),
       body: JSON.stringify(deepMerge(body, call.route.extraBody)),
-    }))(generateContentRequest(parseExact(call.body) as JsonObject, model));
+    }))(
+      generateContentRequest(
+        parseExact(call.body) as JsonObject,
+        model,
+        readableBuckets(call.route.compatibility),
+      ),
+    );
   },
   decode: (body, { answer }) =>
     E.map((value: JsonObject): WholeAnswer => ({ value, text: JSON.stringify(value) }))(

@@ -10,6 +10,7 @@ import type {
 } from '../../../application/ports/telemetry.ts';
 import { parseKey, presentedCredential } from '../../../domain/identity/api-key.ts';
 import type { Caller } from '../../../domain/identity/caller.ts';
+import { holdsSecret, type Secrets, withSecrets } from '../../../domain/payload/secrets.ts';
 import { noTags, readCallerTags } from '../../../domain/request-log/caller-tags.ts';
 import {
   errorStatus,
@@ -25,6 +26,7 @@ import { sendJson } from '../send-json.ts';
 import { untilTaken } from '../stalled-caller.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import { sendStream } from './stream-answer.ts';
+import { validTraceState } from './trace-state.ts';
 import type { Words } from './words.ts';
 
 export interface ModelEndpointPorts {
@@ -35,6 +37,8 @@ export interface ModelEndpointPorts {
   readonly keepAlive: KeepAlive;
   readonly clock: Clock;
   readonly bodyMaxBytes: number;
+  /** The credentials of the configuration. */
+  readonly secrets: () => Secrets;
 }
 
 /** A path that serves models: authenticate → read → serve → answer. The same for every family. */
@@ -60,7 +64,7 @@ export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: 
   };
 
   return async (context: RequestContext): Promise<void> => {
-    const telemetry = ports.telemetry.begin(arrival(context, family));
+    const telemetry = ports.telemetry.begin(arrival(context, family, ports.secrets()));
     const lease = ports.gate.enter();
     try {
       if (lease === undefined) return refuse(context, telemetry, overloaded);
@@ -78,10 +82,10 @@ export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: 
   };
 }
 
-const arrival = ({ req }: RequestContext, { name }: Pick<Family<Ask>, 'name'>) => ({
+const arrival = ({ req }: RequestContext, { name }: Pick<Family<Ask>, 'name'>, secrets: Secrets) => ({
   family: name,
   userAgent: header(req, 'user-agent'),
-  traceContext: traceContext(req),
+  traceContext: traceContext(req, secrets),
 });
 
 /** Who has an outcome already keeps it: a defect after the settlement is the log's alone. */
@@ -137,15 +141,16 @@ const betasOf = (req: IncomingMessage): readonly string[] =>
 /** W3C: version ff is none, and neither are ids of zeros; only later versions may go on after the flags. */
 const traceparent =
   /^(?!ff)(?!00.{53}-)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]{1,128})?$/;
-/** W3C: a vendor list of up to 512 characters must be passed on. */
-const maxTraceStateChars = 512;
 
-/** Of the caller's headers only W3C trace context goes upstream. */
-function traceContext(req: IncomingMessage): TraceContext {
+/**
+ * Of the caller's headers only W3C trace context goes upstream and to the collector. What is malformed is dropped, and
+ * so is a list of vendors that holds a key or another credential.
+ */
+function traceContext(req: IncomingMessage, secrets: Secrets): TraceContext {
   const parent = header(req, 'traceparent');
   if (parent === undefined || !traceparent.test(parent)) return {};
-  const state = header(req, 'tracestate');
-  return state === undefined || state.length > maxTraceStateChars
+  const state = validTraceState(header(req, 'tracestate') ?? '');
+  return state === undefined || holdsSecret(state, withSecrets(secrets, callerKeyOf(req)))
     ? { traceparent: parent }
     : { traceparent: parent, tracestate: state };
 }

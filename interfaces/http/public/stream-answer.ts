@@ -34,7 +34,8 @@ export async function sendStream(
   const { res, link } = context;
   if (!link.gone()) {
     res.writeHead(200, { ...streamHeaders, ...idHeaders(context) });
-    res.flushHeaders();
+    // Not flushHeaders, which spells a head in UTF-8: a caller's own request id is bytes, and Node's latin1.
+    res.write('', 'latin1');
   }
   const spelling = words.spelling(context);
   const alive = keepAlive.watch(() => {

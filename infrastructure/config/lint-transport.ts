@@ -1,0 +1,121 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { GatewayConfig } from './config.ts';
+import { isSecretHeader } from './headers-codec.ts';
+import { isForeignPlainHttp, isPrivateHost } from './private-hosts.ts';
+import { type Finding, finding, type Path } from './problem.ts';
+import type { ProviderConfig } from './provider-config.ts';
+
+/** Whether connections to the database of this URL are under TLS; on the left why the URL cannot be used at all. */
+export type DatabaseTls = (url: string) => Either<string, boolean>;
+
+/** What goes over networks of others in the clear: tokens, rows, passwords. Loopback and private hosts are exempt. */
+export const transportNotes = (config: GatewayConfig, databaseTls: DatabaseTls): readonly Finding[] => [
+  ...config.providers.flatMap(plainTokens),
+  ...plainRouteTokens(config),
+  ...plainDatabase(config, databaseTls),
+  ...plainMailPassword(config),
+  ...plainDoor(config),
+];
+
+const overPlainHttp = 'over http:// to a host that is neither loopback nor private: use https://';
+
+function plainTokens(provider: ProviderConfig, index: number): readonly Finding[] {
+  const headers = Object.keys(provider.defaultHeaders).filter(isSecretHeader);
+  const sent = provider.auth.mode === 'none' ? headers : ['its credentials', ...headers];
+  return sent.length === 0
+    ? []
+    : plainUrlsOf(provider).map((key) =>
+        finding(['providers', index, key], `sends ${sent.join(', ')} ${overPlainHttp}`),
+      );
+}
+
+const plainRouteTokens = ({ providers, models }: GatewayConfig): readonly Finding[] => {
+  const plain = new Set(providers.filter((each) => plainUrlsOf(each).length > 0).map(({ id }) => id));
+  return models.flatMap(({ routes }, model) =>
+    routes.flatMap(({ provider, extraHeaders }, route) =>
+      Object.keys(plain.has(provider) ? extraHeaders : {})
+        .filter(isSecretHeader)
+        .map((name) =>
+          finding(
+            ['models', model, 'routes', route, 'extra_headers', name],
+            `is sent ${overPlainHttp} in the provider ${provider}`,
+          ),
+        ),
+    ),
+  );
+};
+
+/** The keys of a provider whose URLs lead over networks of others in the clear. */
+const plainUrlsOf = (provider: ProviderConfig): readonly string[] =>
+  urlsOf(provider).flatMap(([key, url]) =>
+    url !== undefined && /^http:/i.test(url) && isForeignPlainHttp(url) ? [key] : [],
+  );
+
+function urlsOf(provider: ProviderConfig): readonly (readonly [key: string, url: string | undefined])[] {
+  switch (provider.kind) {
+    case 'compat':
+    case 'cloud_run_compat':
+      return [['base_url', provider.baseUrl]];
+    case 'cloud_a_platform':
+      return [['api_host', provider.apiHost]];
+    case 'cloud_b_platform':
+      return [
+        ['runtime_endpoint_url', provider.runtimeEndpointUrl],
+        ['endpointb_endpoint_url', provider.endpointbEndpointUrl],
+      ];
+  }
+}
+
+const databasePath: Path = ['database', 'url'];
+
+function plainDatabase({ database }: GatewayConfig, databaseTls: DatabaseTls): readonly Finding[] {
+  if (database.kind === 'embedded') return [];
+  const tls = databaseTls(database.url);
+  if (E.isLeft(tls)) return [finding(databasePath, `cannot be used: ${tls.left}`)];
+  return tls.right || databaseHosts(database.url).every(isPrivateHost)
+    ? []
+    : [
+        finding(
+          databasePath,
+          'leads to PostgreSQL without TLS, on a host that is neither loopback nor private: add sslmode=verify-full',
+        ),
+      ];
+}
+
+/** As libpq has it: a host in the parameters wins, and one that begins with a slash is a socket of this machine. */
+function databaseHosts(url: string): readonly string[] {
+  const { hostname, searchParams } = new URL(url);
+  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
+  return host === '' || host.startsWith('/') ? [] : [host];
+}
+
+/** The port on which TLS comes before the first word. */
+const implicitTlsPort = 465;
+
+function plainMailPassword({ mail }: GatewayConfig): readonly Finding[] {
+  if (mail?.smtp.credentials === undefined) return [];
+  const { host, port, starttls } = mail.smtp;
+  return starttls || port === implicitTlsPort || isPrivateHost(host)
+    ? []
+    : [
+        finding(
+          ['mail', 'smtp', 'starttls'],
+          'is false: the password is sent without TLS to a host that is neither loopback nor private',
+        ),
+      ];
+}
+
+/** Passwords of admins and keys of callers come in here. */
+function plainDoor({ server: { bind, publicBaseUrl } }: GatewayConfig): readonly Finding[] {
+  const url = publicBaseUrl === undefined ? undefined : new URL(publicBaseUrl);
+  const secured = url !== undefined && (url.protocol === 'https:' || isPrivateHost(url.hostname));
+  return secured || isPrivateHost(bind.host)
+    ? []
+    : [
+        finding(
+          ['server', 'bind'],
+          `is ${bind.host}, which others can reach, and public_base_url is not https: keys, passwords and cookies may come in the clear`,
+        ),
+      ];
+}

@@ -1,0 +1,34 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Addresses that no packet leaves this machine or its own network for (RFC 1122, 1918, 3927, 4193, 4291, 6598). */
+const blocks: readonly (readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'])[] = [
+  ['127.0.0.0', 8, 'ipv4'],
+  ['10.0.0.0', 8, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['169.254.0.0', 16, 'ipv4'],
+  ['100.64.0.0', 10, 'ipv4'],
+  ['::1', 128, 'ipv6'],
+  ['fc00::', 7, 'ipv6'],
+  ['fe80::', 10, 'ipv6'],
+];
+
+const ownAddresses = new BlockList();
+for (const [network, prefix, family] of blocks) ownAddresses.addSubnet(network, prefix, family);
+
+/** Names that public DNS does not have: of one label, or under a domain that is reserved for local use. */
+const ownName = /^[^.]+$|\.(?:localhost|local|internal|lan|home\.arpa|svc|test)$/;
+
+/** Whether a host is this machine or in a network of its operator's own; the name may end with the root's dot. */
+export function isPrivateHost(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, '').toLowerCase();
+  const family = isIP(bare);
+  if (family !== 0) return ownAddresses.check(bare, family === 6 ? 'ipv6' : 'ipv4');
+  return ownName.test(bare.replace(/\.$/, ''));
+}
+
+/** Whether what goes to this URL goes over networks of others in the clear. */
+export function isForeignPlainHttp(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !isPrivateHost(hostname);
+}

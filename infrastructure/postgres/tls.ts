@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import type { ConnectionOptions } from 'node:tls';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+
+/** How much of the server's certificate is checked: nothing, its signer, or its signer and its name. */
+type Check = 'nothing' | 'signer' | 'name';
+
+/** libpq's words, and the driver's `no-verify`; undefined: no TLS. `require` checks more here than libpq does. */
+const checks: ReadonlyMap<string, Check | undefined> = new Map([
+  ['disable', undefined],
+  ['no-verify', 'nothing'],
+  ['require', 'name'],
+  ['verify-ca', 'signer'],
+  ['verify-full', 'name'],
+]);
+
+/** What the URL of a database says of TLS; undefined: there is none. */
+interface Tls {
+  readonly check: Check;
+  readonly rootCert: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+}
+
+/** Parameters of a URL that are ours to read: what drivers make of them differs from one to the next. */
+const parameters = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
+
+/** The trust of this machine, as libpq calls it. */
+const systemTrust = 'system';
+
+/** Whether connections to this URL are under TLS; on the left why it cannot be used. */
+export const isUnderTls = (url: string): Either<string, boolean> =>
+  E.map((tls) => tls !== undefined)(tlsOf(url));
+
+function tlsOf(url: string): Either<string, Tls | undefined> {
+  const said = new URL(url).searchParams;
+  const given = (name: string): string | undefined => said.get(name) ?? undefined;
+  const [rootCert, cert, key] = ['sslrootcert', 'sslcert', 'sslkey'].map(given);
+  const files = [rootCert, cert, key].some((file) => file !== undefined);
+  const mode = given('sslmode') ?? (files ? 'verify-full' : 'disable');
+  const known = [...checks.keys()].join(', ');
+  if (said.has('ssl')) return E.left('`ssl` is not read: use `sslmode=verify-full`');
+  if (!checks.has(mode))
+    return E.left(`sslmode must be one of ${known}: nothing else is sure of what it gets`);
+  if ((cert === undefined) !== (key === undefined)) return E.left('sslcert and sslkey go together');
+  const check = checks.get(mode);
+  if (check === 'signer' && (rootCert ?? systemTrust) === systemTrust)
+    return E.left('sslmode=verify-ca needs sslrootcert, the file of the signer; or use verify-full');
+  return E.right(check === undefined ? undefined : { check, rootCert, cert, key });
+}
+
+/** A URL for drivers, which says nothing of TLS, and how connections are secured instead. */
+export interface SecuredUrl {
+  readonly url: string;
+  /** Undefined: not at all. */
+  readonly ssl: ConnectionOptions | undefined;
+}
+
+/** Reads the files that the URL names; throws an error for operators when that cannot be. */
+export async function securedUrl(url: string): Promise<SecuredUrl> {
+  const tls = tlsOf(url);
+  if (E.isLeft(tls)) throw new Error(`The URL of the database: ${tls.left}.`);
+  const target = new URL(url);
+  for (const name of parameters) target.searchParams.delete(name);
+  return { url: target.href, ssl: tls.right === undefined ? undefined : await optionsOf(tls.right) };
+}
+
+async function optionsOf({ check, rootCert, cert, key }: Tls): Promise<ConnectionOptions> {
+  const ca = rootCert === systemTrust ? undefined : await contentOf('sslrootcert', rootCert);
+  const own = { cert: await contentOf('sslcert', cert), key: await contentOf('sslkey', key) };
+  return {
+    rejectUnauthorized: check !== 'nothing',
+    ...(ca === undefined ? {} : { ca }),
+    ...(own.cert === undefined ? {} : own),
+    ...(check === 'signer' ? { checkServerIdentity: () => undefined } : {}),
+  };
+}
+
+async function contentOf(name: string, file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code = 'unreadable' } = error as NodeJS.ErrnoException;
+    throw new Error(`The URL of the database: the file of ${name} cannot be read (${code}): ${file}`, {
+      cause: error,
+    });
+  }
+}

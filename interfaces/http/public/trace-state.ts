@@ -1,0 +1,23 @@
+/** W3C: a vendor list of up to 512 characters must be passed on. */
+const maxTraceStateChars = 512;
+/** W3C: no list has more members. */
+const maxTraceStateMembers = 32;
+
+/** W3C: `key=value`; a value ends in no blank, and has neither comma nor equals sign. */
+const member =
+  /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
+const blanksAround = /^[ \t]+|[ \t]+$/g;
+
+/** The caller's list unchanged; undefined when it is none by W3C's grammar and bounds. Empty members are allowed. */
+export function validTraceState(text: string): string | undefined {
+  if (text.length > maxTraceStateChars) return undefined;
+  const members = text
+    .split(',')
+    .map((each) => each.replaceAll(blanksAround, ''))
+    .filter((each) => each !== '');
+  const valid =
+    members.length > 0 &&
+    members.length <= maxTraceStateMembers &&
+    members.every((each) => member.test(each));
+  return valid ? text : undefined;
+}

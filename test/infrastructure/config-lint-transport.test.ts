@@ -1,0 +1,244 @@
+import { describe, expect, it } from '@jest/globals';
+import { lintConfig } from '../../infrastructure/config/lint.ts';
+import { parseConfig } from '../../infrastructure/config/load.ts';
+import { isPrivateHost } from '../../infrastructure/config/private-hosts.ts';
+import { isUnderTls } from '../../infrastructure/postgres/tls.ts';
+
+/** Path and message of each warning. */
+function warnings(
+  text: string,
+  variables: Record<string, string> = {},
+): readonly (readonly [string, string])[] {
+  const loaded = parseConfig(text, { TOKEN: 'a-token-of-the-test', ...variables });
+  if (loaded._tag === 'Left') throw new Error(JSON.stringify(loaded.left, null, 2));
+  const knowledge = { hasPrice: () => true, canServe: () => true, databaseTls: isUnderTls };
+  return lintConfig(loaded.right, knowledge).map(({ path, message }) => [path, message]);
+}
+
+const provider = (members: string) => `providers:\n  - {id: p, ${members}}\n`;
+const bearer = 'auth: {mode: bearer, token: "${TOKEN}"}';
+
+describe('loopback and private hosts', () => {
+  it.each([
+    'localhost',
+    'LOCALHOST',
+    'localhost.',
+    'a.localhost',
+    '127.0.0.1',
+    '127.8.8.8',
+    '[::1]',
+    '::1',
+    '::ffff:127.0.0.1',
+    '10.1.2.3',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    'fd00::1',
+    'fe80::1',
+    'postgres',
+    'gateway-db',
+    'db.svc.cluster.local',
+    'db.ns.svc',
+    'metadata.google.internal',
+    'nas.lan',
+    'nas.home.arpa',
+  ])('are: %s', (host) => {
+    expect(isPrivateHost(host)).toBe(true);
+  });
+
+  it.each([
+    '0.0.0.0',
+    '::',
+    '8.8.8.8',
+    '172.15.0.1',
+    '172.32.0.1',
+    '192.169.0.1',
+    '100.128.0.1',
+    '2001:db8::1',
+    '::ffff:8.8.8.8',
+    'example.com',
+    'localhost.example.com',
+    'internal.example.com',
+    '10.example.com',
+    'example.com.',
+  ])('are not: %s', (host) => {
+    expect(isPrivateHost(host)).toBe(false);
+  });
+});
+
+describe('tokens over http:// to a host of others', () => {
+  it.each([
+    ['compat, bearer', `type: compat, base_url: "http://h.example.com/v1", ${bearer}`, 'base_url'],
+    [
+      'compat, a header',
+      'type: compat, base_url: "http://203.0.113.5/v1", auth: {mode: header, name: api-key, value: "${TOKEN}"}',
+      'base_url',
+    ],
+    [
+      'compat, a default header',
+      'type: compat, base_url: "http://h.example.com", default_headers: {X-Api-Key: "${TOKEN}"}',
+      'base_url',
+    ],
+    [
+      'cloud_run_compat',
+      'type: cloud_run_compat, base_url: "http://h.example.com", auth: {mode: adc, audience: "https://h.example.com"}',
+      'base_url',
+    ],
+    [
+      'cloud_a_platform',
+      'type: cloud_a_platform, project_id: my-project, api_host: "http://h.example.com"',
+      'api_host',
+    ],
+    [
+      'cloud_b_platform, runtime',
+      'type: cloud_b_platform, region: us-east-1, runtime_endpoint_url: "http://h.example.com"',
+      'runtime_endpoint_url',
+    ],
+    [
+      'cloud_b_platform, endpointb',
+      'type: cloud_b_platform, region: us-east-1, endpointb_endpoint_url: "http://h.example.com"',
+      'endpointb_endpoint_url',
+    ],
+  ])('are reported: %s', (_, members, key) => {
+    expect(warnings(provider(members))).toEqual([
+      [
+        `providers[0].${key}`,
+        expect.stringMatching(/^sends .* over http:\/\/ to a host that is neither loopback nor private/),
+      ],
+    ]);
+  });
+
+  it('are reported where a route adds them', () => {
+    const text = `${provider('type: compat, base_url: "http://h.example.com"')}models:
+  - id: m
+    routes: [{provider: p, upstream_model: u, extra_headers: {X-Corp-Token: "\${TOKEN}", X-Note: n}}]
+`;
+    expect(warnings(text)).toEqual([
+      ['models[0].routes[0].extra_headers.X-Corp-Token', expect.stringMatching(/^is sent over http:\/\//)],
+    ]);
+  });
+
+  it.each([
+    ['https', `type: compat, base_url: "https://h.example.com/v1", ${bearer}`],
+    ['loopback', `type: compat, base_url: "http://127.0.0.1:9/v1", ${bearer}`],
+    ['a private address', `type: compat, base_url: "http://10.0.0.5/v1", ${bearer}`],
+    ['a private name', `type: compat, base_url: "http://vllm.models.svc/v1", ${bearer}`],
+    ['no token', 'type: compat, base_url: "http://h.example.com", default_headers: {X-Note: n}'],
+    ['a host without a scheme', 'type: cloud_a_platform, project_id: my-project, api_host: h.example.com'],
+    ['the platform’s own hosts', 'type: cloud_b_platform, region: us-east-1'],
+  ])('are not: %s', (_, members) => {
+    expect(warnings(provider(members))).toEqual([]);
+  });
+});
+
+describe('PostgreSQL without TLS', () => {
+  const message =
+    'leads to PostgreSQL without TLS, on a host that is neither loopback nor private: add sslmode=verify-full';
+
+  it.each([
+    'postgres://u:${TOKEN}@db.example.com/g',
+    'postgresql://u@203.0.113.5:5432/g?sslmode=disable',
+    'postgres://u@localhost/g?host=db.example.com',
+  ])('is reported: %s', (url) => {
+    expect(warnings(`database: {url: "${url}"}\n`)).toEqual([['database.url', message]]);
+  });
+
+  it('is reported of DATABASE_URL, too', () => {
+    expect(warnings('{}', { DATABASE_URL: 'postgres://u@db.example.com/g' })).toEqual([
+      ['database.url', message],
+    ]);
+  });
+
+  it.each([
+    'postgres://u@db.example.com/g?sslmode=verify-full',
+    'postgres://u@db.example.com/g?sslmode=require',
+    'postgres://u@db.example.com/g?sslrootcert=/ca.pem',
+    'postgres://u@127.0.0.1/g',
+    'postgres://u@[::1]:5432/g',
+    'postgres://u@localhost/g',
+    'postgres://u@10.0.0.7/g',
+    'postgres://u@postgres:5432/g',
+    'postgres://u@db.internal/g',
+    'postgres:///g?host=/var/run/postgresql',
+    'postgres://u@%2Fvar%2Frun%2Fpostgresql/g',
+  ])('is not: %s', (url) => {
+    expect(warnings(`database: {url: "${url}"}\n`)).toEqual([]);
+  });
+
+  it.each([
+    [
+      'prefer',
+      'sslmode=prefer',
+      /sslmode must be one of disable, no-verify, require, verify-ca, verify-full/,
+    ],
+    ['ssl', 'ssl=true', /`ssl` is not read: use `sslmode=verify-full`/],
+    ['half a certificate', 'sslmode=verify-full&sslcert=/c.pem', /sslcert and sslkey go together/],
+    ['a signer that nobody names', 'sslmode=verify-ca', /verify-ca needs sslrootcert/],
+  ])('is told what cannot be used: %s', (_, query, what) => {
+    expect(warnings(`database: {url: "postgres://u@127.0.0.1/g?${query}"}\n`)).toEqual([
+      ['database.url', expect.stringMatching(what)],
+    ]);
+  });
+
+  it('is no matter of the embedded database', () => {
+    expect(warnings('{}')).toEqual([]);
+  });
+});
+
+describe('an SMTP password without TLS', () => {
+  const mail = (members: string) => `mail: {from: a@example.com, smtp: {${members}}}\n`;
+  const login = 'username: u, password: "${TOKEN}"';
+
+  it('is reported', () => {
+    expect(warnings(mail(`host: smtp.example.com, port: 25, starttls: false, ${login}`))).toEqual([
+      [
+        'mail.smtp.starttls',
+        'is false: the password is sent without TLS to a host that is neither loopback nor private',
+      ],
+    ]);
+  });
+
+  it.each([
+    ['with starttls', `host: smtp.example.com, ${login}`],
+    ['on port 465', `host: smtp.example.com, port: 465, starttls: false, ${login}`],
+    ['on loopback', `host: 127.0.0.1, starttls: false, ${login}`],
+    ['on a private host', `host: mailhog, starttls: false, ${login}`],
+    ['without a password', 'host: smtp.example.com, starttls: false'],
+  ])('is not: %s', (_, members) => {
+    expect(warnings(mail(members))).toEqual([]);
+  });
+});
+
+describe('a listener that others can reach, without an https public_base_url', () => {
+  const server = (bind: string, url?: string) =>
+    `server: {bind: "${bind}"${url === undefined ? '' : `, public_base_url: "${url}"`}}\n`;
+
+  it.each([
+    ['0.0.0.0:8080', undefined],
+    ['[::]:8080', undefined],
+    ['203.0.113.5:80', undefined],
+    ['0.0.0.0:8080', 'http://gateway.example.com'],
+  ])('is reported: %s and %s', (bind, url) => {
+    expect(warnings(server(bind, url))).toEqual([
+      ['server.bind', expect.stringMatching(/which others can reach, and public_base_url is not https/)],
+    ]);
+  });
+
+  it('is reported of GATEWAY_BIND, too', () => {
+    expect(warnings('{}', { GATEWAY_BIND: '0.0.0.0:8080' }).map(([path]) => path)).toEqual(['server.bind']);
+  });
+
+  it.each([
+    ['127.0.0.1:8080', undefined],
+    ['[::1]:8080', undefined],
+    ['localhost:8080', undefined],
+    ['10.0.0.5:8080', undefined],
+    ['0.0.0.0:8080', 'https://gateway.example.com'],
+    ['0.0.0.0:8080', 'http://127.0.0.1:8080'],
+    ['0.0.0.0:8080', 'http://gateway.internal'],
+  ])('is not: %s and %s', (bind, url) => {
+    expect(warnings(server(bind, url))).toEqual([]);
+  });
+});

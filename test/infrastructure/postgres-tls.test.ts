@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import path from 'node:path';
+import { TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'slonik';
+import { pendingMigrations } from '../../infrastructure/postgres/migrate.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { withDatabase } from '../support/database.ts';
+import { aKey, basicConfig, startGateway } from '../support/gateway.ts';
+import { selfSigned } from '../support/self-signed.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+
+const database = withDatabase();
+const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
+
+/** What a client of PostgreSQL sends before a handshake: its length, 8, and the code of the request. */
+const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+
+/** A door of TLS before the database: nobody who does not ask for TLS comes in. */
+async function tlsDoor({ key, cert }: ReturnType<typeof selfSigned>): Promise<Server> {
+  const server = createServer((near) => {
+    near.on('error', () => undefined);
+    near.once('data', (asked: Buffer) => {
+      if (!asked.equals(sslRequest)) return void near.destroy();
+      near.write('S');
+      const secured = new TLSSocket(near, { isServer: true, key, cert });
+      const { hostname, port } = new URL(database.url());
+      both(secured, connect(Number(port), hostname));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+function both(near: Socket, far: Socket): void {
+  for (const [from, to] of [
+    [near, far],
+    [far, near],
+  ] as const) {
+    from.on('error', () => to.destroy());
+    from.on('close', () => to.destroy());
+    from.pipe(to);
+  }
+}
+
+const own = selfSigned();
+const other = selfSigned('db.example.com');
+const files: Record<string, string> = {};
+let door: Server;
+let otherDoor: Server;
+beforeAll(async () => {
+  const folder = await makeTestFolder('tls');
+  for (const [name, { cert }] of Object.entries({ own, other })) {
+    files[name] = path.join(folder, `${name}.pem`);
+    await writeFile(files[name], cert);
+  }
+  door = await tlsDoor(own);
+  otherDoor = await tlsDoor(other);
+});
+afterAll(() => {
+  door?.close();
+  otherDoor?.close();
+});
+
+function through(server: Server, query: string, host = '127.0.0.1'): string {
+  const url = new URL(saying(query));
+  url.host = `${host}:${(server.address() as AddressInfo).port}`;
+  return url.href;
+}
+
+/** The database's own URL with these parameters and no others. */
+function saying(query: string): string {
+  const url = new URL(database.url());
+  url.search = query;
+  return url.href;
+}
+
+/** By the driver of the stores, and by that of the migrations. */
+async function reach(url: string): Promise<void> {
+  expect(await pendingMigrations(url, migrations)).toEqual([]);
+  const pool = await openPool(url, 1);
+  try {
+    expect(await pool.oneFirst(sql.unsafe`select 1`)).toBe(1);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Neither driver comes in. */
+async function refused(url: string, why: RegExp): Promise<void> {
+  await expect(pendingMigrations(url, migrations)).rejects.toThrow(why);
+  const opened = openPool(url, 1).then(async (pool) => {
+    try {
+      return await pool.oneFirst(sql.unsafe`select 1`);
+    } finally {
+      await pool.end();
+    }
+  });
+  await expect(opened).rejects.toThrow();
+}
+
+describe('a database behind TLS', () => {
+  it.each(['verify-full', 'require', 'verify-ca', 'no-verify'])(
+    'is reached with sslmode=%s and the certificate of its signer',
+    async (mode) => {
+      await reach(through(door, `sslmode=${mode}&sslrootcert=${files['own']}`));
+    },
+  );
+
+  it('is reached by name, too', async () => {
+    await reach(through(door, `sslmode=verify-full&sslrootcert=${files['own']}`, 'localhost'));
+  });
+
+  it('is verified where the URL names a signer and no mode', async () => {
+    await reach(through(door, `sslrootcert=${files['own']}`));
+    await refused(through(door, `sslrootcert=${files['other']}`), /self-signed certificate/);
+  });
+
+  it.each(['verify-full', 'require', 'verify-full&sslrootcert=system'])(
+    'is refused when nobody known has signed it: sslmode=%s',
+    async (mode) => {
+      await refused(through(door, `sslmode=${mode}`), /self-signed certificate/);
+    },
+  );
+
+  it('is refused when somebody else has signed it', async () => {
+    await refused(
+      through(door, `sslmode=verify-full&sslrootcert=${files['other']}`),
+      /self-signed certificate/,
+    );
+  });
+
+  it('is refused under another name by verify-full and require, not by verify-ca and no-verify', async () => {
+    for (const mode of ['verify-full', 'require'])
+      await refused(through(otherDoor, `sslmode=${mode}&sslrootcert=${files['other']}`), /altnames/);
+    await reach(through(otherDoor, `sslmode=verify-ca&sslrootcert=${files['other']}`));
+    await reach(through(otherDoor, 'sslmode=no-verify'));
+  });
+
+  it('serves a gateway', async () => {
+    const url = through(door, `sslmode=verify-full&sslrootcert=${files['own']}`);
+    const gateway = await startGateway(basicConfig('http://127.0.0.1:9', aKey()), url);
+    try {
+      expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+    } finally {
+      await gateway.stop();
+    }
+  });
+});
+
+describe('a database without TLS', () => {
+  it('is never spoken to in the clear when the URL asks for TLS', async () => {
+    for (const mode of ['verify-full', 'require', 'no-verify'])
+      await refused(saying(`sslmode=${mode}`), /does not support SSL/);
+  });
+
+  it('is reached with sslmode=disable, and without a word of it', async () => {
+    await reach(saying('sslmode=disable'));
+    await reach(saying(''));
+  });
+});
+
+describe('a URL that cannot be used', () => {
+  it.each([
+    ['sslmode=prefer', /^The URL of the database: sslmode must be one of /],
+    ['ssl=true', /^The URL of the database: `ssl` is not read/],
+    [
+      'sslmode=verify-full&sslrootcert=/nowhere.pem',
+      /sslrootcert cannot be read \(ENOENT\): \/nowhere\.pem$/,
+    ],
+    ['sslmode=verify-full&sslkey=/nowhere.pem', /sslcert and sslkey go together/],
+  ])('is refused by both drivers, without its password: %s', async (query, why) => {
+    const url = `postgres://u:secret-of-the-url@127.0.0.1:1/db?${query}`;
+    for (const opening of [openPool(url, 1), pendingMigrations(url, migrations)]) {
+      await expect(opening).rejects.toThrow(why);
+      await expect(opening).rejects.not.toThrow(/secret-of-the-url/);
+    }
+  });
+});
