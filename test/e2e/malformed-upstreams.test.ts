@@ -212,6 +212,18 @@ describe('an upstream that refuses', () => {
     expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
   });
 
+  it.each([
+    [404, 'data: {"error":{"message":"No such model."}}\n\n', 'No such model.'],
+    [429, ': hello\n\nevent: error\ndata: {"error":"Slow down."}', 'Slow down.'],
+    [429, 'data: [1]\r\n\r\ndata: {"message":"Later."}\r\n\r\ndata: [DONE]\r\n\r\n', 'Later.'],
+    [429, 'data: [DONE]\n\n', 'The upstream answered with status 429.'],
+  ])('with %i and an event stream keeps its words: %j', async (status, body, message) => {
+    const replay = { status, headers: sse, body };
+    const expected = { status, message, upstreamStatus: status };
+    expectRefusal(await whole(replay), { ...expected, attempt: 'provider_error' });
+    expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
+  });
+
   it.each([301, 302, 303, 307, 308])('with a %i is never followed', async (status) => {
     const answer = await whole({ status, headers: { location: `${upstream().url}/elsewhere` }, body: '' });
     expectRefusal(answer, { status: 502, attempt: 'provider_error', upstreamStatus: status });
