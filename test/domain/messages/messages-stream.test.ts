@@ -608,6 +608,19 @@ describe('what waits is bounded', () => {
     expect(eventsOf([...inputs, done]).at(-1)).toEqual(done);
   });
 
+  it.each<[string, JsonObject]>([
+    ['text', { content: million.repeat(pushes + 1) }],
+    ['reasoning', { reasoning: million.repeat(pushes + 1) }],
+    ['a call', { tool_calls: [piece(0, `{"a":"${million.repeat(pushes + 1)}"}`, { id: 'a' }, 'f')] }],
+  ])('one piece over the bound that is in order goes out: %s', (_, delta) => {
+    for (const before of [[], [says({ content: 'a' })], [says({ reasoning: 'a' })]]) {
+      const events = eventsOf([...before, says(delta), done]);
+      expect(events.at(-1)).toEqual(done);
+      expect(grammarFault(toldOf(events))).toBeUndefined();
+      expect(JSON.stringify(toldOf(events)).length).toBeGreaterThan(maxHeldBackChars);
+    }
+  });
+
   it('what waited and went out does not count any more', () => {
     const inputs = Array.from({ length: 2 * pushes }, (_, at) => [
       called(piece(2 * at, '{', { id: `a${at}` }, 'f')),
