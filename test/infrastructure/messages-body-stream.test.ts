@@ -312,6 +312,11 @@ describe('failures', () => {
     ['an error without words', 'event: error\ndata: {}\n\n', 'The upstream reported an error.'],
     ['no JSON', `${start}data: {"type":\n\n`, 'The upstream sent a malformed event.'],
     ['no object', `${start}data: [1]\n\n`, 'The upstream sent a malformed event.'],
+    [
+      'an event that goes by another name',
+      `${start}event: message_stop\ndata: {"type":"ping"}\n\n`,
+      'The upstream sent an event that contradicts itself.',
+    ],
     ['too deep', start + deep, 'The upstream sent an event that is nested too deeply.'],
     ['nothing at all', '', 'The upstream ended its stream before the answer was complete.'],
     [
