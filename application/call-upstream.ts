@@ -101,16 +101,25 @@ async function whole(
   attempt: AttemptOf,
 ): Promise<ModelAnswer> {
   const { value, text } = reply.answer;
-  const body = translation === undefined ? value : translation.whole(value);
+  const told = translation === undefined ? E.right(value) : translation.whole(value);
+  const left = departure.early() ? ('client_closed' as const) : undefined;
+  const observation = speaks.observeWhole(value);
+  if (E.isLeft(told)) {
+    const error = upstreamError(told.left);
+    const failure = left ?? error;
+    const failed = attempt('provider_error', reply.status, failure);
+    await settle({ failure, attempt: failed, observation, charged: left !== undefined });
+    return { kind: 'refused', error };
+  }
   const settled = await settle({
-    failure: departure.early() ? 'client_closed' : undefined,
+    failure: left,
     attempt: attempt('success', reply.status),
-    observation: speaks.observeWhole(value),
-    answered: { kind: 'whole', body },
+    observation,
+    answered: { kind: 'whole', body: told.right },
     charged: true,
   });
   if (E.isLeft(settled)) return { kind: 'refused', error: settled.left };
-  return { kind: 'whole', text: translation === undefined ? text : JSON.stringify(body) };
+  return { kind: 'whole', text: translation === undefined ? text : JSON.stringify(told.right) };
 }
 
 function endOf(

@@ -12,6 +12,7 @@ import type { JsonObject } from '../domain/shared/json.ts';
 import type { StreamEvent } from '../domain/shared/stream-event.ts';
 import type { Run } from '../domain/shared/stream-machine.ts';
 import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
+import type { UpstreamFault } from '../domain/upstream/upstream-fault.ts';
 import type { Catalogue } from './ports/catalogue.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Ledger } from './ports/ledger.ts';
@@ -98,7 +99,7 @@ export interface Spoken {
 
 /** From the family that the upstream speaks into the caller's; what is observed is what the upstream said. */
 export interface Translation {
-  readonly whole: (answer: JsonObject) => JsonObject;
+  readonly whole: (answer: JsonObject) => Either<UpstreamFault, JsonObject>;
   readonly stream: () => Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>>;
 }
 

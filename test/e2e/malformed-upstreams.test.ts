@@ -8,6 +8,7 @@ import {
   startSimulatedUpstream,
 } from '../../interfaces/simulated-upstream/server.ts';
 import {
+  expectMessagesError,
   expectRefusal,
   expectStreamFailure,
   expectStreamSuccess,
@@ -85,7 +86,7 @@ function config(url: string, key: string): ConfigFile {
   };
 }
 
-const { ask, upstream } = rehearsal(config);
+const { ask, upstream } = rehearsal(config, () => '/v1/chat/completions');
 
 const json = { 'content-type': 'application/json' };
 const sse = { 'content-type': 'text/event-stream' };
@@ -158,6 +159,14 @@ describe('a 200 that is not the answer that was asked for', () => {
   it.each(impostors)('%s is a 502, whole or streamed', async (_name, replay, message) => {
     expectRefusal(await whole(replay), { status: 502, message, attempt: 'provider_error' });
     expectRefusal(await streamed(replay), { status: 502, message, attempt: 'stream_start_error' });
+  });
+
+  it('a chat completion with a piece that messages would lose is a 502 to their callers, and a charge to nobody', async () => {
+    const replay = { headers: json, body: completion().replace('"Hello"', '7') };
+    const answer = await ask(replay, { model: 'up', stream: false, family: 'messages' });
+    const message = 'The upstream sent a malformed answer.';
+    const expected = { status: 502, message, attempt: 'provider_error', upstreamStatus: 200 } as const;
+    expectRefusal(answer, expected, expectMessagesError(502, answer.requestId));
   });
 
   it('compressed events are a 502', async () => {

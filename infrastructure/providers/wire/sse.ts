@@ -125,8 +125,7 @@ function complete(pending: Pending, tail: Buffer, frames: SseFrame[]): void {
 
 const byteOrderMark = Buffer.from('\uFEFF');
 
-const isMarked = (bytes: Buffer): boolean =>
-  byteOrderMark.equals(bytes.subarray(0, byteOrderMark.length));
+const isMarked = (bytes: Buffer): boolean => byteOrderMark.equals(bytes.subarray(0, byteOrderMark.length));
 
 function parseFrame(wire: Buffer, lines: number): SseFrame | undefined {
   if (lines === 1 && wire.toString('latin1', 0, 5) === 'data:') {
