@@ -10,7 +10,7 @@ import { nothingObserved, type Observation } from '../domain/upstream/observatio
 import { failuresWithoutSecrets, withoutSecretsOf } from './keep-payload.ts';
 import { type Departure, type DrainSlots, watchDeparture } from './departure.ts';
 import type { ModelAnswer, Outbound, ServePolicy, ServePorts } from './model-request.ts';
-import type { PreparedCall, UpstreamReply } from './ports/upstream.ts';
+import type { Hold, PreparedCall, UpstreamReply } from './ports/upstream.ts';
 import { relayStream, type SettleStream } from './relay-stream.ts';
 import type { End, Facts } from './settle-request.ts';
 
@@ -68,11 +68,12 @@ export function callUpstream(
         });
       const cancel = (): void => execution.cancel();
       const fit = (chunks: Chunks): Chunks => failuresWithoutSecrets(chunks, facts.request, policy());
-      const forward = async (pass: Pass) =>
-        cleanEnd(await answer.forward((chunks) => pass(fit(chunks))), clean);
+      const forward = async (pass: Pass, hold: Hold) =>
+        cleanEnd(await answer.forward((chunks) => pass(fit(chunks)), hold), clean);
       const reply = { ...answer, forward };
+      const { hold } = facts.request;
       const { firstContent } = upstream;
-      const relay = { outbound, reply, departure, cancel, payload, firstContent, settle: settleStream };
+      const relay = { outbound, reply, hold, departure, cancel, payload, firstContent, settle: settleStream };
       return { kind: 'stream', deliver: relayStream(relay) };
     }
     departure.over();

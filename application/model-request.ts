@@ -18,7 +18,7 @@ import type { Clock } from './ports/clock.ts';
 import type { Ledger } from './ports/ledger.ts';
 import type { Payloads } from './ports/payloads.ts';
 import type { RequestTelemetry } from './ports/telemetry.ts';
-import type { Upstream, WholeAnswer } from './ports/upstream.ts';
+import type { Hold, Upstream, WholeAnswer } from './ports/upstream.ts';
 
 /** One authenticated request to a path that serves models, as the door hands it in. */
 export interface ModelRequest {
@@ -42,6 +42,8 @@ export interface ModelRequest {
   /** The body as text, or why there is none. */
   readonly body: Either<GatewayError, string>;
   readonly link: CallerLink;
+  /** What of its upstream's stream is not complete yet counts among what the process holds. */
+  readonly hold: Hold;
 }
 
 /** The caller's connection, as far as the story needs it. */

@@ -100,7 +100,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
       ended: (end) => this.letGo(end),
     });
     this.stream = forwarding;
-    const forward: Forwarding['forward'] = (pass) => forwarding.forward(pass);
+    const forward: Forwarding['forward'] = (pass, hold) => forwarding.forward(pass, hold);
     const endWithin = (milliseconds: number) => this.endWithin(milliseconds);
     this.answer(E.right({ kind: 'stream', status, forward, endWithin }));
   }

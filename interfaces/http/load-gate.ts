@@ -4,6 +4,8 @@ import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 export interface Lease {
   /** Holds so many bytes more; false when the process holds as much as it may. */
   readonly hold: (bytes: number) => boolean;
+  /** The same for an event that is not complete yet: so many bytes of it now, in place of those before. */
+  readonly holdUnfinished: (bytes: number) => boolean;
   readonly release: () => void;
 }
 
@@ -23,12 +25,22 @@ export function loadGate(limits: { readonly maxInFlight: number; readonly maxBuf
       if (inFlight >= limits.maxInFlight) return undefined;
       inFlight += 1;
       let held = 0;
+      let unfinished = 0;
       let released = false;
       return {
         hold: (bytes) => {
           if (buffered + bytes > limits.maxBufferedBytes) return false;
           buffered += bytes;
           held += bytes;
+          return true;
+        },
+        holdUnfinished: (bytes) => {
+          if (released) return true;
+          const more = bytes - unfinished;
+          if (more > 0 && buffered + more > limits.maxBufferedBytes) return false;
+          buffered += more;
+          held += more;
+          unfinished = bytes;
           return true;
         },
         release: () => {

@@ -56,6 +56,7 @@ export const sseFrames: Sealed<Buffer, SseFrame> = seal<Pending, Buffer, SseFram
     if (pending.closing && !pending.over) complete(pending, Buffer.alloc(0), frames);
     return frames;
   },
+  holds: ({ size }) => size,
 });
 
 const nothingPending = () => ({ fragments: [], size: 0, lines: 0, lineEmpty: true, closing: false });

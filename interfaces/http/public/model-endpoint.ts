@@ -108,6 +108,7 @@ async function modelRequest(
     betas: betasOf(req),
     body: await readJsonText(req, ports.bodyMaxBytes, lease),
     link,
+    hold: (bytes) => (lease.holdUnfinished(bytes) ? undefined : overloaded),
   };
 }
 
