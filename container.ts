@@ -15,7 +15,7 @@ import { systemClock } from './infrastructure/clock.ts';
 import { isTimeZone } from './infrastructure/config/formats.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
 import { adminCallLog, databaseFaultLog, type Log, nameOf, stackOf } from './infrastructure/logging.ts';
-import { type Journal, journalFolder, localJournal } from './infrastructure/journal/journal.ts';
+import type { Journal } from './infrastructure/journal/journal.ts';
 import { argon2Passwords } from './infrastructure/passwords.ts';
 import { accountsStore, type CachedAccounts } from './infrastructure/postgres/accounts-store.ts';
 import { adminEventsStore } from './infrastructure/postgres/admin-events-store.ts';
@@ -43,9 +43,7 @@ import { type AdminApiPorts, gatewayApp } from './interfaces/http/app.ts';
 import { authenticate } from './interfaces/http/authenticate.ts';
 import { streamKeepAlive } from './interfaces/http/keep-alive.ts';
 import { type LoadGate, loadGate } from './interfaces/http/load-gate.ts';
-
-/** A request lasts as long as its upstream may; a claim outlives it by this much. */
-const claimMarginSecs = 120;
+import { claimSeconds, journalOf, mailReady, settlingOptions } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
 type Recovery = (goOn: () => boolean) => Promise<void>;
@@ -162,16 +160,6 @@ function bindStores(container: Container): void {
   );
 }
 
-const journalOf = ({ config, log }: Foundations): Journal =>
-  localJournal({
-    directory: journalFolder(config.loaded().config.dataDir),
-    onFault: (error) => log.error({ error: nameOf(error) }, 'the journal could not be written'),
-    onRecovered: ({ kept, ...counts }) =>
-      kept === undefined
-        ? log.warn(counts, 'journal settled')
-        : log.error({ ...counts, file: kept }, 'records of the journal could not be settled, and are kept'),
-  });
-
 function bindAlerts(container: Container): void {
   container
     .bind(tokens.alerting)
@@ -180,20 +168,6 @@ function bindAlerts(container: Container): void {
       [tokens.foundations],
     );
 }
-
-/** What settlement needs to know, at once or out of the journal. */
-const settlingOptions = (config: LiveConfig, log: Log) => ({
-  closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
-  mailReady: mailReady(config),
-  onFault: databaseFaultLog(log),
-});
-
-const mailReady = (config: LiveConfig) => (): boolean => config.loaded().config.mail !== undefined;
-
-const claimSeconds = (config: LiveConfig): number => {
-  const totals = config.loaded().config.providers.map(({ timeouts }) => timeouts.totalMs);
-  return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
-};
 
 function bindAdminApi(container: Container): void {
   container.bind(tokens.adminRoutes).toResolvedValue(
@@ -258,6 +232,10 @@ function bindService(container: Container): void {
       }),
     [tokens.foundations, tokens.upstream],
   );
+  bindApp(container);
+}
+
+function bindApp(container: Container): void {
   container.bind(tokens.app).toResolvedValue(
     (
       { config, log, telemetry, notReady, draining }: Foundations,

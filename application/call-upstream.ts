@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
-import type { GatewayError } from '../domain/shared/gateway-error.ts';
+import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd } from '../domain/shared/stream-event.ts';
 import { upstreamError } from '../domain/upstream/upstream-fault.ts';
@@ -9,8 +9,8 @@ import { StreamPayload } from '../domain/payload/stream-payload.ts';
 import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
 import { failuresWithoutSecrets, withoutSecretsOf } from './keep-payload.ts';
 import { type Departure, type DrainSlots, watchDeparture } from './departure.ts';
-import type { AnswerPath, ModelAnswer, ServePolicy, ServePorts } from './model-request.ts';
-import type { PreparedCall, UpstreamReply } from './ports/upstream.ts';
+import type { AnswerPath, HeldMemory, ModelAnswer, ServePolicy, ServePorts } from './model-request.ts';
+import type { Hold, PreparedCall, UpstreamReply } from './ports/upstream.ts';
 import { relayStream, type SettleStream } from './relay-stream.ts';
 import type { End, Facts } from './settle-request.ts';
 
@@ -35,11 +35,11 @@ export function callUpstream(
       return settle(facts, end);
     };
     const stream = facts.ask?.stream ?? false;
+    const { link, memory } = facts.request;
     const startedAt = ports.clock.now();
     const attempt = (status: AttemptStatus, statusCode?: number, failure?: End['failure']): Attempt =>
       ended(resolved, stream, startedAt, ports.clock.now(), status, statusCode, failure);
 
-    const { link } = facts.request;
     const clean = (error: GatewayError): GatewayError => withoutSecretsOf(error, facts.request, policy());
     const execution = prepared.begin(upstream.traceContext);
     const departure = watchDeparture(link, execution, drains(facts, policy()) ? slots : undefined, policy());
@@ -68,17 +68,23 @@ export function callUpstream(
         });
       const cancel = (): void => execution.cancel();
       const fit = (chunks: Chunks): Chunks => failuresWithoutSecrets(chunks, facts.request, policy());
-      const forward = async (pass: Pass) =>
-        cleanEnd(await answer.forward((chunks) => pass(fit(chunks))), clean);
+      const forward = async (pass: Pass, hold: Hold) =>
+        cleanEnd(await answer.forward((chunks) => pass(fit(chunks)), hold), clean);
       const reply = { ...answer, forward };
       const { firstContent } = upstream;
-      const relay = { path, reply, departure, cancel, payload, firstContent, settle: settleStream };
-      return { kind: 'stream', deliver: relayStream(relay) };
+      const relay = { path, reply, hold: holdOf(memory), departure, cancel, payload, firstContent };
+      return { kind: 'stream', deliver: relayStream({ ...relay, settle: settleStream }) };
     }
     departure.over();
     return whole(path, answer, departure, settled, attempt);
   };
 }
+
+/** What of a stream is not complete yet counts among what the process holds. */
+const holdOf =
+  (memory: HeldMemory): Hold =>
+  (bytes) =>
+    memory.holdUnfinished(bytes) ? undefined : overloaded;
 
 /** With the call upstream that it is the end of. */
 type Ended = End & { readonly attempt: Attempt };
@@ -101,16 +107,25 @@ async function whole(
   attempt: AttemptOf,
 ): Promise<ModelAnswer> {
   const { value, text } = reply.answer;
-  const body = translation === undefined ? value : translation.whole(value);
+  const told = translation === undefined ? E.right(value) : translation.whole(value);
+  const left = departure.early() ? ('client_closed' as const) : undefined;
+  const observation = speaks.observeWhole(value);
+  if (E.isLeft(told)) {
+    const error = upstreamError(told.left);
+    const failure = left ?? error;
+    const failed = attempt('provider_error', reply.status, failure);
+    await settle({ failure, attempt: failed, observation, charged: left !== undefined });
+    return { kind: 'refused', error };
+  }
   const settled = await settle({
-    failure: departure.early() ? 'client_closed' : undefined,
+    failure: left,
     attempt: attempt('success', reply.status),
-    observation: speaks.observeWhole(value),
-    answered: { kind: 'whole', body, bytes: text.length },
+    observation,
+    answered: { kind: 'whole', body: told.right, bytes: text.length },
     charged: true,
   });
   if (E.isLeft(settled)) return { kind: 'refused', error: settled.left };
-  return { kind: 'whole', text: translation === undefined ? text : JSON.stringify(body) };
+  return { kind: 'whole', text: translation === undefined ? text : JSON.stringify(told.right) };
 }
 
 function endOf(

@@ -12,6 +12,7 @@ import type { JsonObject } from '../domain/shared/json.ts';
 import type { StreamEvent } from '../domain/shared/stream-event.ts';
 import type { Run } from '../domain/shared/stream-machine.ts';
 import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
+import type { UpstreamFault } from '../domain/upstream/upstream-fault.ts';
 import type { Catalogue } from './ports/catalogue.ts';
 import type { Clock } from './ports/clock.ts';
 import type { LargeBodies } from './ports/large-bodies.ts';
@@ -50,6 +51,8 @@ export interface ModelRequest {
 export interface HeldMemory {
   /** Holds so many bytes more; false when the process holds as much as it may. */
   readonly hold: (bytes: number) => boolean;
+  /** The same for an event of its upstream's stream that is not complete yet: so many bytes now, in place of those before. */
+  readonly holdUnfinished: (bytes: number) => boolean;
   readonly heldBytes: () => number;
   /** Keeps what is held beyond the end of the request, until the function that it gives back is called. */
   readonly keep: () => () => void;
@@ -121,7 +124,7 @@ export interface Spoken {
 
 /** From the family that the upstream speaks into the caller's; what is observed is what the upstream said. */
 export interface Translation {
-  readonly whole: (answer: JsonObject) => JsonObject;
+  readonly whole: (answer: JsonObject) => Either<UpstreamFault, JsonObject>;
   readonly stream: () => Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>>;
 }
 

@@ -9,7 +9,7 @@ import { hasContent } from '../domain/upstream/first-content.ts';
 import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
 import type { Departure } from './departure.ts';
 import type { AnswerPath, WriteEvents } from './model-request.ts';
-import type { UpstreamReply } from './ports/upstream.ts';
+import type { Hold, UpstreamReply } from './ports/upstream.ts';
 
 type Chunk = StreamChunk<JsonObject>;
 type End = StreamEnd<JsonObject>;
@@ -20,6 +20,7 @@ export type SettleStream = (end: End, observation: Observation) => Promise<E.Eit
 export interface Relay {
   readonly path: AnswerPath;
   readonly reply: UpstreamReply & { kind: 'stream' };
+  readonly hold: Hold;
   readonly departure: Departure;
   /** Ends the upstream call at once. */
   readonly cancel: () => void;
@@ -35,7 +36,7 @@ export interface Relay {
  * end is in the ledger. It runs to its end even when the caller has left.
  */
 export const relayStream =
-  ({ path, reply, departure, cancel, payload, firstContent, settle }: Relay) =>
+  ({ path, reply, hold, departure, cancel, payload, firstContent, settle }: Relay) =>
   async (tell: WriteEvents): Promise<void> => {
     const write: WriteEvents = (events) => {
       for (const event of events) if (event.kind === 'chunk') payload.see(event.chunk);
@@ -53,7 +54,7 @@ export const relayStream =
       const told = telling.chunks(chunks);
       if (telling.end !== undefined || telling.full()) cancel();
       return told.length === 0 ? undefined : write(told);
-    });
+    }, hold);
     departure.over();
     if (last.kind === 'failed' && last.chunk !== undefined) observer.see(last.chunk);
     const rest = telling.rest(last);

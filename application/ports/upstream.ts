@@ -36,6 +36,12 @@ export interface WholeAnswer {
   readonly text: string | Uint8Array;
 }
 
+/**
+ * Counts so many bytes of an event that is not complete yet among what the process holds, in place of those before;
+ * the error with which a stream ends when they are more than it may hold.
+ */
+export type Hold = (bytes: number) => GatewayError | undefined;
+
 export type UpstreamReply =
   | { readonly kind: 'whole'; readonly status: number; readonly answer: WholeAnswer }
   | {
@@ -43,10 +49,12 @@ export type UpstreamReply =
       readonly status: number;
       /**
        * Hands chunks on as they come; where `pass` gives a promise, there is no room for more until it resolves, and
-       * the upstream is held. Resolves with what ends the stream, which is never passed. To be called once.
+       * the upstream is held. An event that grows large before it is complete is counted with `hold`. Resolves with
+       * what ends the stream, which is never passed. To be called once.
        */
       readonly forward: (
         pass: (chunks: readonly StreamChunk<JsonObject>[]) => Promise<void> | undefined,
+        hold: Hold,
       ) => Promise<StreamEnd<JsonObject>>;
       /** From now on the stream may last this long at most; then it is taken as ended. */
       readonly endWithin: (milliseconds: number) => void;

@@ -76,12 +76,23 @@ function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Ca
   const needs: Capability[] = ['chat_completions'];
   if (stream) needs.push('stream');
   if (tools) needs.push('tools');
-  if (objectsOf(body['messages']).some(hasImage)) needs.push('vision');
+  if (objectsOf(body['messages']).some(hasVisual)) needs.push('vision');
   if (isObject(format) && format['type'] === 'json_schema') needs.push('json_schema');
   return needs;
 }
 
-const imageParts: ReadonlySet<Json | undefined> = new Set(['image_url', 'input_image', 'image']);
+/** Images, videos and documents, in every spelling in use: models see the pages of a document. */
+const visualParts: ReadonlySet<Json | undefined> = new Set([
+  'image_url',
+  'input_image',
+  'image',
+  'video_url',
+  'input_video',
+  'video',
+  'file',
+  'input_file',
+  'document',
+]);
 
-const hasImage = (message: JsonObject): boolean =>
-  objectsOf(message['content']).some((each) => imageParts.has(each['type']));
+const hasVisual = (message: JsonObject): boolean =>
+  objectsOf(message['content']).some((each) => visualParts.has(each['type']));

@@ -47,16 +47,17 @@ export class BlockWriter {
     const last = this.waiting.at(-1);
     if (last?.kind === kind) {
       last.held += text;
-      this.hold(text.length);
+      this.held += text.length;
     } else {
       this.waiting.push({ kind, held: text });
-      this.hold(text.length + blockCost);
+      this.held += text.length + blockCost;
       this.advance();
     }
+    this.judge();
   }
 
   call(call: StreamedCall, piece: CallPiece): void {
-    this.hold(call.learn(piece));
+    this.held += call.learn(piece);
     call.arguments.see(piece.text);
     if (call.phase === 'closed') {
       if (piece.text.trim() !== '') this.fault = 'The upstream went on with a tool call that was complete.';
@@ -68,16 +69,17 @@ export class BlockWriter {
       this.wait(call, piece.text);
     }
     if (this.waiting.length > 0) this.advance();
+    this.judge();
   }
 
   private wait(call: StreamedCall, text: string): void {
     if (call.phase === 'new') {
       call.phase = 'waiting';
       this.waiting.push(call);
-      this.hold(blockCost);
+      this.held += blockCost;
     }
     call.held += text;
-    this.hold(text.length);
+    this.held += text.length;
   }
 
   /** Nothing comes any more: whatever waits is complete. */
@@ -98,8 +100,8 @@ export class BlockWriter {
     return events;
   }
 
-  private hold(chars: number): void {
-    this.held += chars;
+  /** What still waits once all that may go out has gone is out of order. */
+  private judge(): void {
     if (this.held > maxHeldBackChars) this.fault = 'The upstream sent too much of an answer out of order.';
   }
 

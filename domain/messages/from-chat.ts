@@ -1,5 +1,9 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import type { JsonObject } from '../shared/json.ts';
 import { reportedUsage } from '../chat/observe-chat.ts';
+import type { UpstreamFault } from '../upstream/upstream-fault.ts';
+import { isMalformed } from './answer-shape.ts';
 import { isRecord } from './blocks.ts';
 import {
   type AnswerNames,
@@ -19,9 +23,14 @@ import {
 
 /**
  * A whole chat completion as a message. Reasoning becomes a thinking block, so that the caller sees it; its empty
- * signature says that it cannot be replayed.
+ * signature says that it cannot be replayed. A malformed piece is a fault: what is left would look like the whole.
  */
-export function fromChatCompletion(completion: JsonObject, about: AnswerNames): JsonObject {
+export function fromChatCompletion(
+  completion: JsonObject,
+  about: AnswerNames,
+): Either<UpstreamFault, JsonObject> {
+  if (isMalformed(completion, 'message'))
+    return E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.' });
   const choice = firstChoice(completion['choices']);
   const said = isRecord(choice?.['message']) ? choice['message'] : {};
   const refusal = refusalOf(said);
@@ -32,7 +41,7 @@ export function fromChatCompletion(completion: JsonObject, about: AnswerNames): 
     ...calls,
   ];
   const stop = stopReason(choice?.['finish_reason'], { called: calls.length > 0, refused: refusal !== '' });
-  return messageOf(about, content, stop, reportedUsage(completion));
+  return E.right(messageOf(about, content, stop, reportedUsage(completion)));
 }
 
 const proseBlock = (text: string, block: (text: string) => JsonObject): readonly JsonObject[] =>

@@ -35,7 +35,7 @@ export interface MessagesRequest {
 
 const source: Watched = { content: { '*': { source: {} } } };
 const innerBlock: Watched = { source };
-const block: Watched = { source, content: { '*': innerBlock } };
+const block: Watched = { source, content: { '*': innerBlock, source, content: {} } };
 
 /** The levels of a messages body that the gateway reads or edits. */
 export const messagesWatched: Watched = {
@@ -125,19 +125,24 @@ function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Ca
   const needs: Capability[] = ['chat_completions'];
   if (stream) needs.push('stream');
   if (tools) needs.push('tools');
-  if (objectsOf(body['messages']).some(({ content }) => holdsImage(content))) needs.push('vision');
+  if (objectsOf(body['messages']).some(({ content }) => holdsVisual(content))) needs.push('vision');
   if (outputFormat(body)?.format['type'] === 'json_schema') needs.push('json_schema');
   return needs;
 }
 
-/** Images stand among the blocks of a message, of a tool result, and of a document that is made of blocks. */
-const holdsImage = (content: Json | undefined, levels = 3): boolean =>
+const visualBlocks: ReadonlySet<Json | undefined> = new Set(['image', 'document']);
+
+/**
+ * Images and documents stand among the blocks of a message, of a tool result, and of a document that is made of blocks;
+ * the result of a hosted tool may hold one alone.
+ */
+const holdsVisual = (content: Json | undefined, levels = 3): boolean =>
   levels > 0 &&
-  objectsOf(content).some(
+  (isRecord(content) ? [content] : objectsOf(content)).some(
     ({ type, content, source }) =>
-      type === 'image' ||
-      holdsImage(content, levels - 1) ||
-      (isRecord(source) && holdsImage(source['content'], levels - 1)),
+      visualBlocks.has(type) ||
+      holdsVisual(content, levels - 1) ||
+      (isRecord(source) && holdsVisual(source['content'], levels - 1)),
   );
 
 /** The format that the answer must have, and where the caller said so: `output_format` is the older place. */

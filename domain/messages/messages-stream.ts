@@ -4,6 +4,7 @@ import { isArray, isString, type Json, type JsonObject } from '../shared/json.ts
 import { maxTranslatedToolCalls } from '../shared/limits.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
+import { isMalformed } from './answer-shape.ts';
 import { isRecord } from './blocks.ts';
 import { BlockWriter, type MessagesEvent } from './block-writer.ts';
 import {
@@ -24,7 +25,8 @@ import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
 /**
  * A chat stream in the words of the messages family: `message_start`, blocks one after the other, `message_delta`
  * with the stop reason and the last usage seen, and `message_stop`, which is held back until the ledger row is
- * committed. There is no `[DONE]` here. A failure passes as it is, and what it cut off never looks finished.
+ * committed. There is no `[DONE]` here. A failure passes as it is, a malformed piece is one, and what either cut off
+ * never looks finished.
  */
 export const messagesStream = (about: AnswerNames): StreamMachine<Translation, ChatEvent, MessagesEvent> => ({
   start: () => new Translation(about),
@@ -63,6 +65,8 @@ class Translation {
   see(event: ChatEvent): readonly MessagesEvent[] {
     if (this.phase === 'over') return [];
     if (event.kind === 'failed') return this.over([{ kind: 'failed', error: event.error }]);
+    if (event.kind === 'chunk' && isMalformed(event.chunk, 'delta'))
+      return this.over([failed('The upstream sent a malformed event.')]);
     this.begin();
     if (event.kind === 'done') return this.complete();
     this.read(event.chunk);

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
 import { aBoolean, anArrayOfObjects, aStringOrObjects, fieldFault, modelOf } from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isObject, type JsonObject, objectsOf } from '../shared/json.ts';
+import { isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
 
@@ -19,7 +19,7 @@ export interface ResponsesRequest {
 
 /** The levels of a responses body that the gateway reads or edits. */
 export const responsesWatched: Watched = {
-  input: { '*': { content: { '*': {} }, output: { '*': {} } } },
+  input: { '*': { content: { '*': {} }, output: { '*': {} }, outputs: { '*': {} } } },
   tools: { '*': {} },
   tool_choice: {},
   text: { format: {} },
@@ -59,11 +59,26 @@ function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Ca
   const needs: Capability[] = ['responses'];
   if (stream) needs.push('stream');
   if (tools) needs.push('tools');
-  if (objectsOf(body['input']).some(hasImage)) needs.push('vision');
+  if (objectsOf(body['input']).some(isVisual)) needs.push('vision');
   if (isObject(format) && format['type'] === 'json_schema') needs.push('json_schema');
   return needs;
 }
 
-/** An image that somebody said, or that a tool gave back. */
-const hasImage = ({ content, output }: JsonObject): boolean =>
-  [...objectsOf(content), ...objectsOf(output)].some((part) => part['type'] === 'input_image');
+/** Items that show something whatever else they hold: a screenshot, or an image that was made. */
+const visualItems: ReadonlySet<Json | undefined> = new Set(['computer_call_output', 'image_generation_call']);
+
+/** Parts that are images, videos or documents; `image` is what hosted code gives back. */
+const visualParts: ReadonlySet<Json | undefined> = new Set([
+  'input_image',
+  'input_video',
+  'input_file',
+  'computer_screenshot',
+  'image',
+]);
+
+/** What somebody said, a tool gave back, or hosted code put out. */
+const isVisual = ({ type, content, output, outputs }: JsonObject): boolean =>
+  visualItems.has(type) ||
+  [content, output, outputs].some((parts) =>
+    (isObject(parts) ? [parts] : objectsOf(parts)).some((part) => visualParts.has(part['type'])),
+  );

@@ -15,6 +15,8 @@ export interface StreamMachine<S, I, O> {
   readonly start: () => S;
   readonly step: (state: S, input: I) => readonly [S, readonly O[]];
   readonly end: (state: S, ending: Ending) => readonly O[];
+  /** Bytes of an input that is not complete yet; a machine without this keeps none. */
+  readonly holds?: (state: S) => number;
 }
 
 /** A machine whose state is hidden: all that is left is how to begin a run of it. */
@@ -25,6 +27,8 @@ export interface Sealed<I, O> {
 export interface Run<I, O> {
   push(input: I): readonly O[];
   end(ending: Ending): readonly O[];
+  /** Bytes of an input that is not complete yet. */
+  holds(): number;
 }
 
 export const seal = <S, I, O>(machine: StreamMachine<S, I, O>): Sealed<I, O> => ({
@@ -37,6 +41,7 @@ export const seal = <S, I, O>(machine: StreamMachine<S, I, O>): Sealed<I, O> => 
         return outputs;
       },
       end: (ending) => machine.end(state, ending),
+      holds: () => machine.holds?.(state) ?? 0,
     };
   },
 });
@@ -54,6 +59,7 @@ export const andThen = <I, M, O>(first: Sealed<I, M>, second: Sealed<M, O>): Sea
     return {
       push: (input) => feed(head.push(input)),
       end: (ending) => [...feed(head.end(ending)), ...tail.end(ending)],
+      holds: () => head.holds() + tail.holds(),
     };
   },
 });

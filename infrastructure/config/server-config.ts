@@ -41,7 +41,7 @@ const serverFields = object({
   max_buffered_bytes: withDefault(
     integer({ min: 1, max: 1_099_511_627_776, unit: 'bytes' }),
     536_870_912,
-    'Bytes held for bodies (as parsed, not as sent), drains and payloads; over it the answer is 503 overloaded with Retry-After.',
+    'Bytes held for bodies (as parsed, not as sent), drains, payloads and unfinished events of streams; over it the answer is 503 overloaded with Retry-After.',
   ),
   stream_keepalive_secs: withDefault(
     integer({ min: 0, max: hourSecs, unit: 'seconds' }),

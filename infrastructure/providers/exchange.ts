@@ -14,6 +14,7 @@ import {
 } from '../../domain/upstream/upstream-fault.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { Forwarding } from './forwarding.ts';
+import { sseFrames } from './wire/sse.ts';
 
 type Controller = Dispatcher.DispatchController;
 type Head = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
@@ -99,7 +100,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
       ended: (end) => this.letGo(end),
     });
     this.stream = forwarding;
-    const forward: Forwarding['forward'] = (pass) => forwarding.forward(pass);
+    const forward: Forwarding['forward'] = (pass, hold) => forwarding.forward(pass, hold);
     const endWithin = (milliseconds: number) => this.endWithin(milliseconds);
     this.answer(E.right({ kind: 'stream', status, forward, endWithin }));
   }
@@ -168,7 +169,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   private messageIn(body: Buffer): string | undefined {
-    const message = upstreamMessage(parseJson(body.toString('utf8')));
+    const message = upstreamMessage(parseJson(body.toString('utf8'))) ?? messageInEvents(body);
     return message === undefined ? undefined : this.options.sanitise(message);
   }
 
@@ -187,6 +188,17 @@ const encoded: UpstreamFault = {
   kind: 'protocol',
   message: 'The upstream compressed its answer, although it was asked not to.',
 };
+
+/** Some upstreams tell of an error as an event of the stream that was asked for, and forget the blank line behind it. */
+function messageInEvents(body: Buffer): string | undefined {
+  for (const frame of sseFrames.begin().push(Buffer.concat([body, blankLine]))) {
+    const message = frame.kind === 'frame' ? upstreamMessage(parseJson(frame.data)) : undefined;
+    if (message !== undefined) return message;
+  }
+  return undefined;
+}
+
+const blankLine = Buffer.from('\n\n');
 
 const headValue = (head: Head, name: string): string => String(head[name] ?? '').toLowerCase();
 const isEncoded = (head: Head): boolean => !['', 'identity'].includes(headValue(head, 'content-encoding'));

@@ -1,9 +1,13 @@
+import type { Hold } from '../../application/ports/upstream.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
 
 /** Bytes taken from the upstream ahead of the caller before it is paused: a few network chunks. */
 const readAheadBytes = 256 * 1024;
+
+/** Bytes of an unfinished event that are not counted: nearly all events are smaller, and cost no counting. */
+const uncountedBytes = 64 * 1024;
 
 /** Takes chunks; a promise says that there is no room for more until it resolves. */
 export type Pass = (chunks: readonly StreamChunk<JsonObject>[]) => Promise<void> | undefined;
@@ -25,11 +29,13 @@ export class Forwarding {
   private readonly valve: Valve;
   private readonly lastEvent = Promise.withResolvers<StreamEnd<JsonObject>>();
   private pass: Pass | undefined;
+  private hold: Hold = () => undefined;
+  private counted = 0;
   private kept: Buffer[] = [];
   private keptBytes = 0;
   private ending: Ending | undefined;
   private waiting = false;
-  private held = false;
+  private paused = false;
   private over = false;
 
   constructor(run: Run<Buffer, StreamEvent<JsonObject>>, valve: Valve) {
@@ -38,18 +44,19 @@ export class Forwarding {
   }
 
   /** Begins to hand chunks on; resolves with what ends the stream. */
-  forward(pass: Pass): Promise<StreamEnd<JsonObject>> {
+  forward(pass: Pass, hold: Hold): Promise<StreamEnd<JsonObject>> {
     this.pass = pass;
+    this.hold = hold;
     this.catchUp();
     return this.lastEvent.promise;
   }
 
   push(bytes: Buffer): void {
     if (this.over) return;
-    if (this.pass !== undefined && !this.waiting) return this.take(this.run.push(bytes));
+    if (this.pass !== undefined && !this.waiting) return this.read(bytes);
     this.kept.push(bytes);
     this.keptBytes += bytes.length;
-    if (this.keptBytes > readAheadBytes) this.hold();
+    if (this.keptBytes > readAheadBytes) this.pause();
   }
 
   end(ending: Ending): void {
@@ -58,21 +65,30 @@ export class Forwarding {
   }
 
   private catchUp(): void {
-    const kept = this.kept;
+    const { kept } = this;
     this.kept = [];
     this.keptBytes = 0;
-    for (const [index, bytes] of kept.entries()) {
-      if (this.over) return;
-      if (this.waiting) {
-        this.kept.push(...kept.slice(index));
-        return;
-      }
-      this.take(this.run.push(bytes));
-    }
+    // As one: an upstream may send byte by byte.
+    if (kept.length > 0 && !this.over) this.read(Buffer.concat(kept));
     if (this.waiting || this.over) return;
     if (this.ending !== undefined) return this.take(this.run.end(this.ending));
-    if (this.held) this.valve.resume();
-    this.held = false;
+    const { paused } = this;
+    this.paused = false;
+    if (paused) this.valve.resume();
+  }
+
+  private read(bytes: Buffer): void {
+    this.take(this.run.push(bytes));
+    if (!this.over) this.count(this.run.holds());
+  }
+
+  /** The bytes of an unfinished event; where there is no room for them the stream ends. */
+  private count(bytes: number): void {
+    const counted = bytes > uncountedBytes ? bytes : 0;
+    if (counted === this.counted) return;
+    this.counted = counted;
+    const error = this.hold(counted);
+    if (error !== undefined) this.close({ kind: 'failed', error });
   }
 
   private take(events: readonly StreamEvent<JsonObject>[]): void {
@@ -86,7 +102,7 @@ export class Forwarding {
     if (end !== undefined) return this.close(end);
     if (room === undefined) return;
     this.waiting = true;
-    this.hold();
+    this.pause();
     void room.then(() => {
       this.waiting = false;
       this.catchUp();
@@ -95,12 +111,13 @@ export class Forwarding {
 
   private close(end: StreamEnd<JsonObject>): void {
     this.over = true;
+    this.count(0);
     this.lastEvent.resolve(end);
     this.valve.ended(end);
   }
 
-  private hold(): void {
-    if (!this.held) this.valve.pause();
-    this.held = true;
+  private pause(): void {
+    if (!this.paused) this.valve.pause();
+    this.paused = true;
   }
 }

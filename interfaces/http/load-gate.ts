@@ -15,6 +15,7 @@ export function loadGate(limits: { readonly maxInFlight: number; readonly maxBuf
       if (inFlight >= limits.maxInFlight) return undefined;
       inFlight += 1;
       let held = 0;
+      let unfinished = 0;
       let keepers = 1;
       const letGo = (): void => {
         keepers -= 1;
@@ -27,6 +28,15 @@ export function loadGate(limits: { readonly maxInFlight: number; readonly maxBuf
           if (buffered + bytes > limits.maxBufferedBytes) return false;
           buffered += bytes;
           held += bytes;
+          return true;
+        },
+        holdUnfinished: (bytes) => {
+          if (keepers === 0) return true;
+          const more = bytes - unfinished;
+          if (more > 0 && buffered + more > limits.maxBufferedBytes) return false;
+          buffered += more;
+          held += more;
+          unfinished = bytes;
           return true;
         },
         heldBytes: () => held,

@@ -178,7 +178,7 @@ export const rules: readonly Rule[] = [
     instead: 'The composition root may import anything.',
   },
   {
-    of: /^(?:main|serve|serve-command|supervise|database|quickstart|budget-alerting)\.ts$/,
+    of: /^(?:main|serve|serve-command|supervise|database|quickstart|budget-alerting|settling)\.ts$/,
     files: [/^(?!test\/|bench\/)/],
     packages: [fpTs, node, /^slonik$/],
     instead: 'Only container.ts imports inversify.',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { UpstreamCall } from '../../application/ports/upstream.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import type { StreamEvent } from '../../domain/shared/stream-event.ts';
+import type { StreamChunk, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { ProviderConfig } from '../../infrastructure/config/provider-config.ts';
 import { executor, openPool } from '../../infrastructure/providers/executor.ts';
 import { aRoute } from '../support/arbitraries/routing.ts';
@@ -75,10 +75,8 @@ async function streamed(content: string): Promise<readonly StreamEvent<JsonObjec
   const reply = await prepared.right.begin({}).reply;
   if (E.isLeft(reply) || reply.right.kind !== 'stream') throw new Error('no stream');
   const events: StreamEvent<JsonObject>[] = [];
-  const end = await reply.right.forward((chunks) => {
-    events.push(...chunks);
-    return undefined;
-  });
+  const pass = (chunks: readonly StreamChunk<JsonObject>[]): undefined => void events.push(...chunks);
+  const end = await reply.right.forward(pass, () => undefined);
   return [...events, end];
 }
 

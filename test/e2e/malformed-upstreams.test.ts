@@ -8,6 +8,7 @@ import {
   startSimulatedUpstream,
 } from '../../interfaces/simulated-upstream/server.ts';
 import {
+  expectMessagesError,
   expectRefusal,
   expectStreamFailure,
   expectStreamSuccess,
@@ -85,7 +86,7 @@ function config(url: string, key: string): ConfigFile {
   };
 }
 
-const { ask, upstream } = rehearsal(config);
+const { ask, upstream } = rehearsal(config, () => '/v1/chat/completions');
 
 const json = { 'content-type': 'application/json' };
 const sse = { 'content-type': 'text/event-stream' };
@@ -160,6 +161,14 @@ describe('a 200 that is not the answer that was asked for', () => {
     expectRefusal(await streamed(replay), { status: 502, message, attempt: 'stream_start_error' });
   });
 
+  it('a chat completion with a piece that messages would lose is a 502 to their callers, and a charge to nobody', async () => {
+    const replay = { headers: json, body: completion().replace('"Hello"', '7') };
+    const answer = await ask(replay, { model: 'up', stream: false, family: 'messages' });
+    const message = 'The upstream sent a malformed answer.';
+    const expected = { status: 502, message, attempt: 'provider_error', upstreamStatus: 200 } as const;
+    expectRefusal(answer, expected, expectMessagesError(502, answer.requestId));
+  });
+
   it('compressed events are a 502', async () => {
     const headers = { ...sse, 'content-encoding': 'gzip' };
     const answer = await streamed({ headers, body: gzipSync(hello + stop + done) });
@@ -208,6 +217,18 @@ describe('an upstream that refuses', () => {
     // A 304 has no body.
     const message = status === 304 ? 'The upstream answered with status 304.' : 'No, thank you.';
     const expected = { status: told, message, upstreamStatus: status };
+    expectRefusal(await whole(replay), { ...expected, attempt: 'provider_error' });
+    expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
+  });
+
+  it.each([
+    [404, 'data: {"error":{"message":"No such model."}}\n\n', 'No such model.'],
+    [429, ': hello\n\nevent: error\ndata: {"error":"Slow down."}', 'Slow down.'],
+    [429, 'data: [1]\r\n\r\ndata: {"message":"Later."}\r\n\r\ndata: [DONE]\r\n\r\n', 'Later.'],
+    [429, 'data: [DONE]\n\n', 'The upstream answered with status 429.'],
+  ])('with %i and an event stream keeps its words: %j', async (status, body, message) => {
+    const replay = { status, headers: sse, body };
+    const expected = { status, message, upstreamStatus: status };
     expectRefusal(await whole(replay), { ...expected, attempt: 'provider_error' });
     expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
   });

@@ -281,6 +281,36 @@ describe('overload', () => {
       caller.socket.destroy();
     }));
 
+  it('an upstream event that is not complete yet counts into max_buffered_bytes: over it its stream ends', () =>
+    with_({ max_buffered_bytes: 400_000, body_max_bytes: 100_000 }, async (gateway) => {
+      const requestId = 'over-3';
+      const caller = begin(gateway.url, { model: 'held', stream: true, requestId });
+      const call = await held.next();
+      call.head('stream');
+      call.write(`${frames.content}data: {"x":"${'x'.repeat(450_000)}`);
+      await eventually(() => caller.text().includes('"code":"overloaded"') || undefined);
+      expect(caller.text()).not.toContain('[DONE]');
+      await eventually(() => call.left() || undefined);
+      expect(outcomesOf(gateway, requestId)).toMatchObject([{ outcome: 'overloaded', status: 503 }]);
+      expect((await traceOf(requestId)).attempts).toMatchObject([
+        { status: 'stream_error', error_code: 'overloaded' },
+      ]);
+      caller.socket.destroy();
+    }));
+
+  it('events that are complete count no more, however many there are', () =>
+    with_({ max_buffered_bytes: 400_000, body_max_bytes: 100_000 }, async (gateway) => {
+      const caller = begin(gateway.url, { model: 'held', stream: true });
+      const call = await held.next();
+      call.head('stream');
+      for (let count = 0; count < 5; count += 1) call.write(`data: {"x":"${'x'.repeat(300_000)}"}\n\n`);
+      call.write(frames.finish + frames.done);
+      call.end();
+      await eventually(() => caller.text().includes('[DONE]') || undefined);
+      expect(caller.text()).not.toContain('"error"');
+      caller.socket.destroy();
+    }));
+
   it('what was turned away or left in the middle holds nothing', () =>
     with_({ max_in_flight: 3, max_buffered_bytes: 50_000, body_max_bytes: 50_000 }, async (gateway) => {
       for (let round = 0; round < 20; round += 1) {

@@ -4,6 +4,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { observeCompletion } from '../../domain/chat/observe-chat.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { chatCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
+import { malformedCandidates } from '../support/malformed-pieces.ts';
 
 const about = { id: 'chatcmpl-7f3a', model: 'asked', createdSecs: 1_700_000_000 };
 const sanitise = (message: string): string => message.replaceAll('secret', '***');
@@ -308,6 +309,15 @@ describe('what is no answer', () => {
     ],
   ])('%s is a fault', (_case, answer, words) => {
     expect(fault(answer)).toEqual({ kind: 'protocol', message: words });
+  });
+
+  it.each(malformedCandidates)('an answer with a piece that would vanish: %s', (_, candidates) => {
+    if (!Array.isArray(candidates)) return expect(fault({ candidates })).toMatchObject({ kind: 'protocol' });
+    const all = [...(candidates as readonly object[]), ...says([{ text: 'a' }]).candidates];
+    expect(fault({ candidates: all })).toEqual({
+      kind: 'protocol',
+      message: 'The upstream sent a malformed answer.',
+    });
   });
 
   it('no bytes make it throw', () => {

@@ -12,6 +12,7 @@ import { jsonArrayFrames } from '../../infrastructure/providers/cloud-a/json-arr
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { aContentStream, type Framing, framed } from '../support/arbitraries/generate-content-streams.ts';
 import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
+import { malformedCandidates } from '../support/malformed-pieces.ts';
 
 type Event = StreamEvent<JsonObject>;
 
@@ -456,6 +457,11 @@ describe('failures are structured, and nothing comes after them', () => {
       delta({ role: 'assistant', content: 'a' }),
       failure(message),
     ]);
+  });
+
+  it.each(malformedCandidates)('a piece that would vanish: %s', (_, candidates) => {
+    const told = stream([text('a'), { candidates }, finish('STOP')]);
+    expect(told.slice(1)).toEqual([failure('The upstream sent a malformed event.')]);
   });
 
   it('an event named error is one', () => {

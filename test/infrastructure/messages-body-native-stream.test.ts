@@ -91,6 +91,11 @@ describe('a messages stream for callers who speak the same', () => {
     );
   });
 
+  it.each(['event:', 'event: message'])('an event under `%s` has no name, and is given one', (line) => {
+    const out = eventsOf(`${line}\ndata: {"type":"message_stop"}\n\n`);
+    expect(received(out)).toBe('event: message_stop\ndata: {"type":"message_stop"}\n\n');
+  });
+
   const start = 'event: message_start\ndata: {"type":"message_start","message":{}}\n\n';
 
   it.each<[string, string, string]>([
@@ -100,6 +105,16 @@ describe('a messages stream for callers who speak the same', () => {
       'Overloaded [REDACTED]',
     ],
     ['a malformed event', 'event: ping\ndata: {"type":\n\n', 'The upstream sent a malformed event.'],
+    [
+      'an event whose name says more than its type',
+      'event: message_stop\ndata: {"type":"ping"}\n\n',
+      'The upstream sent an event that contradicts itself.',
+    ],
+    [
+      'an event whose type says more than its name',
+      'event: ping\ndata: {"type":"message_stop"}\n\n',
+      'The upstream sent an event that contradicts itself.',
+    ],
     ['an end before `message_stop`', '', 'The upstream ended its stream before the answer was complete.'],
     ['[DONE]', 'data: [DONE]\n\n', 'The upstream ended its stream before the answer was complete.'],
     [

@@ -3,10 +3,11 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { ChatObserver, observeCompletion } from '../../domain/chat/observe-chat.ts';
 import { observeMessage } from '../../domain/messages/observe-messages.ts';
-import { isObject, type JsonObject, parseExact } from '../../domain/shared/json.ts';
+import { isArray, isObject, type JsonObject, parseExact } from '../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../domain/shared/limits.ts';
 import { messageAsChat, readMessage } from '../../infrastructure/providers/messages-body/response.ts';
 import { anObjectText } from '../support/arbitraries/messages.ts';
+import { malformedBlocks } from '../support/malformed-pieces.ts';
 
 const about = { id: 'chatcmpl-1', model: 'fast', createdSecs: 1700 };
 const namespace = 'cloud_b_platform';
@@ -182,6 +183,13 @@ describe('an answer that is no message', () => {
     }
   });
 
+  it.each(malformedBlocks)('one with a piece that would vanish: %s', (_, block) => {
+    const text = JSON.stringify({ ...message([]), content: [{ type: 'text', text: 'a' }, block] });
+    expect(messageAsChat(text, words)).toEqual(
+      E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.' }),
+    );
+  });
+
   it('one that is nested too deeply is not translated', () => {
     const input = `${'{"a":'.repeat(maxJsonDepth)}1${'}'.repeat(maxJsonDepth)}`;
     const text = JSON.stringify(message([{ type: 'tool_use', id: 'a', name: 'f', input: 0 }])).replace(
@@ -197,7 +205,7 @@ describe('an answer that is no message', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.jsonValue({ maxDepth: 3 }), (content, usage) => {
         const result = messageAsChat(JSON.stringify({ content, usage }), words);
-        expect(E.isRight(result)).toBe(Array.isArray(content));
+        expect(E.isRight(result)).toBe(isArray(content) && content.every(isObject));
         if (E.isRight(result)) expect(isObject(result.right.value)).toBe(true);
       }),
     );

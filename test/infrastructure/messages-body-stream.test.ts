@@ -8,6 +8,7 @@ import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.t
 import { chatFromMessages } from '../../infrastructure/providers/messages-body/stream.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { aMessage, messagesStreams } from '../support/arbitraries/messages-body-streams.ts';
+import { malformedEvents } from '../support/malformed-pieces.ts';
 import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
 
 const about = { id: 'chatcmpl-1', model: 'fast', createdSecs: 1700 };
@@ -312,6 +313,11 @@ describe('failures', () => {
     ['an error without words', 'event: error\ndata: {}\n\n', 'The upstream reported an error.'],
     ['no JSON', `${start}data: {"type":\n\n`, 'The upstream sent a malformed event.'],
     ['no object', `${start}data: [1]\n\n`, 'The upstream sent a malformed event.'],
+    [
+      'an event that goes by another name',
+      `${start}event: message_stop\ndata: {"type":"ping"}\n\n`,
+      'The upstream sent an event that contradicts itself.',
+    ],
     ['too deep', start + deep, 'The upstream sent an event that is nested too deeply.'],
     ['nothing at all', '', 'The upstream ended its stream before the answer was complete.'],
     [
@@ -333,6 +339,12 @@ describe('failures', () => {
     const events = eventsOf(text);
     expect(events.at(-1)).toMatchObject(failure(message));
     expect(events.filter(({ kind }) => kind !== 'chunk')).toHaveLength(1);
+  });
+
+  it.each(malformedEvents)('a piece that would vanish is malformed: %s', (_, piece) => {
+    const events = eventsOf(start + hello + event(piece) + stopped('end_turn') + stop);
+    expect(events.slice(0, -1)).toEqual(eventsOf(start + hello).slice(0, -1));
+    expect(events.at(-1)).toMatchObject(failure('The upstream sent a malformed event.'));
   });
 
   it('a broken connection fails with its reason, unless the answer was complete', () => {

@@ -470,22 +470,23 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
     expect(told([started, stop(), bytes, metadata()])).toEqual([role, { finish: 'stop' }, malformed]);
   });
 
-  it('an end before the stop is premature, at every byte', () => {
+  it('an end before the stop is premature, and so is one inside the frame that follows it, at every byte', () => {
     const whole = Buffer.concat([started, text('a'), stopped(0), stop(), metadata()]);
-    const complete = Buffer.concat([started, text('a'), stopped(0), stop()]).length;
+    const complete = new Set([Buffer.concat([started, text('a'), stopped(0), stop()]).length, whole.length]);
     for (let end = 0; end <= whole.length; end += 1) {
       const ends = told([whole.subarray(0, end)]).filter(
         (event) => event === 'done' || (event as JsonObject)['failed'] !== undefined,
       );
-      expect(ends).toEqual([end < complete ? premature : 'done']);
+      expect(ends).toEqual([complete.has(end) ? 'done' : premature]);
     }
   });
 
-  it('a connection that breaks says so before the stop, and is a success after it', () => {
+  it('a connection that breaks says so, also inside a frame after the stop; between two frames it spoils nothing', () => {
     const broken: Ending = { kind: 'fault', reason: 'It broke.', status: 504 };
     const cut = metadata().subarray(0, 20);
     expect(told([started, cut], broken)).toEqual([role, { failed: 'It broke.' }]);
-    expect(told([started, stop(), cut], broken)).toEqual([role, { finish: 'stop' }, 'done']);
+    expect(told([started, stop(), cut], broken)).toEqual([role, { finish: 'stop' }, { failed: 'It broke.' }]);
+    expect(told([started, stop()], broken)).toEqual([role, { finish: 'stop' }, 'done']);
   });
 
   it('an answer that the platform could not read fails with the usage that follows', () => {

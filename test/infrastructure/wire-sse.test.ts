@@ -108,7 +108,10 @@ describe('an event stream in bytes', () => {
     expect(read(text)).toEqual([]);
   });
 
-  it('strips a byte order mark only at the very start', () => {
+  it('strips a byte order mark only at the very start, from the bytes too', () => {
+    const text = 'event: e\ndata: a\n\n';
+    for (const pieces of [[Buffer.from(`\uFEFF${text}`)], byteByByte(Buffer.from(`\uFEFF${text}`))])
+      expect(wireOf(outputsOf(sseFrames, pieces)).toString()).toBe(text);
     expect(read('data: a\n\n\uFEFFdata: b\n\ndata: c\n\n')).toEqual([
       [undefined, 'a'],
       [undefined, 'c'],
@@ -205,7 +208,8 @@ function slowFrames(bytes: Buffer): readonly SseFrame[] {
       block.push(Buffer.from(line, 'latin1').toString());
       continue;
     }
-    const frame = slowFrame(block, Buffer.from(wire + whole, 'latin1'), first);
+    const bytes = Buffer.from(wire + whole, 'latin1');
+    const frame = slowFrame(block, first && bytes.indexOf('\uFEFF') === 0 ? bytes.subarray(3) : bytes, first);
     if (frame !== undefined) frames.push(frame);
     block = [];
     wire = '';

@@ -101,6 +101,20 @@ export function describeMachineLaws<Output>(name: string, subject: LawSubject<Ou
       );
     });
 
+    it('what it says that it holds came in: no more than twice as much, for a buffer that grows', () => {
+      fc.assert(
+        fc.property(cutStreams, ([, pieces]) => {
+          const run = machine.begin();
+          let fed = 0;
+          return pieces.every((piece) => {
+            run.push(piece);
+            fed += piece.length;
+            return run.holds() >= 0 && run.holds() <= 2 * fed;
+          });
+        }),
+      );
+    });
+
     it('its state is bounded: input without an end is given up once, and then ignored', () => {
       const pieces = Array.from({ length: endless.pushes }, () => endless.piece);
       expect(outputsOf(machine, pieces)).toEqual(endless.outputs);

@@ -18,7 +18,7 @@ import {
 import { PartialArguments } from './generate-content-arguments.ts';
 import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
-import { idOf, metadataOf, nameOf, saidIn } from './generate-content-said.ts';
+import { idOf, isMalformed, metadataOf, nameOf, saidIn } from './generate-content-said.ts';
 import { chatUsage } from './generate-content-usage.ts';
 
 /** Makes an upstream's own words fit for the caller. */
@@ -45,6 +45,7 @@ export function chatCompletion(
   }
   if (isDeeperThan(parsed.right, maxJsonDepth))
     return protocolFault('The upstream sent an answer that is nested too deeply.');
+  if (isMalformed(parsed.right)) return protocolFault('The upstream sent a malformed answer.');
   const answer = parseExact(text) as JsonObject;
   const choices =
     blocked === undefined

@@ -1,5 +1,12 @@
 import { isRecord } from '../../../domain/messages/blocks.ts';
-import { isArray, isString, type Json, type JsonObject, without } from '../../../domain/shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+  without,
+} from '../../../domain/shared/json.ts';
 
 /** The reasoning metadata namespace of this platform. */
 const namespace = 'cloud_a_platform';
@@ -35,6 +42,34 @@ export function saidIn({ content }: JsonObject): Said {
   }
   return { text: texts.join(''), calls, reasoning, others };
 }
+
+const mayBe =
+  (is: (value: Json) => boolean) =>
+  (value: Json | undefined): boolean =>
+    isAbsent(value) || is(value);
+
+const mayBeText = mayBe(isString);
+const mayBeCall = mayBe(
+  (call) =>
+    isRecord(call) &&
+    mayBeText(call['name']) &&
+    mayBe(isRecord)(call['args']) &&
+    mayBe(isArray)(call['partialArgs']),
+);
+const isPart = (part: Json): boolean =>
+  isRecord(part) && mayBeText(part['text']) && mayBeCall(part['functionCall']);
+const mayBeParts = mayBe((parts) => isArray(parts) && parts.every(isPart));
+
+/**
+ * Whether an answer holds a piece of a type that it cannot have: it would vanish without a word, and what is left would
+ * look like the whole answer. Null counts as absent.
+ */
+export const isMalformed = ({ candidates }: JsonObject): boolean =>
+  !mayBe((all) => isArray(all) && all.every(isCandidate))(candidates);
+
+const isCandidate = (candidate: Json): boolean =>
+  isRecord(candidate) &&
+  mayBe((content) => isRecord(content) && mayBeParts(content['parts']))(candidate['content']);
 
 /** In the shape that native thinking has everywhere else. */
 const thinking = (text: string, signature: Json | undefined): JsonObject => ({

@@ -17,7 +17,7 @@ import { StreamedChoice } from './generate-content-choice.ts';
 import { blockOf, candidatesOf, finishMessageOf, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
 import { refusalText } from './generate-content-response.ts';
-import { saidIn } from './generate-content-said.ts';
+import { isMalformed, saidIn } from './generate-content-said.ts';
 import { chatUsage } from './generate-content-usage.ts';
 
 type Event = StreamEvent<JsonObject>;
@@ -70,6 +70,7 @@ class StreamedAnswer {
     }
     if (isDeeperThan(event, maxJsonDepth))
       return this.fail('The upstream sent an event that is nested too deeply.');
+    if (isMalformed(event)) return this.fail('The upstream sent a malformed event.');
     return this.tell(parseExact(frame.data) as JsonObject);
   }
 

@@ -51,6 +51,7 @@ export const jsonArrayFrames: Sealed<Buffer, SseFrame> = seal<Scan, Buffer, SseF
     return [scan, frames];
   },
   end: () => [],
+  holds: ({ place, size }) => (place === 'inside' ? size : 0),
 });
 
 /** Takes a byte outside of an element: one begins with it, or it only stands between, or it can stand nowhere. */

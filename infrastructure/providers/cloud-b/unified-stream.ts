@@ -12,7 +12,7 @@ import {
   streamFailure,
   upstreamMessage,
 } from '../../../domain/upstream/upstream-fault.ts';
-import type { EventFrame } from '../wire/event-stream.ts';
+import type { EventFrame, FrameFault } from '../wire/event-stream.ts';
 import { answerMetadata, chatUsage, stopOf } from './unified-answer.ts';
 import { UnifiedBlocks } from './unified-blocks.ts';
 
@@ -25,22 +25,24 @@ interface Answer {
   readonly blocks: UnifiedBlocks;
   /** The stop told of a failure: it is passed on with the usage that follows. */
   failure: GatewayError | undefined;
+  /** The stream ended inside a frame. */
+  cut: boolean;
 }
 
 /**
  * Converse stream frames → chat chunks: `messageStart` emits the assistant role, `contentBlockDelta` emits text,
  * function-argument or reasoning-metadata deltas, `messageStop` emits the finish reason, `metadata.usage` emits a
  * usage chunk. Metadata comes after the stop, so that only the end of the stream is `done`. Exception, malformed or
- * incomplete frames fail the stream; after the stop a reset or a cut last frame does not (CONTRACT §4).
+ * incomplete frames fail the stream, also after the stop; a reset between two frames does not then (CONTRACT §4).
  */
 export const unifiedStream = (
   names: AnswerNames,
   sanitise: (message: string) => string,
 ): StreamMachine<Answer, EventFrame, ChatEvent> => ({
-  start: () => ({ phase: 'open', begun: false, blocks: new UnifiedBlocks(), failure: undefined }),
+  start: () => ({ phase: 'open', begun: false, blocks: new UnifiedBlocks(), failure: undefined, cut: false }),
   step: (answer, frame) => {
     if (answer.phase === 'over') return [answer, []];
-    if (frame.kind === 'fault') return [answer, frame.fault === 'cut' ? [] : fail(answer, malformed)];
+    if (frame.kind === 'fault') return [answer, faulty(answer, frame.fault)];
     switch (frame.headers.get(':message-type') ?? '') {
       case 'event':
         return [answer, new Telling(answer, names).event(frame)];
@@ -57,10 +59,17 @@ export const unifiedStream = (
 
 type Frame = EventFrame & { readonly kind: 'frame' };
 
+/** Of a frame that is cut off the end of the stream says more. */
+function faulty(answer: Answer, fault: FrameFault): readonly ChatEvent[] {
+  if (fault !== 'cut') return fail(answer, malformed);
+  answer.cut = true;
+  return [];
+}
+
 function endOf(answer: Answer, ending: Ending): readonly ChatEvent[] {
   if (answer.phase === 'over') return [];
   if (answer.failure !== undefined) return fail(answer, answer.failure);
-  return answer.phase === 'stopped' ? [{ kind: 'done' }] : fail(answer, prematureEnd(ending));
+  return answer.phase === 'stopped' && !answer.cut ? [{ kind: 'done' }] : fail(answer, prematureEnd(ending));
 }
 
 function fail(answer: Answer, error: GatewayError, chunk?: JsonObject): readonly ChatEvent[] {

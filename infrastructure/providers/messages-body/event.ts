@@ -26,7 +26,13 @@ const platformEvent = 'vertex_event';
 const nothing: MessagesFrame = { kind: 'nothing' };
 const fault = (message: string): MessagesFrame => ({ kind: 'fault', message });
 
-/** Reads a frame; the payload's own type tells the event, else its name. */
+/** In an event stream these two are no name: the first is empty, the second is what an event without one has. */
+const noName: ReadonlySet<string | undefined> = new Set(['', 'message']);
+
+/**
+ * Reads a frame; the payload's own type tells the event, else its name. Where both are told and differ, it is no
+ * event: some clients go by the one, some by the other.
+ */
 export function readEvent(frame: SseFrame, sanitise: (message: string) => string): MessagesFrame {
   if (frame.kind === 'oversize') return fault('The upstream sent an event that is too large.');
   const { event: name, data } = frame;
@@ -51,5 +57,8 @@ function judged(
     const words = upstreamMessage(value);
     return fault(words === undefined ? 'The upstream reported an error.' : sanitise(words));
   }
-  return type === platformEvent ? nothing : { kind: 'event', type, value, data };
+  if (type === platformEvent) return nothing;
+  return type === name || name === undefined || noName.has(name)
+    ? { kind: 'event', type, value, data }
+    : fault('The upstream sent an event that contradicts itself.');
 }

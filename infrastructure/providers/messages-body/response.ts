@@ -16,6 +16,7 @@ import {
   type UpstreamFault,
   upstreamMessage,
 } from '../../../domain/upstream/upstream-fault.ts';
+import { isWellFormed } from './event-shape.ts';
 import { type AnswerWords, chatUsage, finishReason, isThinking, metadataMember } from './answer.ts';
 
 /** Reads an upstream's whole message; an error under status 200 is an error, and so is anything else. */
@@ -38,6 +39,8 @@ export function readMessage(
 export function messageAsChat(text: string, words: AnswerWords): Either<UpstreamFault, WholeAnswer> {
   const read = readMessage(text, words.sanitise);
   if (E.isLeft(read)) return read;
+  if (!isArray(read.right['content']) || !read.right['content'].every(isWellFormed))
+    return E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.' });
   if (isDeeperThan(read.right, maxJsonDepth))
     return E.left({ kind: 'protocol', message: 'The upstream sent an answer that is nested too deeply.' });
   const value = completionOf(parseExact(text) as JsonObject, words);

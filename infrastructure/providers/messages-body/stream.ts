@@ -16,6 +16,7 @@ import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { type AnswerWords, chatUsage, finishReason, metadataMember, type NativeParts } from './answer.ts';
+import { isMalformed } from './event-shape.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
 
 /**
@@ -76,6 +77,7 @@ class Translation {
   }
 
   private read({ type, value, data }: Extract<MessagesFrame, { kind: 'event' }>): void {
+    if (isMalformed(type, value)) return this.fail('The upstream sent a malformed event.');
     this.begin();
     const { message, delta, usage } = value;
     const index = numberOf(value['index']) ?? 0;

@@ -53,6 +53,7 @@ export const eventFrames: Sealed<Buffer, EventFrame> = seal<Pending, Buffer, Eve
     return [pending, frames];
   },
   end: ({ size }) => (size === 0 ? [] : [{ kind: 'fault', fault: 'cut' }]),
+  holds: ({ held }) => held.length,
 });
 
 /** Takes bytes of one frame, and says how many: a frame that is whole in the bytes is read in place. */

@@ -26,7 +26,8 @@ interface Pending {
 
 /**
  * Bytes → server-sent events, at the blank line and never before: which of `event:` and `data:` comes first does
- * not matter. LF, CRLF and CR end lines; comments are passed over; an event that the end cuts is none.
+ * not matter. LF, CRLF and CR end lines; comments are passed over; an event that the end cuts is none. A byte order
+ * mark in front of all is no part of the first event: whoever passes its bytes on may have said something before.
  * Bounded: an event over `maxStreamEventBytes` ends the stream with `oversize`.
  */
 export const sseFrames: Sealed<Buffer, SseFrame> = seal<Pending, Buffer, SseFrame>({
@@ -55,6 +56,7 @@ export const sseFrames: Sealed<Buffer, SseFrame> = seal<Pending, Buffer, SseFram
     if (pending.closing && !pending.over) complete(pending, Buffer.alloc(0), frames);
     return frames;
   },
+  holds: ({ size }) => size,
 });
 
 const nothingPending = () => ({ fragments: [], size: 0, lines: 0, lineEmpty: true, closing: false });
@@ -114,22 +116,26 @@ function giveUp(pending: Pending, frames: SseFrame[]): void {
 
 function complete(pending: Pending, tail: Buffer, frames: SseFrame[]): void {
   if (pending.size + tail.length > maxStreamEventBytes) return giveUp(pending, frames);
-  const wire = pending.fragments.length === 0 ? tail : Buffer.concat([...pending.fragments, tail]);
-  const frame = pending.lines === 0 ? undefined : parseFrame(wire, pending.lines, pending.first);
+  const bytes = pending.fragments.length === 0 ? tail : Buffer.concat([...pending.fragments, tail]);
+  const wire = pending.first && isMarked(bytes) ? bytes.subarray(byteOrderMark.length) : bytes;
+  const frame = pending.lines === 0 ? undefined : parseFrame(wire, pending.lines);
   Object.assign(pending, nothingPending());
   pending.first = false;
   if (frame !== undefined) frames.push(frame);
 }
 
-function parseFrame(wire: Buffer, lines: number, first: boolean): SseFrame | undefined {
+const byteOrderMark = Buffer.from('\uFEFF');
+
+const isMarked = (bytes: Buffer): boolean => byteOrderMark.equals(bytes.subarray(0, byteOrderMark.length));
+
+function parseFrame(wire: Buffer, lines: number): SseFrame | undefined {
   if (lines === 1 && wire.toString('latin1', 0, 5) === 'data:') {
     const from = wire[5] === 0x20 ? 6 : 5;
     let end = wire.length;
     while (wire[end - 1] === LF || wire[end - 1] === CR) end -= 1;
     return { kind: 'frame', event: undefined, data: wire.toString('utf8', from, Math.max(from, end)), wire };
   }
-  const text = wire.toString('utf8');
-  return parseLines(first && text.startsWith('\uFEFF') ? text.slice(1) : text, wire);
+  return parseLines(wire.toString('utf8'), wire);
 }
 
 function parseLines(text: string, wire: Buffer): SseFrame | undefined {

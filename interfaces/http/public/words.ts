@@ -87,7 +87,7 @@ export const messagesWords: Words = {
 
 /** Agents that read `overloaded_error` in a stream ask again and again, each time at a price; `api_error` ends it. */
 const typeInStream = ({ code }: GatewayError): string | undefined =>
-  code === 'store_unavailable' ? 'api_error' : undefined;
+  code === 'store_unavailable' || code === 'overloaded' ? 'api_error' : undefined;
 
 /** Embeddings are never streamed; errors speak as in chat. */
 export const embeddingsWords: Words = chatWords;

@@ -144,6 +144,18 @@ describe('what a chat request needs of a route', () => {
       { messages: [{ role: 'tool', content: [image] }] },
       ['chat_completions', 'vision'],
     ],
+    ...['video_url', 'input_video', 'video', 'file', 'input_file', 'document'].map(
+      (type): [string, object, readonly string[]] => [
+        `a part \`${type}\``,
+        { messages: [...messages, { role: 'user', content: [{ type: 'text', text: 'x' }, { type }] }] },
+        ['chat_completions', 'vision'],
+      ],
+    ),
+    [
+      'audio',
+      { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
+      ['chat_completions'],
+    ],
     [
       'text parts',
       { messages: [{ role: 'user', content: [{ type: 'text', text: 'image_url' }] }] },

@@ -1,11 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
 import { fromChatCompletion } from '../../../domain/messages/from-chat.ts';
 import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { emptyInChat, malformedInChat } from '../../support/malformed-pieces.ts';
 import { aChunkSoup, anObjectText } from '../../support/arbitraries/messages.ts';
 
 const about = { id: 'msg_1', model: 'fast' };
-const messageOf = (completion: JsonObject): JsonObject => fromChatCompletion(completion, about);
+const messageOf = (completion: JsonObject): JsonObject => {
+  const message = fromChatCompletion(completion, about);
+  if (E.isLeft(message)) throw new Error(JSON.stringify(message.left));
+  return message.right;
+};
 const completionOf = (message: JsonObject, finish_reason: Json = 'stop'): JsonObject => ({
   id: 'c1',
   object: 'chat.completion',
@@ -96,7 +102,7 @@ describe('what the model says', () => {
     ['a text', { content: 'a' }, [text('a')]],
     ['an empty text', { content: '' }, []],
     ['null', { content: null, refusal: null, tool_calls: null, function_call: null }, []],
-    ['parts of text', { content: [text('a'), { type: 'image_url' }, 'x', null, text('b')] }, [text('ab')]],
+    ['parts of text', { content: [text('a'), { type: 'image_url' }, null, text('b')] }, [text('ab')]],
     ['a refusal', { content: null, refusal: 'No.' }, [text('No.')]],
     ['a text and a refusal', { content: 'Well.', refusal: 'No.' }, [text('Well.'), text('No.')]],
     ['reasoning', { content: 'a', reasoning: 'hm' }, [thinking('hm'), text('a')]],
@@ -224,8 +230,9 @@ describe('stop_reason', () => {
 
 describe('whatever the upstream says', () => {
   const blocks: ReadonlySet<Json | undefined> = new Set(['text', 'thinking', 'tool_use']);
+  const malformed = { kind: 'protocol', message: 'The upstream sent a malformed answer.' };
 
-  it('never throws on any JSON, and always gives a message that can be printed', () => {
+  it('never throws on any JSON, and gives a message that can be printed, or a fault', () => {
     const anything = fc.oneof(
       fc.dictionary(fc.constantFrom('choices', 'usage', 'x_groq', 'message'), fc.jsonValue({ maxDepth: 5 })),
       aChunkSoup.map((chunks) => ({
@@ -242,7 +249,9 @@ describe('whatever the upstream says', () => {
     );
     fc.assert(
       fc.property(anything, (completion) => {
-        const message = JSON.parse(JSON.stringify(messageOf(completion))) as JsonObject;
+        const translated = fromChatCompletion(completion, about);
+        if (E.isLeft(translated)) return expect(translated.left).toEqual(malformed);
+        const message = JSON.parse(JSON.stringify(translated.right)) as JsonObject;
         expect(message).toMatchObject({ id: 'msg_1', type: 'message', role: 'assistant', model: 'fast' });
         expect(typeof message['stop_reason']).toBe('string');
         expect((message['content'] as readonly JsonObject[]).every(({ type }) => blocks.has(type))).toBe(
@@ -257,8 +266,15 @@ describe('whatever the upstream says', () => {
     const deep = `${'{"thinking":['.repeat(5000)}${']}'.repeat(5000)}`;
     const provider_metadata = { a: { reasoning: JSON.parse(deep) as Json } };
     expect(contentOf({ content: 'a', provider_metadata })).toEqual([text('a')]);
-    expect(contentOf({ tool_calls: [call('c', 'f', JSON.parse(deep) as Json)] })).toEqual([
-      { type: 'tool_use', id: 'c', name: 'f', input: {} },
-    ]);
+    const tool_calls = [call('c', 'f', JSON.parse(deep) as Json)];
+    expect(fromChatCompletion(completionOf({ tool_calls }), about)).toEqual(E.left(malformed));
+  });
+
+  it.each(malformedInChat)('a piece that would vanish is a fault: %s', (_, message) => {
+    expect(fromChatCompletion(completionOf(message), about)).toEqual(E.left(malformed));
+  });
+
+  it.each(emptyInChat)('a piece that is empty is none: %s', (_, message) => {
+    expect(contentOf(message)).toEqual([]);
   });
 });

@@ -141,7 +141,21 @@ describe('what a messages request needs of a route', () => {
       user([{ type: 'document', source: { type: 'content', content: [image] } }]),
       ['vision'],
     ],
-    ['a document of text', user([{ type: 'document', source: { type: 'text', data: 'image' } }]), []],
+    ['a document', user([{ type: 'document', source: { type: 'base64', data: 'AAAA' } }]), ['vision']],
+    ['a document of text', user([{ type: 'document', source: { type: 'text', data: 'x' } }]), ['vision']],
+    ['a document in a tool result', user([{ ...result, content: [{ type: 'document' }] }]), ['vision']],
+    [
+      'a document that a hosted tool gave back',
+      user([
+        {
+          type: 'web_fetch_tool_result',
+          content: { type: 'web_fetch_result', content: { type: 'document' } },
+        },
+      ]),
+      ['vision'],
+    ],
+    ['a text that speaks of one', user([{ type: 'text', text: 'document' }]), []],
+    ['a search result', user([{ type: 'search_result', content: [{ type: 'text', text: 'x' }] }]), []],
     ['a schema', { output_config: { format: schema } }, ['json_schema']],
     ['a schema in the older place', { output_format: schema }, ['json_schema']],
     ['an effort', { output_config: { effort: 'high' } }, []],

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
 import { type ChatEvent, chatStream } from '../../../domain/chat/chat-stream.ts';
 import { fromChatCompletion } from '../../../domain/messages/from-chat.ts';
 import { messagesStream } from '../../../domain/messages/messages-stream.ts';
@@ -16,6 +17,7 @@ import { sseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { aChatScript } from '../../support/arbitraries/chat-streams.ts';
 import { aChunkSoup, aStreamedAnswer, type StreamedAnswer } from '../../support/arbitraries/messages.ts';
 import { describeMachineLaws, outputsOf } from '../../support/machine-laws.ts';
+import { emptyInChat, malformedInChat } from '../../support/malformed-pieces.ts';
 import { grammarFault } from '../../support/messages-grammar.ts';
 
 type MessagesEvent = StreamEvent<JsonObject>;
@@ -529,6 +531,30 @@ describe('a failure never looks finished', () => {
     expect(outputsOf(machine, [says({ content: 'a' })], ending).at(-1)).toEqual(failure(message, status));
   });
 
+  const malformed = failure('The upstream sent a malformed event.');
+
+  it.each(malformedInChat)('a piece that would vanish is malformed: %s', (_, delta) => {
+    for (const before of [[], [says({ content: 'a' })]]) {
+      const events = eventsOf([...before, says(delta), finishes('stop'), done]);
+      expect(events.at(-1)).toEqual(malformed);
+      expect(grammarFault(toldOf(events))).toBeUndefined();
+    }
+  });
+
+  it.each<[string, JsonObject]>([
+    ['choices that are no list', { choices: 'x' }],
+    ['a choice that is none', { choices: ['x'] }],
+    ['a delta that is none', { choices: [{ index: 0, delta: 'x' }] }],
+  ])('so are %s', (_, chunk) => {
+    expect(eventsOf([chunkEvent(chunk), finishes('stop'), done])).toEqual([malformed]);
+  });
+
+  it.each(emptyInChat)('a piece that is empty is none: %s', (_, delta) => {
+    expect(eventsOf([says({ content: 'a' }), says(delta), done])).toEqual(
+      eventsOf([says({ content: 'a' }), done]),
+    );
+  });
+
   it('never yields message_stop, whatever came before', () => {
     fc.assert(
       fc.property(aStreamedAnswer, fc.nat(), ({ chunks }, at) => {
@@ -606,6 +632,19 @@ describe('what waits is bounded', () => {
       ...Array.from({ length: 2 * pushes }, () => called(piece(1, million))),
     ];
     expect(eventsOf([...inputs, done]).at(-1)).toEqual(done);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['text', { content: million.repeat(pushes + 1) }],
+    ['reasoning', { reasoning: million.repeat(pushes + 1) }],
+    ['a call', { tool_calls: [piece(0, `{"a":"${million.repeat(pushes + 1)}"}`, { id: 'a' }, 'f')] }],
+  ])('one piece over the bound that is in order goes out: %s', (_, delta) => {
+    for (const before of [[], [says({ content: 'a' })], [says({ reasoning: 'a' })]]) {
+      const events = eventsOf([...before, says(delta), done]);
+      expect(events.at(-1)).toEqual(done);
+      expect(grammarFault(toldOf(events))).toBeUndefined();
+      expect(JSON.stringify(toldOf(events)).length).toBeGreaterThan(maxHeldBackChars);
+    }
   });
 
   it('what waited and went out does not count any more', () => {
@@ -688,7 +727,8 @@ describe('for any answer', () => {
     fc.assert(
       fc.property(aStreamedAnswer, (answer) => {
         const { calls, stop, usage } = saidIn(streamed(answer));
-        const message = fromChatCompletion(whole(answer), about);
+        const translated = fromChatCompletion(whole(answer), about);
+        const message = E.isRight(translated) ? translated.right : {};
         const blocks = message['content'] as readonly JsonObject[];
         const uses = blocks.filter(({ type }) => type === 'tool_use');
         expect(

@@ -114,6 +114,30 @@ describe('what a responses request needs of a route', () => {
       { input: [{ type: 'function_call_output', call_id: 'c', output: [image] }] },
       ['responses', 'vision'],
     ],
+    ...[
+      ['a file', { content: [{ type: 'input_file', file_id: 'f' }] }],
+      ['a video', { content: [{ type: 'input_video' }] }],
+      ['a file that a tool gave back', { type: 'custom_tool_call_output', output: [{ type: 'input_file' }] }],
+      ['a screenshot', { type: 'computer_call_output', output: { type: 'computer_screenshot' } }],
+      ['a screenshot as a part', { type: 'function_call_output', output: [{ type: 'computer_screenshot' }] }],
+      ['an image that was made', { type: 'image_generation_call', id: 'ig_1', result: 'AAAA' }],
+      ['an image that hosted code made', { type: 'code_interpreter_call', outputs: [{ type: 'image' }] }],
+    ].map(([name, item]): [string, object, readonly string[]] => [
+      name as string,
+      { input: [{ role: 'user', content: 'Hi' }, item] },
+      ['responses', 'vision'],
+    ]),
+    [
+      'calls and logs',
+      {
+        input: [
+          { type: 'computer_call', action: { type: 'screenshot' } },
+          { type: 'code_interpreter_call', outputs: [{ type: 'logs', logs: 'image' }] },
+          { type: 'function_call_output', output: 'input_image' },
+        ],
+      },
+      ['responses'],
+    ],
     [
       'a text that speaks of one',
       { input: [{ content: [{ type: 'input_text', text: 'input_image' }] }, { output: 'input_image' }] },

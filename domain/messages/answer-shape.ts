@@ -1,0 +1,55 @@
+import { isAbsent, isArray, isDeeperThan, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { maxJsonDepth } from '../shared/limits.ts';
+import { isRecord } from './blocks.ts';
+import { firstChoice } from './chat-answer.ts';
+
+/** Whether a field may hold this value. */
+type Shape = (value: Json | undefined) => boolean;
+
+/** What is empty says nothing, whatever its type: upstreams fill fields that they do not use. */
+const isEmpty: Shape = (value) => isAbsent(value) || value === '' || (isArray(value) && value.length === 0);
+
+const orEmpty =
+  (is: Shape): Shape =>
+  (value) =>
+    isEmpty(value) || is(value);
+
+const aText = orEmpty(isString);
+
+const itemsOf = (is: Shape): Shape =>
+  orEmpty((value) => isArray(value) && value.every((item) => isAbsent(item) || is(item)));
+
+const aPart: Shape = (part) =>
+  isRecord(part) && isString(part['type']) && (part['type'] !== 'text' || aText(part['text']));
+
+const content = orEmpty((value) => isString(value) || itemsOf(aPart)(value));
+
+const callArguments = orEmpty(
+  (value) => isString(value) || (isRecord(value) && !isDeeperThan(value, maxJsonDepth)),
+);
+
+const aCallee = orEmpty(
+  (callee) => isRecord(callee) && aText(callee['name']) && callArguments(callee['arguments']),
+);
+
+const aCall: Shape = (call) => isRecord(call) && aText(call['id']) && aCallee(call['function']);
+
+/** The fields of a message or delta in which an answer is told. */
+const fields: readonly (readonly [field: string, shape: Shape])[] = [
+  ['content', content],
+  ['refusal', aText],
+  ['reasoning', aText],
+  ['reasoning_content', aText],
+  ['reasoning_text', aText],
+  ['tool_calls', itemsOf(aCall)],
+  ['function_call', aCallee],
+];
+
+const aSaid = orEmpty((said) => isRecord(said) && fields.every(([field, shape]) => shape(said[field])));
+
+/**
+ * Whether a piece of the translated choice has a type that it cannot have: it would vanish without a word, and what is
+ * left would look like the whole answer. `told` is where the choice says something.
+ */
+export const isMalformed = ({ choices }: JsonObject, told: 'message' | 'delta'): boolean =>
+  !itemsOf(isRecord)(choices) || !aSaid(firstChoice(choices)?.[told]);

@@ -1,0 +1,57 @@
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import {
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+} from '../../../domain/shared/json.ts';
+
+/** Null counts as absent. */
+const mayBeText = (value: Json | undefined): boolean => isAbsent(value) || isString(value);
+
+/** The texts of a content block, by its type. */
+const blockTexts: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
+  ['text', ['text']],
+  ['thinking', ['thinking', 'signature']],
+  ['redacted_thinking', ['data']],
+  ['tool_use', ['id', 'name']],
+]);
+
+/** The text of a piece of a block, by its type. */
+const deltaTexts: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
+  ['text_delta', ['text']],
+  ['thinking_delta', ['thinking']],
+  ['signature_delta', ['signature']],
+  ['input_json_delta', ['partial_json']],
+]);
+
+const hasTexts = (object: JsonObject, texts: ReadonlyMap<Json | undefined, readonly string[]>): boolean =>
+  texts.get(object['type'])?.every((field) => mayBeText(object[field])) ?? true;
+
+/** A content block whose fields are what its type says. */
+export const isWellFormed = (block: Json | undefined): boolean =>
+  isRecord(block) &&
+  hasTexts(block, blockTexts) &&
+  (isAbsent(block['citations']) || isArray(block['citations']));
+
+/** What each event must be to be told; of others nothing is read. */
+const shapes: ReadonlyMap<string, (event: JsonObject) => boolean> = new Map([
+  ['message_start', ({ message }) => isAbsent(message) || isRecord(message)],
+  ['content_block_start', (event) => hasIndex(event) && isWellFormed(event['content_block'])],
+  [
+    'content_block_delta',
+    (event) => hasIndex(event) && isRecord(event['delta']) && hasTexts(event['delta'], deltaTexts),
+  ],
+  ['content_block_stop', (event) => hasIndex(event)],
+  ['message_delta', ({ delta }) => isAbsent(delta) || (isRecord(delta) && mayBeText(delta['stop_reason']))],
+]);
+
+const hasIndex = ({ index }: JsonObject): boolean => isAbsent(index) || numberOf(index) !== undefined;
+
+/**
+ * Whether an event holds a piece of a type that it cannot have: it would vanish without a word, and what is left would
+ * look like the whole answer.
+ */
+export const isMalformed = (type: string, event: JsonObject): boolean => shapes.get(type)?.(event) === false;

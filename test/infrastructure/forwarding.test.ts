@@ -1,0 +1,150 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { Hold } from '../../application/ports/upstream.ts';
+import { chatStream } from '../../domain/chat/chat-stream.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import type { StreamChunk, StreamEnd } from '../../domain/shared/stream-event.ts';
+import { andThen, type Sealed, seal } from '../../domain/shared/stream-machine.ts';
+import { jsonArrayFrames } from '../../infrastructure/providers/cloud-a/json-array.ts';
+import { Forwarding } from '../../infrastructure/providers/forwarding.ts';
+import { eventFrames } from '../../infrastructure/providers/wire/event-stream.ts';
+import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import { loadGate } from '../../interfaces/http/load-gate.ts';
+import { chunkingsOf } from '../support/arbitraries/bytes.ts';
+import { eventFrame } from '../support/event-stream-frames.ts';
+
+const machine = andThen(sseFrames, seal(chatStream({ namespace: 'compat', sanitise: (words) => words })));
+const event = (content: string): Buffer =>
+  Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`);
+const done = Buffer.from('data: [DONE]\n\n');
+
+/** A stream under way, what it passed on, and what it had counted. */
+function forwarding(hold: Hold = () => undefined) {
+  const passed: StreamChunk<JsonObject>[] = [];
+  const counted: number[] = [];
+  let ended: StreamEnd<JsonObject> | undefined;
+  const line = new Forwarding(machine.begin(), {
+    pause: () => undefined,
+    resume: () => undefined,
+    ended: (end) => {
+      ended = end;
+    },
+  });
+  void line.forward(
+    (chunks) => void passed.push(...chunks),
+    (bytes) => {
+      counted.push(bytes);
+      return hold(bytes);
+    },
+  );
+  return { line, passed, counted, ended: () => ended };
+}
+
+const kibibyte = 1024;
+
+describe('what of a stream is not complete yet', () => {
+  it('is not counted where events are small, however they are cut', () => {
+    const bytes = Buffer.concat([...Array.from({ length: 50 }, () => event('x'.repeat(kibibyte))), done]);
+    fc.assert(
+      fc.property(chunkingsOf(bytes), (pieces) => {
+        const { line, passed, counted } = forwarding();
+        for (const piece of pieces) line.push(piece);
+        expect([passed.length, counted]).toEqual([50, []]);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is counted as it grows, and given back when the event is complete', () => {
+    const { line, passed, counted } = forwarding();
+    const large = event('x'.repeat(100 * kibibyte));
+    for (const [from, to] of [
+      [0, 50],
+      [50, 80],
+      [80, 90],
+    ] as const)
+      line.push(large.subarray(from * kibibyte, to * kibibyte));
+    expect(counted).toEqual([80 * kibibyte, 90 * kibibyte]);
+    line.push(large.subarray(90 * kibibyte));
+    expect(counted.slice(2)).toEqual([0]);
+    expect(passed).toHaveLength(1);
+    line.push(done);
+    expect(counted.slice(3)).toEqual([]);
+  });
+
+  it('ends the stream where there is no room for it, and nothing comes after it', () => {
+    const error: GatewayError = { code: 'overloaded', message: 'Full.' };
+    const { line, passed, counted, ended } = forwarding((bytes) => (bytes > 100_000 ? error : undefined));
+    line.push(event('a'));
+    const large = event('x'.repeat(300_000));
+    for (let at = 0; at < large.length; at += 30_000) line.push(large.subarray(at, at + 30_000));
+    line.push(done);
+    line.end({ kind: 'eof' });
+    expect(passed).toHaveLength(1);
+    expect(ended()).toEqual({ kind: 'failed', error });
+    expect(counted).toEqual([90_000, 120_000, 0]);
+  });
+
+  it('is given back also when the stream ends in its middle', () => {
+    const { line, counted, ended } = forwarding();
+    line.push(event('x'.repeat(100_000)).subarray(0, 90_000));
+    line.end({ kind: 'eof' });
+    expect(ended()?.kind).toBe('failed');
+    expect(counted).toEqual([90_000, 0]);
+  });
+});
+
+describe('bytes of an unfinished event, in each framing', () => {
+  const large = { text: 'x'.repeat(100_000) };
+  it.each<[string, Sealed<Buffer, object>, Buffer]>([
+    ['server-sent events', sseFrames, Buffer.from(`data: ${JSON.stringify(large)}\n\n`)],
+    ['a JSON array', jsonArrayFrames, Buffer.from(`[${JSON.stringify(large)}`)],
+    ['binary frames', eventFrames, eventFrame('contentBlockDelta', large)],
+  ])('%s', (_, framing, bytes) => {
+    const run = framing.begin();
+    expect(run.holds()).toBe(0);
+    run.push(bytes.subarray(0, 80_000));
+    expect(run.holds()).toBeGreaterThanOrEqual(79_999);
+    expect(run.push(bytes.subarray(80_000))).toHaveLength(1);
+    expect(run.holds()).toBe(0);
+  });
+});
+
+describe('the room for them', () => {
+  it('is that of all requests together, and comes back with less, and with the lease', () => {
+    const gate = loadGate({ maxInFlight: 2, maxBufferedBytes: 100 });
+    const [one, other] = [gate.enter()!, gate.enter()!];
+    expect([one.holdUnfinished(60), one.holdUnfinished(90), other.hold(20)]).toEqual([true, true, false]);
+    expect([one.holdUnfinished(101), other.hold(10), one.holdUnfinished(40)]).toEqual([false, true, true]);
+    expect([other.hold(50), one.holdUnfinished(41)]).toEqual([true, false]);
+    one.release();
+    expect([one.holdUnfinished(90), other.hold(40), other.hold(1)]).toEqual([true, true, false]);
+  });
+});
+
+describe('bytes that wait for a slow caller', () => {
+  it('are passed on in order once there is room, byte by byte as they may have come', async () => {
+    const room = Promise.withResolvers<void>();
+    const passed: JsonObject[] = [];
+    const line = new Forwarding(machine.begin(), {
+      pause: () => undefined,
+      resume: () => undefined,
+      ended: () => undefined,
+    });
+    const last = line.forward(
+      (chunks) => {
+        passed.push(...chunks.map(({ chunk }) => chunk));
+        return passed.length === 1 ? room.promise : undefined;
+      },
+      () => undefined,
+    );
+    const bytes = Buffer.concat([...Array.from({ length: 3000 }, (_, at) => event(String(at))), done]);
+    for (let at = 0; at < bytes.length; at += 1) line.push(bytes.subarray(at, at + 1));
+    room.resolve();
+    expect(await last).toEqual({ kind: 'done' });
+    expect(passed.map(({ choices }) => JSON.stringify(choices))).toEqual(
+      Array.from({ length: 3000 }, (_, at) => JSON.stringify([{ index: 0, delta: { content: String(at) } }])),
+    );
+  });
+});

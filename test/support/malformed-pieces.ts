@@ -1,0 +1,89 @@
+import type { Json, JsonObject } from '../../domain/shared/json.ts';
+
+type Named<A> = readonly (readonly [name: string, piece: A])[];
+
+/** Values that are no text, and say something. */
+const noTexts: readonly Json[] = [7, true, ['x'], { text: 'x' }];
+
+const named = (make: (value: Json) => JsonObject, values: readonly Json[] = noTexts): Named<JsonObject> =>
+  values.map((value) => {
+    const piece = make(value);
+    return [JSON.stringify(piece), piece];
+  });
+
+/** What a chat message or delta cannot hold. */
+export const malformedInChat: Named<JsonObject> = [
+  ...named((content) => ({ content })),
+  ...named((text) => ({ content: [{ type: 'text', text }] })),
+  ...named((refusal) => ({ refusal })),
+  ...named((reasoning) => ({ reasoning })),
+  ...named((reasoning_content) => ({ reasoning_content })),
+  ...named((reasoning_text) => ({ reasoning_text })),
+  ...named((tool_calls) => ({ tool_calls })),
+  ...named((id) => ({ tool_calls: [{ index: 0, id, function: { name: 'f', arguments: '{}' } }] })),
+  ...named((callee) => ({ tool_calls: [{ index: 0, id: 'a', function: callee }] }), [7, 'f', ['x']]),
+  ...named((name) => ({ tool_calls: [{ index: 0, id: 'a', function: { name, arguments: '{}' } }] })),
+  ...named(
+    (args) => ({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: args } }] }),
+    [7, ['x']],
+  ),
+  ...named((function_call) => ({ function_call }), [7, 'f', ['x']]),
+  ...named((name) => ({ function_call: { name, arguments: '{}' } })),
+];
+
+/** What is empty says nothing, whatever its type. */
+export const emptyInChat: Named<JsonObject> = [
+  ...named((content) => ({ content }), ['', [], null, [null]]),
+  ...named((reasoning) => ({ reasoning }), ['', [], null]),
+  ...named((tool_calls) => ({ tool_calls }), ['', [], null, [null]]),
+  ...named((function_call) => ({ function_call }), ['', [], null]),
+];
+
+/** Content blocks that a message cannot hold. */
+export const malformedBlocks: Named<Json> = [
+  ['no object', 'x'],
+  ...named((text) => ({ type: 'text', text })),
+  ...named((citations) => ({ type: 'text', text: 'a', citations }), [7, 'x', {}]),
+  ...named((thinking) => ({ type: 'thinking', thinking })),
+  ...named((signature) => ({ type: 'thinking', thinking: 'a', signature })),
+  ...named((data) => ({ type: 'redacted_thinking', data })),
+  ...named((id) => ({ type: 'tool_use', id, name: 'f', input: {} })),
+  ...named((name) => ({ type: 'tool_use', id: 'a', name, input: {} })),
+];
+
+/** Events that a messages stream cannot hold. */
+export const malformedEvents: Named<JsonObject & { readonly type: string }> = [
+  { type: 'message_start', message: 'x' },
+  ...malformedBlocks.map(([, content_block]) => ({ type: 'content_block_start', index: 1, content_block })),
+  { type: 'content_block_start', index: 'x', content_block: { type: 'text', text: 'a' } },
+  { type: 'content_block_start', index: 1 },
+  ...noTexts.flatMap((text) => [
+    { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'thinking_delta', thinking: text } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'signature_delta', signature: text } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: text } },
+    { type: 'message_delta', delta: { stop_reason: text } },
+  ]),
+  { type: 'content_block_delta', index: 1, delta: 'x' },
+  { type: 'content_block_delta', index: 1 },
+  { type: 'content_block_delta', index: ['x'], delta: { type: 'text_delta', text: 'a' } },
+  { type: 'content_block_stop', index: 'x' },
+  { type: 'message_delta', delta: 'x' },
+].map((event) => [JSON.stringify(event), event] as const);
+
+/** Candidates that generate-content cannot hold. */
+export const malformedCandidates: Named<Json> = [
+  ['no list', 'x'],
+  ['no candidate', ['x']],
+  ...['x', { parts: 'x' }, { parts: ['x'] }].map(
+    (content) => [JSON.stringify(content), [{ content }]] as const,
+  ),
+  ...[
+    ...noTexts.map((text) => ({ text })),
+    ...noTexts.map((text) => ({ text, thought: true })),
+    ...[7, 'x', ['x']].map((functionCall) => ({ functionCall })),
+    ...noTexts.map((name) => ({ functionCall: { name } })),
+    ...[7, 'x', ['x']].map((args) => ({ functionCall: { name: 'f', args } })),
+    { functionCall: { name: 'f', partialArgs: {} } },
+  ].map((part): readonly [string, Json] => [JSON.stringify(part), [{ content: { parts: [part] } }]]),
+];
