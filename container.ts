@@ -11,7 +11,6 @@ import type { Clock } from './application/ports/clock.ts';
 import type { Ledger } from './application/ports/ledger.ts';
 import type { SeedStore } from './application/ports/seed.ts';
 import type { Telemetry } from './application/ports/telemetry.ts';
-import type { Upstream } from './application/ports/upstream.ts';
 import { serveModelRequest } from './application/serve-model-request.ts';
 import { systemClock } from './infrastructure/clock.ts';
 import { isTimeZone } from './infrastructure/config/formats.ts';
@@ -34,7 +33,7 @@ import { requestLogsStore } from './infrastructure/postgres/request-logs-store.t
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { loginAttemptsStore, sessionStore } from './infrastructure/postgres/session-store.ts';
 import { StateFollower } from './infrastructure/postgres/state-follower.ts';
-import { executor } from './infrastructure/providers/executor.ts';
+import { type Executor, executor } from './infrastructure/providers/executor.ts';
 import { LiveCatalogue } from './infrastructure/providers/live-catalogue.ts';
 import { sessionTokens } from './infrastructure/session-tokens.ts';
 import { textDigest } from './infrastructure/text-digest.ts';
@@ -75,7 +74,7 @@ export const tokens = {
   journal: token<Journal>('Journal'),
   payloads: token<PayloadStore>('Payloads'),
   recovery: token<Recovery>('Recovery'),
-  upstream: token<Upstream>('Upstream'),
+  upstream: token<Executor>('Upstream'),
   seed: token<SeedStore>('SeedStore'),
   adminRoutes: token<readonly AdminRoute[]>('AdminRoutes'),
   admin: token<AdminApiPorts>('AdminApi'),
@@ -259,7 +258,7 @@ function bindService(container: Container): void {
       accounts: CachedAccounts,
       catalogue: LiveCatalogue,
       ledger: Ledger,
-      upstream: Upstream,
+      upstream: Executor,
       payloads: PayloadStore,
       clock: Clock,
       gate: LoadGate,

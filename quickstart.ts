@@ -6,6 +6,7 @@ import { type Environment, environment, processVariables } from './infrastructur
 import { newKey } from './infrastructure/key-secrets.ts';
 import type { Terminal } from './interfaces/cli/command.ts';
 import { startSimulatedUpstream } from './interfaces/simulated-upstream/server.ts';
+import type { Orders } from './orders.ts';
 import { serveCommand } from './serve-command.ts';
 
 export const quickstartConfig = path.join(import.meta.dirname, 'config', 'quickstart.yaml');
@@ -50,7 +51,7 @@ async function ensureAdmin({ dataDir, adminEmail, adminPassword }: Environment):
 }
 
 /** `npm start`: everything on this machine, nothing to set up. */
-export async function quickstartCommand(terminal: Terminal): Promise<number> {
+export async function quickstartCommand(orders: Orders, terminal: Terminal): Promise<number> {
   const variables = processVariables();
   const { dataDir, configPath } = environment(variables);
   const admin = await ensureAdmin(environment(variables));
@@ -63,7 +64,7 @@ export async function quickstartCommand(terminal: Terminal): Promise<number> {
       GATEWAY_ADMIN_EMAIL: admin.email,
       GATEWAY_ADMIN_PASSWORD: admin.password,
     };
-    return await serveCommand(configPath ?? quickstartConfig, all, [], terminal, {
+    return await serveCommand(orders, configPath ?? quickstartConfig, all, [], terminal, {
       onReady: (url) => announce(terminal, url, key, admin),
     });
   } finally {

@@ -131,6 +131,12 @@ export const rules: readonly Rule[] = [
     instead: 'Telemetry is told of requests through its port; this folder alone knows OpenTelemetry.',
   },
   {
+    of: /^infrastructure\/(?:stop-requests|starter)\.ts$/,
+    files: [/^infrastructure\/starter\.ts$/],
+    packages: [node],
+    instead: 'A supervisor holds nothing that could bring it down.',
+  },
+  {
     of: /^infrastructure\/purge-worker\.ts$/,
     files: [/^infrastructure\//, /^application\/ports\//, /^domain\//],
     packages: [fpTs, node, /^node-schedule$/],
@@ -156,9 +162,15 @@ export const rules: readonly Rule[] = [
   },
   {
     of: /^interfaces\/cli\//,
-    files: [/^interfaces\//, /^application\//, /^domain\//, /^main\.ts$/],
+    files: [/^interfaces\//, /^application\//, /^domain\//, /^(?:main|supervise)\.ts$/],
     packages: [fpTs, node],
     instead: 'Commands get what they need from main.ts.',
+  },
+  {
+    of: /^(?:supervise|orders)\.ts$/,
+    files: [/^orders\.ts$/, /^infrastructure\/stop-requests\.ts$/],
+    packages: [node],
+    instead: 'A supervisor holds nothing that could bring it down.',
   },
   {
     of: /^container\.ts$/,
@@ -167,7 +179,7 @@ export const rules: readonly Rule[] = [
     instead: 'The composition root may import anything.',
   },
   {
-    of: /^(?:main|serve|serve-command|supervise|database|quickstart)\.ts$/,
+    of: /^(?:main|serve|serve-command|ending|reload|database|quickstart)\.ts$/,
     files: [/^(?!test\/|bench\/)/],
     packages: [fpTs, node, /^slonik$/],
     instead: 'Only container.ts imports inversify.',

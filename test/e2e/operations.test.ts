@@ -557,7 +557,7 @@ describe('gateway serve --workers 2', () => {
       }),
     );
     serving.child.kill('SIGHUP');
-    await times(serving, 'the configuration was taken up', 3);
+    await times(serving, 'the configuration was taken up', 2);
     for (let round = 0; round < 4; round += 1) expect(await modelIds(serving.url)).toContain('newer');
   });
 

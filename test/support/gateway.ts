@@ -98,7 +98,7 @@ export async function startGateway(config: ConfigFile, databaseUrl: string): Pro
   const live = liveConfig(file, variables, loaded.right, bundledCatalogue());
   const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
   const database = { url: databaseUrl, migrations, stop: async () => undefined };
-  const service = await startService({ config: live, database, log, seeds: true });
+  const service = await startService({ config: live, database, log, seeds: true, allowShrink: true });
   return {
     url: service.url,
     log,
