@@ -28,6 +28,8 @@ const headersTimeoutMs = 60_000;
 const bodyTimeoutMs = 300_000;
 /** Longer than the idle time-outs of common load balancers (60 s), so that they close first. */
 const keepAliveMs = 75_000;
+/** A connection that does not answer any more is waited for so long at the end. */
+const closeMs = 1000;
 /** How often a journal that is not empty is told of. */
 const journalToldMs = 60_000;
 /** How soon the journal is looked at again. */
@@ -84,9 +86,9 @@ export async function startService(options: ServeOptions): Promise<Service> {
       within(half, Promise.all([background.stop(half), purge.stop()])),
       container.get(tokens.payloads).close(half),
     ]);
-    await within(half, Promise.all([follower.stop(), exported.close()]));
+    await Promise.all([within(closeMs, follower.stop()), within(half, exported.close())]);
     await container.get(tokens.catalogue).close();
-    await pool.end();
+    await within(closeMs, pool.end());
   };
   try {
     await follower.start();

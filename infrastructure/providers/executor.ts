@@ -39,10 +39,16 @@ export type Sender = (
   options: Pick<ExchangeOptions, 'stream' | 'decode' | 'events'>,
 ) => Exchange;
 
+export interface Executor extends Upstream {
+  /** The process ends: no call lasts longer than this. */
+  readonly endAll: (withinMs: number) => void;
+}
+
 /** The only caller of upstreams: encode → authenticate → dispatch. */
-export function executor(lineOf: (providerId: string) => Line | undefined): Upstream {
+export function executor(lineOf: (providerId: string) => Line | undefined): Executor {
   const deadlines = new Deadlines();
   return {
+    endAll: (withinMs) => deadlines.endAll(withinMs),
     prepare: (call) => {
       const line = lineOf(call.route.provider);
       const spoken = line?.provider.speak(call);
@@ -105,12 +111,16 @@ function send(line: Line, endpoint: Endpoint, request: OutboundRequest, exchange
   } else dispatch(line, endpoint, authenticated, exchange);
 }
 
-function dispatch({ pools }: Line, endpoint: Endpoint, request: OutboundRequest, exchange: Exchange): void {
+function dispatch(line: Line, endpoint: Endpoint, request: OutboundRequest, exchange: Exchange): void {
   const { pathname, search } = endpoint.baseUrl;
   const path = `${pathname.replace(/\/$/, '')}${request.path}${search}`;
-  pools
-    .get(endpoint)
-    ?.dispatch({ method: 'POST', path, headers: { ...request.headers }, body: request.body }, exchange);
+  const options = { method: 'POST', path, headers: { ...request.headers }, body: request.body } as const;
+  const pool = line.pools.get(endpoint);
+  if (pool?.closed !== true) return void pool?.dispatch(options, exchange);
+  // The provider was replaced after the call was prepared: a pool for this call alone, gone when it is over.
+  const last = openPool(endpoint.baseUrl, line.timeouts);
+  last.dispatch(options, exchange);
+  void last.close();
 }
 
 /** Routing asks for providers that are there; one that left in between is a fault of the call. */
