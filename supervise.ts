@@ -20,7 +20,6 @@ export const supervise = (): Promise<number> => new Supervisor().run();
 class Supervisor {
   private readonly servingSince = new Map<Worker, number | undefined>();
   private readonly ended = Promise.withResolvers<number>();
-  private wanted = 1;
   private graceMs = 0;
   private code = 0;
   private failures = 0;
@@ -35,7 +34,6 @@ class Supervisor {
     process.on('SIGHUP', () => this.reload());
     void stopped.then(() => this.stop());
     void forced.then(() => this.end());
-    say('info', { pid: process.pid }, 'supervising');
     this.fork();
     return this.ended.promise;
   }
@@ -59,8 +57,8 @@ class Supervisor {
     this.servingSince.set(worker, performance.now());
     if (this.served || this.stopping) return;
     this.served = true;
-    this.wanted = report.workers;
-    for (let index = 1; index < this.wanted; index += 1) this.fork();
+    say('info', { pid: process.pid, workers: report.workers }, 'supervising');
+    for (let index = 1; index < report.workers; index += 1) this.fork();
   }
 
   private lost(worker: Worker, code: number | null, signal: string | null): void {

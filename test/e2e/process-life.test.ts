@@ -96,6 +96,7 @@ async function listening(command: RunningCommand, workers = 1) {
   running.push(command);
   const [, url = ''] = await command.says(/"url":"([^"]+)"/);
   await times(command, 'listening', workers);
+  await times(command, 'supervising', 1);
   return { ...command, url };
 }
 
@@ -240,8 +241,8 @@ describe('a gateway whose starter is gone', () => {
   });
 
   it('goes on when that was the shell of a daemon', async () => {
-    const shell = await listening(startInShell('"$@" & sleep 1.5', ['serve'], variables()));
-    await new Promise((resolve) => shell.child.once('exit', resolve));
+    const shell = await listening(startInShell('"$@" & sleep 2', ['serve'], variables()));
+    await eventually(() => shell.child.exitCode ?? undefined);
     await sleep(1200);
     expect(await statusOf(shell.url)).toBe(200);
     process.kill(Number(logged(shell, 'supervising')[0]?.['pid']), 'SIGTERM');
