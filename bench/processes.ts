@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 /** A process under measurement. */
 export interface Measured {
   readonly url: string;
-  /** Its own CPU so far (user and system), in microseconds. */
+  /** Its CPU so far (user and system), with that of the processes below it, in microseconds. */
   readonly cpuMicros: () => number;
   readonly stop: () => Promise<void>;
 }
@@ -21,7 +21,7 @@ export async function start(
   const url = await printedUrl(child);
   return {
     url,
-    cpuMicros: () => cpuMicros(child.pid ?? 0),
+    cpuMicros: () => treeMicros(child.pid ?? 0),
     stop: () =>
       new Promise((resolve) => {
         child.once('exit', () => resolve());
@@ -46,8 +46,14 @@ function printedUrl(child: ChildProcess): Promise<string> {
 /** Linux counts in ticks of 10 ms. */
 const microsPerTick = 10_000;
 
+const treeMicros = (pid: number): number =>
+  childrenOf(pid).reduce((sum, each) => sum + treeMicros(each), cpuMicros(pid));
+
 function cpuMicros(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * microsPerTick;
 }
+
+const childrenOf = (pid: number): readonly number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
