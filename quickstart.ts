@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { formatKey } from './domain/identity/api-key.ts';
 import { type Environment, environment, processVariables } from './infrastructure/config/load.ts';
+import { openDataDir } from './infrastructure/embedded-postgres/data-dir.ts';
 import { newKey } from './infrastructure/key-secrets.ts';
 import type { Terminal } from './interfaces/cli/command.ts';
 import { startSimulatedUpstream } from './interfaces/simulated-upstream/server.ts';
@@ -54,6 +55,7 @@ async function ensureAdmin({ dataDir, adminEmail, adminPassword }: Environment):
 export async function quickstartCommand(orders: Orders, terminal: Terminal): Promise<number> {
   const variables = processVariables();
   const { dataDir, configPath } = environment(variables);
+  await openDataDir(dataDir);
   const admin = await ensureAdmin(environment(variables));
   const upstream = await startSimulatedUpstream({ port: 0 });
   try {

@@ -6,6 +6,7 @@ import { type LiveConfig, liveConfig } from './infrastructure/config/live-config
 import { environment, loadConfig, type processVariables } from './infrastructure/config/load.ts';
 import type { ConfigProblem } from './infrastructure/config/problem.ts';
 import { seedOf } from './infrastructure/config/seed.ts';
+import { folderFault } from './infrastructure/embedded-postgres/folder-fault.ts';
 import { journalFolder } from './infrastructure/journal/journal.ts';
 import { type Log, nameOf, openLog } from './infrastructure/logging.ts';
 import { argon2Passwords } from './infrastructure/passwords.ts';
@@ -63,7 +64,7 @@ export async function serveCommand(
   };
   const life = { graceMs: 0 };
   void endInTime(orders, life, log);
-  const database = await openDatabase(loaded.right.config.database, (line) => log.info({}, line));
+  const database = await openDatabase(loaded.right.config.database, (line) => log.info({}, line), true);
   try {
     if (orders.first && values['no-migrate'] !== true)
       for (const applied of await migrate(database.url, database.migrations))
@@ -118,10 +119,10 @@ async function prepare(
     }
     await ensureFirstAdmin(variables, url, log);
   }
-  log.info(
-    { journal: journalFolder(config.loaded().config.dataDir) },
-    'what the database cannot take waits in the journal, which wants a durable disk',
-  );
+  const journal = journalFolder(config.loaded().config.dataDir);
+  log.info({ journal }, 'what the database cannot take waits in the journal, which wants a durable disk');
+  const fault = await folderFault(journal);
+  if (fault !== undefined) log.error({ journal, fault }, 'the journal cannot be written');
 }
 
 /** `GATEWAY_ADMIN_EMAIL` and `GATEWAY_ADMIN_PASSWORD` make a platform admin when none with a password exists. */
