@@ -12,8 +12,13 @@ export interface Database {
 
 const migrations = path.join(import.meta.dirname, 'migrations');
 
-export async function openDatabase(config: DatabaseConfig, log: (line: string) => void): Promise<Database> {
+/** An embedded server that ends is started again when `keepRunning` says so. */
+export async function openDatabase(
+  config: DatabaseConfig,
+  log: (line: string) => void,
+  keepRunning = false,
+): Promise<Database> {
   if (config.kind === 'external') return { url: config.url, migrations, stop: async () => undefined };
-  const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, log, keepRunning });
   return { url: embedded.url, migrations, stop: () => embedded.stop() };
 }

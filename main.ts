@@ -1,4 +1,4 @@
-import cluster from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,6 +32,7 @@ import { bundledCatalogue } from './infrastructure/pricing/bundled.ts';
 import { importPrices } from './infrastructure/pricing/import.ts';
 import { formatOverrides } from './infrastructure/pricing/overrides.ts';
 import { implementations } from './infrastructure/providers/registry.ts';
+import { untilStopped } from './infrastructure/stop-requests.ts';
 import { adminCommand } from './interfaces/cli/admin.ts';
 import { checkConfigCommand, placedLine } from './interfaces/cli/check-config.ts';
 import { flags, terminal, UsageError } from './interfaces/cli/command.ts';
@@ -40,14 +41,16 @@ import { ledgerCommand } from './interfaces/cli/ledger.ts';
 import { pricingCommand } from './interfaces/cli/pricing.ts';
 import { purgeCommand } from './interfaces/cli/purge.ts';
 import { simulateUpstreamCommand } from './interfaces/cli/simulate-upstream.ts';
+import { takeOrders } from './orders.ts';
 import { ensureQuickstart, quickstartCommand, quickstartConfig } from './quickstart.ts';
-import { serveCommand, untilStopped } from './serve-command.ts';
+import { refuseEmpty } from './reload.ts';
+import { serveCommand } from './serve-command.ts';
 
 type Command = (args: readonly string[]) => Promise<number>;
 
 const commands: Readonly<Record<string, Command>> = {
-  quickstart: () => quickstartCommand(terminal),
-  serve: async (args) => serveCommand(configPath(), processVariables(), args, terminal),
+  quickstart: () => quickstartCommand(takeOrders(), terminal),
+  serve: async (args) => serveCommand(takeOrders(), configPath(), processVariables(), args, terminal),
   migrate: (args) => withDatabaseUrl((url, migrations) => migrateCommand(url, migrations, args)),
   'check-config': (args) =>
     checkConfigCommand(
@@ -55,7 +58,7 @@ const commands: Readonly<Record<string, Command>> = {
       environment(processVariables()).configPath ?? 'gateway.yaml',
       terminal,
     )(args),
-  seed: () => seedCommand(),
+  seed: (args) => seedCommand(args),
   keys: (args) =>
     withPool((pool) => keysCommand({ keys: keysStore(pool), newKey, digest: secretDigest }, terminal)(args)),
   admin: (args) => withPool((pool) => adminCommand(adminPorts(pool), terminal)(args)),
@@ -82,9 +85,17 @@ export async function main([name = '', ...args]: readonly string[]): Promise<voi
     terminal.err(`${usage ? 'usage: ' : ''}${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = usage ? 2 : 1;
   } finally {
-    // The channel to its supervisor would keep a worker alive.
-    cluster.worker?.disconnect();
+    if (cluster.worker !== undefined) endWorker(cluster.worker);
   }
+}
+
+/** So long a worker that is done may take to close what is still open, such as a connection that is frozen. */
+const closeMs = 1000;
+
+/** The channel to its supervisor would keep a worker alive. */
+function endWorker(worker: Worker): void {
+  worker.disconnect();
+  setTimeout(() => process.exit(), closeMs).unref();
 }
 
 /** The configuration that is named or lies here; none, and it is the quick start's. */
@@ -153,11 +164,14 @@ async function migrateCommand(url: string, migrations: string, args: readonly st
   return values.check === true && files.length > 0 ? 1 : 0;
 }
 
-async function seedCommand(): Promise<number> {
+async function seedCommand(args: readonly string[]): Promise<number> {
+  const { values } = flags(args, { 'allow-shrink': { type: 'boolean' } });
   const file = configPath();
-  const seed = seedOf(await valid(file, processVariables()));
+  const loaded = await valid(file, processVariables());
   return withPool(async (pool) => {
-    const { keptRevoked } = await seedStore(pool).reconcile(seed);
+    const store = seedStore(pool);
+    if (values['allow-shrink'] !== true) await refuseEmpty(loaded, store);
+    const { keptRevoked } = await store.reconcile(seedOf(loaded));
     for (const name of keptRevoked)
       terminal.err(`The key ${name} stays revoked, because an admin revoked it.`);
     terminal.out(`The database matches ${path.relative('.', file)}.`);

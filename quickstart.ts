@@ -3,9 +3,11 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { formatKey } from './domain/identity/api-key.ts';
 import { type Environment, environment, processVariables } from './infrastructure/config/load.ts';
+import { openDataDir } from './infrastructure/embedded-postgres/data-dir.ts';
 import { newKey } from './infrastructure/key-secrets.ts';
 import type { Terminal } from './interfaces/cli/command.ts';
 import { startSimulatedUpstream } from './interfaces/simulated-upstream/server.ts';
+import type { Orders } from './orders.ts';
 import { serveCommand } from './serve-command.ts';
 
 export const quickstartConfig = path.join(import.meta.dirname, 'config', 'quickstart.yaml');
@@ -50,9 +52,10 @@ async function ensureAdmin({ dataDir, adminEmail, adminPassword }: Environment):
 }
 
 /** `npm start`: everything on this machine, nothing to set up. */
-export async function quickstartCommand(terminal: Terminal): Promise<number> {
+export async function quickstartCommand(orders: Orders, terminal: Terminal): Promise<number> {
   const variables = processVariables();
   const { dataDir, configPath } = environment(variables);
+  await openDataDir(dataDir);
   const admin = await ensureAdmin(environment(variables));
   const upstream = await startSimulatedUpstream({ port: 0 });
   try {
@@ -63,7 +66,7 @@ export async function quickstartCommand(terminal: Terminal): Promise<number> {
       GATEWAY_ADMIN_EMAIL: admin.email,
       GATEWAY_ADMIN_PASSWORD: admin.password,
     };
-    return await serveCommand(configPath ?? quickstartConfig, all, [], terminal, {
+    return await serveCommand(orders, configPath ?? quickstartConfig, all, [], terminal, {
       onReady: (url) => announce(terminal, url, key, admin),
     });
   } finally {

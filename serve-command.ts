@@ -1,5 +1,4 @@
-import cluster from 'node:cluster';
-import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { createFirstAdmin } from './application/admin/create-admin.ts';
 import { openDatabase } from './database.ts';
@@ -7,6 +6,7 @@ import { type LiveConfig, liveConfig } from './infrastructure/config/live-config
 import { environment, loadConfig, type processVariables } from './infrastructure/config/load.ts';
 import type { ConfigProblem } from './infrastructure/config/problem.ts';
 import { seedOf } from './infrastructure/config/seed.ts';
+import { folderFault } from './infrastructure/embedded-postgres/folder-fault.ts';
 import { journalFolder } from './infrastructure/journal/journal.ts';
 import { type Log, nameOf, openLog } from './infrastructure/logging.ts';
 import { argon2Passwords } from './infrastructure/passwords.ts';
@@ -17,87 +17,112 @@ import { adminsStore } from './infrastructure/postgres/session-store.ts';
 import { bundledCatalogue } from './infrastructure/pricing/bundled.ts';
 import { placedLine } from './interfaces/cli/check-config.ts';
 import { flags, type Terminal, wholeNumber } from './interfaces/cli/command.ts';
-import { reportSeed, startService } from './serve.ts';
-import { superviseWorkers } from './supervise.ts';
-
-const script = path.join(import.meta.dirname, 'interfaces', 'cli', 'gateway.mjs');
+import { endMs, type Orders } from './orders.ts';
+import { refuseEmpty, reportSeed } from './reload.ts';
+import { startService } from './serve.ts';
 
 /** What the quick start adds to a plain `serve`. */
 export interface ServeHooks {
   readonly onReady: (url: string) => void;
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
-export function untilStopped(): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = (): void => {
-      resolve();
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-        process.off(signal, stop);
-        process.once(signal, () => process.exit(1));
-      }
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-  });
-}
+/** What `serve` may be told on the command line. */
+const serveFlags = {
+  workers: { type: 'string' },
+  'no-migrate': { type: 'boolean' },
+  'no-seed': { type: 'boolean' },
+  'allow-shrink': { type: 'boolean' },
+} as const;
 
-/** `gateway serve [--workers N] [--no-migrate] [--no-seed]`. */
+/** `gateway serve [--workers N] [--no-migrate] [--no-seed] [--allow-shrink]`. */
 export async function serveCommand(
+  orders: Orders,
   file: string,
   variables: ReturnType<typeof processVariables>,
   args: readonly string[],
   { err }: Terminal,
   hooks?: ServeHooks,
 ): Promise<number> {
-  const { values } = flags(args, {
-    workers: { type: 'string' },
-    'no-migrate': { type: 'boolean' },
-    'no-seed': { type: 'boolean' },
-  });
+  const { values } = flags(args, serveFlags);
+  const workersAsked = wholeNumber('workers', values.workers, 1, 1024);
   const loaded = await loadConfig(file, variables);
   if (E.isLeft(loaded)) {
     for (const problem of loaded.left) err(`error ${placedLine(file, problem)}`);
     return 1;
   }
-  const stopped = untilStopped();
   const log = openLog();
-  const onHangup = hangups(log);
   const config = liveConfig(file, variables, loaded.right, bundledCatalogue());
-  const { server, database: databaseConfig } = loaded.right.config;
-  const workers = wholeNumber('workers', values.workers, 1, 1024) ?? server.workers;
-  const database = await openDatabase(databaseConfig, (line) => log.info({}, line));
-  const seeds = values['no-seed'] !== true;
+  const serving: Serving = {
+    orders,
+    config,
+    log,
+    hooks,
+    workers: workersAsked ?? loaded.right.config.server.workers,
+    seeds: values['no-seed'] !== true,
+    allowShrink: values['allow-shrink'] === true,
+    onHangup: hangups(orders, log),
+  };
+  const life = { graceMs: 0 };
+  void endInTime(orders, life, log);
+  const database = await openDatabase(loaded.right.config.database, (line) => log.info({}, line), true);
   try {
-    if (values['no-migrate'] !== true)
+    if (orders.first && values['no-migrate'] !== true)
       for (const applied of await migrate(database.url, database.migrations))
         log.info({ applied }, 'migration');
-    if (seeds) {
-      await reconcile(config, database.url, log);
-      await ensureFirstAdmin(variables, database.url, log);
-    }
-    if (cluster.isPrimary)
-      log.info(
-        { journal: journalFolder(loaded.right.config.dataDir) },
-        'what the database cannot take waits in the journal, which wants a durable disk',
-      );
-    if (workers > 1 && cluster.isPrimary)
-      return await supervise(config, database.url, workers, seeds, log, stopped, onHangup);
-    await serveHere(config, database, seeds, log, stopped, onHangup, hooks);
+    if (orders.first) await prepare(serving, variables, database.url);
+    return await serveHere(serving, database, life);
   } finally {
     await log.flush();
     await database.stop();
   }
-  return 0;
 }
 
-async function reconcile(config: LiveConfig, url: string, log: Log): Promise<void> {
-  const pool = await openPool(url, 1);
-  try {
-    await reportSeed(log, await seedStore(pool).reconcile(seedOf(config.loaded())));
-  } finally {
-    await pool.end();
+interface Serving {
+  readonly orders: Orders;
+  readonly config: LiveConfig;
+  readonly log: Log;
+  readonly hooks: ServeHooks | undefined;
+  readonly workers: number;
+  readonly seeds: boolean;
+  readonly allowShrink: boolean;
+  readonly onHangup: (reload: Reload) => void;
+}
+
+/** Whatever the end of the process waits for, a start included, it is over so long after it was asked for. */
+async function endInTime({ stopped, forced }: Orders, life: { graceMs: number }, log: Log): Promise<void> {
+  const out = async (): Promise<never> => {
+    await sleep(endMs, undefined, { ref: false });
+    log.error({}, 'the time for the end is over, and not everything could be closed');
+    await Promise.race([log.flush(), sleep(200)]);
+    process.exit(1);
+  };
+  void forced.then(out);
+  await stopped;
+  await sleep(life.graceMs, undefined, { ref: false });
+  await out();
+}
+
+/** What is done once for all processes of a gateway, before the first one serves. */
+async function prepare(
+  { config, log, seeds, allowShrink }: Serving,
+  variables: ReturnType<typeof processVariables>,
+  url: string,
+): Promise<void> {
+  if (seeds) {
+    const pool = await openPool(url, 1);
+    try {
+      const store = seedStore(pool);
+      if (!allowShrink) await refuseEmpty(config.loaded(), store);
+      await reportSeed(log, await store.reconcile(seedOf(config.loaded())));
+    } finally {
+      await pool.end();
+    }
+    await ensureFirstAdmin(variables, url, log);
   }
+  const journal = journalFolder(config.loaded().config.dataDir);
+  log.info({ journal }, 'what the database cannot take waits in the journal, which wants a durable disk');
+  const fault = await folderFault(journal);
+  if (fault !== undefined) log.error({ journal, fault }, 'the journal cannot be written');
 }
 
 /** `GATEWAY_ADMIN_EMAIL` and `GATEWAY_ADMIN_PASSWORD` make a platform admin when none with a password exists. */
@@ -124,51 +149,32 @@ async function ensureFirstAdmin(
 }
 
 async function serveHere(
-  config: LiveConfig,
+  { orders, config, log, hooks, workers, seeds, allowShrink, onHangup }: Serving,
   database: Awaited<ReturnType<typeof openDatabase>>,
-  seeds: boolean,
-  log: Log,
-  stopped: Promise<void>,
-  onHangup: OnHangup,
-  hooks: ServeHooks | undefined,
-): Promise<void> {
-  const service = await startService({ config, database, log, seeds });
-  log.info({ url: service.url, pid: process.pid }, 'listening');
-  hooks?.onReady(service.url);
-  onHangup(() => service.reload());
-  await stopped;
-  await service.stop();
-}
-
-async function supervise(
-  config: LiveConfig,
-  url: string,
-  workers: number,
-  seeds: boolean,
-  log: Log,
-  stopped: Promise<void>,
-  onHangup: OnHangup,
+  life: { graceMs: number },
 ): Promise<number> {
-  const supervised = superviseWorkers(workers, script, { DATABASE_URL: url }, log);
-  log.info({ workers, pid: process.pid }, 'supervising');
-  const reload = async (): Promise<readonly ConfigProblem[]> => {
-    const read = await config.reload();
-    if (E.isLeft(read)) return read.left;
-    if (seeds) await reconcile(config, url, log);
-    supervised.reload();
-    return [];
+  const service = await startService({ config, database, log, seeds, allowShrink, alone: workers === 1 });
+  const tell = (): void => {
+    life.graceMs = config.loaded().config.server.shutdownGraceSecs * 1000;
+    orders.serving({ workers, graceMs: life.graceMs });
   };
-  onHangup(reload);
-  const code = await Promise.race([stopped.then(() => 0), supervised.hopeless.then(() => 1)]);
-  await supervised.stop();
-  return code;
+  log.info({ url: service.url, pid: process.pid }, 'listening');
+  tell();
+  if (orders.first) hooks?.onReady(service.url);
+  onHangup(() => service.reload().finally(tell));
+  let forced = false;
+  void orders.forced.then(() => {
+    forced = true;
+  });
+  await orders.stopped;
+  const unsettled = await service.stop(orders.forced);
+  return forced || unsettled > 0 ? 1 : 0;
 }
 
 type Reload = () => Promise<readonly ConfigProblem[]>;
-type OnHangup = (reload: Reload) => void;
 
 /** SIGHUP takes the file up again. One that comes during the start does not end the process; it waits its turn. */
-function hangups(log: Log): OnHangup {
+function hangups(orders: Orders, log: Log): (reload: Reload) => void {
   let reload: Reload | undefined;
   let early = false;
   const take = (): void => {
@@ -178,7 +184,7 @@ function hangups(log: Log): OnHangup {
       (error: unknown) => log.error({ error: nameOf(error) }, 'the configuration could not be taken up'),
     );
   };
-  process.on('SIGHUP', take);
+  orders.onReload(take);
   return (how) => {
     reload = how;
     if (early) take();

@@ -1,13 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import * as E from 'fp-ts/lib/Either.js';
 import { sql } from 'slonik';
 import { purgeRequestLogs } from './application/retention/purge-request-logs.ts';
 import { buildContainer, tokens } from './container.ts';
 import type { Database } from './database.ts';
+import { bringToEnd, ending, within } from './ending.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
 import type { ConfigProblem } from './infrastructure/config/problem.ts';
-import { seedOf } from './infrastructure/config/seed.ts';
 import { type Log, nameOf } from './infrastructure/logging.ts';
 import type { Journal } from './infrastructure/journal/journal.ts';
 import { pendingMigrations } from './infrastructure/postgres/migrate.ts';
@@ -20,6 +19,7 @@ import { openTelemetry } from './infrastructure/telemetry/open.ts';
 import type { ProcessParts } from './infrastructure/telemetry/process-metrics.ts';
 import { listen, stopListening, urlOf } from './interfaces/http/listener.ts';
 import { malformedRequests } from './interfaces/http/malformed-request.ts';
+import { reloading } from './reload.ts';
 
 /** Request headers up to 32 KiB (CONTRACT §3). */
 const maxHeaderBytes = 32 * 1024;
@@ -28,8 +28,8 @@ const headersTimeoutMs = 60_000;
 const bodyTimeoutMs = 300_000;
 /** Longer than the idle time-outs of common load balancers (60 s), so that they close first. */
 const keepAliveMs = 75_000;
-/** After the grace: time for what was cut off to be settled and written. */
-const settleGraceMs = 15_000;
+/** A connection that does not answer any more is waited for so long at the end. */
+const closeMs = 1000;
 /** How often a journal that is not empty is told of. */
 const journalToldMs = 60_000;
 /** How soon the journal is looked at again. */
@@ -41,8 +41,12 @@ export interface ServeOptions {
   readonly config: LiveConfig;
   readonly database: Database;
   readonly log: Log;
-  /** This process reconciles the file into the database, at start and at each reload. */
+  /** This process reconciles the file into the database at each reload. */
   readonly seeds: boolean;
+  /** A reload may end most of what is there. */
+  readonly allowShrink?: boolean;
+  /** No other process shares the port: connections need not come through a supervisor. */
+  readonly alone?: boolean;
 }
 
 /** A serving process: from the first connection to the last written row. */
@@ -50,11 +54,15 @@ export interface Service {
   readonly url: string;
   /** Validates the file again, then swaps; a bad one is refused and the old state stays. */
   readonly reload: () => Promise<readonly ConfigProblem[]>;
-  /** Readiness fails, no new connections, streams in flight get their grace, everything written. */
-  readonly stop: () => Promise<void>;
+  /**
+   * Readiness fails, no new connections, streams in flight get their grace, or none once it is forced, everything
+   * written. Resolves with the number of requests that could not be settled.
+   */
+  readonly stop: (forced?: Promise<void>) => Promise<number>;
 }
 
-export async function startService({ config, database, log, seeds }: ServeOptions): Promise<Service> {
+export async function startService(options: ServeOptions): Promise<Service> {
+  const { config, database, log, seeds, allowShrink = false, alone = true } = options;
   const { server: settings, database: databaseSettings } = config.loaded().config;
   const pool = await openPool(database.url, databaseSettings.maxConnections);
   let draining = false;
@@ -72,47 +80,69 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const server = httpServer(container);
   const background = inTheBackground(container, config, log, () => draining);
   const purge = purgeOnSchedule(container, config, database.url, log, () => draining);
-  const release = async (): Promise<void> => {
-    await Promise.all([background.stop(), purge.stop()]);
-    await container.get(tokens.payloads).close(settleGraceMs);
+  const release = async (withinMs: number): Promise<void> => {
+    const half = withinMs / 2;
+    await Promise.all([
+      within(half, Promise.all([background.stop(half), purge.stop()])),
+      container.get(tokens.payloads).close(half),
+    ]);
     await container.get(tokens.largeBodies).close();
-    await follower.stop();
+    await Promise.all([within(closeMs, follower.stop()), within(half, exported.close())]);
     await container.get(tokens.catalogue).close();
-    await exported.close();
-    await pool.end();
+    await within(closeMs, pool.end());
   };
   try {
     await follower.start();
-    await listen(server, settings.bind.host, settings.bind.port);
+    await listen(server, settings.bind.host, settings.bind.port, alone);
   } catch (error) {
-    await release();
+    await release(ending.releasedMs);
     throw error;
   }
 
-  const reload = async (): Promise<readonly ConfigProblem[]> => {
-    const read = await config.reload();
-    if (E.isLeft(read)) return read.left;
-    purge.follow();
-    if (seeds) await reportSeed(log, await container.get(tokens.seed).reconcile(seedOf(read.right)));
-    await follower.refresh();
-    return [];
-  };
+  const reload = reloading({
+    config,
+    seed: container.get(tokens.seed),
+    log,
+    seeds,
+    allowShrink,
+    takenUp: async () => {
+      purge.follow();
+      await follower.refresh();
+    },
+  });
 
-  const stop = async (): Promise<void> => {
-    if (draining) return;
+  const stop = async (forced: Promise<void> = new Promise(() => undefined)): Promise<number> => {
+    if (draining) return gate.inFlight();
     draining = true;
     log.info({ in_flight: gate.inFlight() }, 'draining');
-    const closed = stopListening(server);
-    await until(() => gate.inFlight() === 0, config.loaded().config.server.shutdownGraceSecs * 1000);
-    server.closeAllConnections();
-    await until(() => gate.inFlight() === 0, settleGraceMs);
-    await closed;
-    await release();
-    log.info({}, 'stopped');
-    await log.flush();
+    return end(container, server, config.loaded().config.server.shutdownGraceSecs, forced, release);
   };
 
   return { url: urlOf(server, settings.bind.host), reload, stop };
+}
+
+async function end(
+  container: ReturnType<typeof buildContainer>,
+  server: Server,
+  graceSecs: number,
+  forced: Promise<void>,
+  release: (withinMs: number) => Promise<void>,
+): Promise<number> {
+  const { log } = container.get(tokens.foundations);
+  const closed = stopListening(server);
+  const unsettled = await bringToEnd({
+    inFlight: container.get(tokens.gate).inFlight,
+    graceMs: graceSecs * 1000,
+    forced,
+    cut: () => server.closeAllConnections(),
+    endUpstreams: container.get(tokens.upstream).endAll,
+    lastCall: container.get(tokens.ledger).lastCall,
+    release: (withinMs) => closed.then(() => release(withinMs)),
+  });
+  if (unsettled > 0) log.error({ in_flight: unsettled }, 'requests could not be settled before the end');
+  log.info({}, 'stopped');
+  await log.flush();
+  return unsettled;
 }
 
 /** What is told of this process beside its requests. */
@@ -162,9 +192,10 @@ function inTheBackground(
     (error) => log.error({ error: nameOf(error) }, 'the journal could not be settled'),
   );
   return {
-    stop: async (): Promise<void> => {
+    stop: async (withinMs: number): Promise<void> => {
+      const deadline = performance.now() + withinMs;
       await Promise.all([alerts.stop(), recovery.stop()]);
-      await lastRecovery(container, log);
+      await lastRecovery(container, log, () => performance.now() < deadline);
     },
   };
 }
@@ -216,11 +247,14 @@ function watchPayloads({ counts }: Pick<PayloadStore, 'counts'>, log: Log): () =
 }
 
 /** What came into the journal at the very end need not wait for the next start, if the database is there. */
-async function lastRecovery(container: ReturnType<typeof buildContainer>, log: Log): Promise<void> {
+async function lastRecovery(
+  container: ReturnType<typeof buildContainer>,
+  log: Log,
+  goOn: () => boolean,
+): Promise<void> {
   const journal = container.get(tokens.journal);
-  const deadline = Date.now() + settleGraceMs;
   try {
-    if (journal.size() > 0) await container.get(tokens.recovery)(() => Date.now() < deadline);
+    if (journal.size() > 0) await container.get(tokens.recovery)(goOn);
     await journal.close();
   } catch (error) {
     log.error({ error: nameOf(error) }, 'the journal could not be settled');
@@ -246,11 +280,6 @@ function httpServer(container: ReturnType<typeof buildContainer>): Server {
   return server.on('clientError', malformed.refuse);
 }
 
-export async function reportSeed(log: Log, { keptRevoked }: { readonly keptRevoked: readonly string[] }) {
-  for (const name of keptRevoked)
-    log.warn({ key: name }, 'a key of the file stays revoked, because an admin revoked it');
-}
-
 function readiness(
   draining: () => boolean,
   pending: () => Promise<readonly string[]>,
@@ -270,9 +299,4 @@ function readiness(
     if (draining()) return 'draining';
     return Promise.race([check(), sleep(readyTimeoutMs, 'the database does not answer', { ref: false })]);
   };
-}
-
-async function until(done: () => boolean, withinMs: number): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!done() && Date.now() < deadline) await sleep(20);
 }

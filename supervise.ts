@@ -1,59 +1,120 @@
 import cluster, { type Worker } from 'node:cluster';
-import type { Log } from './infrastructure/logging.ts';
+import { stopRequests } from './infrastructure/stop-requests.ts';
+import { endMs, type Order, type Report, type Serving } from './orders.ts';
 
-/** A worker that dies is replaced after this pause, so that one that cannot start does not spin. */
-const respawnMs = 1000;
+// Loaded beside nothing but Node itself: what a supervisor does not hold cannot bring it down.
 
-export interface Supervised {
-  readonly reload: () => void;
-  /** Workers drain by themselves; resolves when the last one is gone. */
-  readonly stop: () => Promise<void>;
-  /** Resolves when a worker died before any had listened: the next one would fare no better. */
-  readonly hopeless: Promise<void>;
-}
+/** A worker that lived so long is replaced at once; one that did not may die of its start, and that must not spin. */
+const steadyMs = 10_000;
+/** The pause before the second replacement in a row; each further one is twice as long. */
+const firstPauseMs = 1000;
+const maxPauseMs = 30_000;
+/** A worker that has not ended by itself so long after its time is killed: it hangs. */
+const killAfterMs = 5000;
+/** A signal to the process group comes from every worker as well. */
+const sameSignalMs = 500;
 
-/** Worker processes that share the port. They get the database's address; migrating and seeding is done already. */
-export function superviseWorkers(
-  count: number,
-  script: string,
-  env: Readonly<Record<string, string>>,
-  log: Log,
-): Supervised {
-  cluster.setupPrimary({ exec: script, args: ['serve', '--workers', '1', '--no-migrate', '--no-seed'] });
-  const alive = new Set<Worker>();
-  const gone = Promise.withResolvers<void>();
-  const hopeless = Promise.withResolvers<void>();
-  let listened = false;
-  let stopping = false;
-  const fork = (): void => void alive.add(cluster.fork(env));
+/** Runs this command in workers and replaces those that die; resolves with the exit code of the whole. */
+export const supervise = (): Promise<number> => new Supervisor().run();
 
-  cluster.on('listening', () => {
-    listened = true;
-  });
-  cluster.on('exit', (worker, code, signal) => {
-    alive.delete(worker);
-    if (stopping) {
-      if (alive.size === 0) gone.resolve();
+class Supervisor {
+  private readonly servingSince = new Map<Worker, number | undefined>();
+  private readonly ended = Promise.withResolvers<number>();
+  private graceMs = 0;
+  private code = 0;
+  private failures = 0;
+  private reloadedAt = Number.NEGATIVE_INFINITY;
+  private served = false;
+  private stopping = false;
+
+  run(): Promise<number> {
+    const { stopped, forced, ask } = stopRequests();
+    cluster.on('message', (worker, report: Report) => this.hear(worker, report, ask));
+    cluster.on('exit', (worker, code, signal) => this.lost(worker, code, signal));
+    process.on('SIGHUP', () => this.reload());
+    void stopped.then(() => this.stop());
+    void forced.then(() => this.end());
+    this.fork();
+    return this.ended.promise;
+  }
+
+  private fork(): void {
+    this.servingSince.set(cluster.fork(), undefined);
+  }
+
+  private hear(worker: Worker, report: Report, ask: () => void): void {
+    if (report.kind === 'up' && this.stopping) order(worker, 'stop');
+    if (report.kind === 'serving') this.serving(worker, report);
+    if (report.kind !== 'signal') return;
+    if (report.signal !== 'SIGHUP') ask();
+    else if (performance.now() - this.reloadedAt > sameSignalMs) this.reload();
+  }
+
+  /** The first worker knows how many there shall be: only it has read the configuration. */
+  private serving(worker: Worker, report: Serving): void {
+    this.graceMs = report.graceMs;
+    if (this.servingSince.get(worker) !== undefined) return;
+    this.servingSince.set(worker, performance.now());
+    if (this.served || this.stopping) return;
+    this.served = true;
+    say('info', { pid: process.pid, workers: report.workers }, 'supervising');
+    for (let index = 1; index < report.workers; index += 1) this.fork();
+  }
+
+  private lost(worker: Worker, code: number | null, signal: string | null): void {
+    const since = this.servingSince.get(worker);
+    this.servingSince.delete(worker);
+    if (this.stopping) {
+      // A signal that came before the worker could hear ends it as well.
+      if (code !== 0 && signal !== 'SIGTERM' && signal !== 'SIGINT') this.code = 1;
+      if (this.servingSince.size === 0) this.ended.resolve(this.code);
       return;
     }
-    log.error({ pid: worker.process.pid, code, signal }, 'a worker died');
-    if (!listened) return hopeless.resolve();
+    // The next one would fare no better, and it has said why.
+    if (!this.served) return this.ended.resolve(code ?? 1);
+    say('error', { pid: worker.process.pid, code, signal }, 'a worker died');
+    if (since !== undefined && performance.now() - since > steadyMs) this.failures = 0;
+    const pauseMs = this.failures === 0 ? 0 : Math.min(firstPauseMs * 2 ** (this.failures - 1), maxPauseMs);
+    this.failures += 1;
     setTimeout(() => {
-      if (!stopping) fork();
-    }, respawnMs);
-  });
-  for (let index = 0; index < count; index += 1) fork();
+      if (!this.stopping) this.fork();
+    }, pauseMs);
+  }
 
-  return {
-    reload: () => {
-      for (const worker of alive) worker.process.kill('SIGHUP');
-    },
-    stop: () => {
-      stopping = true;
-      if (alive.size === 0) return Promise.resolve();
-      for (const worker of alive) worker.process.kill('SIGTERM');
-      return gone.promise;
-    },
-    hopeless: hopeless.promise,
-  };
+  private reload(): void {
+    this.reloadedAt = performance.now();
+    this.orderAll('reload');
+  }
+
+  private stop(): void {
+    this.stopping = true;
+    // What a dead worker left, its database and its journal, is brought to its end by the one that replaces it.
+    if (this.servingSince.size === 0) this.fork();
+    this.orderAll('stop');
+    this.killAfter(this.graceMs + endMs);
+  }
+
+  private end(): void {
+    this.orderAll('end');
+    this.killAfter(endMs);
+  }
+
+  private killAfter(milliseconds: number): void {
+    setTimeout(() => {
+      for (const worker of this.servingSince.keys()) worker.process.kill('SIGKILL');
+    }, milliseconds + killAfterMs);
+  }
+
+  private orderAll(what: Order): void {
+    for (const worker of this.servingSince.keys()) order(worker, what);
+  }
 }
+
+/** One that is just ending hears nothing any more; its end is told by itself. */
+function order(worker: Worker, what: Order): void {
+  if (worker.isConnected()) worker.send(what, () => undefined);
+}
+
+/** In the form of the service's log, which would bring half of the service with it. */
+const say = (level: 'info' | 'error', fields: object, msg: string): void =>
+  void process.stdout.write(`${JSON.stringify({ level, time: new Date().toISOString(), msg, ...fields })}\n`);

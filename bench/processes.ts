@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs';
 /** A process under measurement. */
 export interface Measured {
   readonly url: string;
-  readonly pid: number;
-  /** Its own CPU so far (user and system), in microseconds. */
+  /** Its CPU so far (user and system), with that of the processes below it, in microseconds. */
   readonly cpuMicros: () => number;
+  /** Memory at its highest, of it and of the processes below it, in KiB. */
+  readonly peakKib: () => number;
   readonly stop: () => Promise<void>;
 }
 
@@ -22,8 +23,8 @@ export async function start(
   const url = await printedUrl(child);
   return {
     url,
-    pid: child.pid ?? 0,
-    cpuMicros: () => cpuMicros(child.pid ?? 0),
+    cpuMicros: () => treeMicros(child.pid ?? 0),
+    peakKib: () => treePeakKib(child.pid ?? 0),
     stop: () =>
       new Promise((resolve) => {
         child.once('exit', () => resolve());
@@ -48,8 +49,21 @@ function printedUrl(child: ChildProcess): Promise<string> {
 /** Linux counts in ticks of 10 ms. */
 const microsPerTick = 10_000;
 
+const treeMicros = (pid: number): number =>
+  childrenOf(pid).reduce((sum, each) => sum + treeMicros(each), cpuMicros(pid));
+
 function cpuMicros(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * microsPerTick;
 }
+
+/** A process that is gone by now has none. */
+const peakKib = (pid: number): number =>
+  Number(/VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+
+const treePeakKib = (pid: number): number =>
+  childrenOf(pid).reduce((sum, each) => sum + treePeakKib(each), peakKib(pid));
+
+const childrenOf = (pid: number): readonly number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);

@@ -58,7 +58,17 @@ export interface SeedKey {
   readonly allowedModels: readonly string[];
 }
 
+/** Of one kind: how many are in force, and how many of them a seed would end. */
+export interface Loss {
+  readonly there: number;
+  readonly lost: number;
+}
+
+/** What a seed would disable or revoke, by kind. */
+export type Losses = Readonly<Record<'providers' | 'models' | 'API keys', Loss>>;
+
 export interface SeedStore {
+  readonly losses: (seed: Seed) => Promise<Losses>;
   /**
    * Makes the database match the seed, in one transaction under one lock. What is gone from the file: providers,
    * models and routes are disabled, keys born from config revoked, budgets of listed owners deactivated; owners and

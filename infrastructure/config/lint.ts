@@ -31,6 +31,7 @@ interface PlacedRoute {
 export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): readonly ConfigProblem[] {
   const routes = placedRoutes(loaded);
   const findings = [
+    ...(loaded.saysNothing ? [finding([], 'is empty: taken up, it would end everything that is there')] : []),
     ...routes.flatMap((each) => unpriced(each, loaded.config, knowledge)),
     ...routes.flatMap((each) => overclaimed(each, knowledge)),
     ...routes.flatMap((each) => withoutStreamUsage(each, loaded.config)),

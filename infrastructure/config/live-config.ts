@@ -8,8 +8,14 @@ import type { Resolver } from '../providers/live-catalogue.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Variables } from './interpolation.ts';
 import { type LoadedConfig, loadConfig } from './load.ts';
-import type { ConfigProblem } from './problem.ts';
+import { type ConfigProblem, placeless } from './problem.ts';
 import { resolver } from './resolver.ts';
+
+/** Whether a file that is valid shall be taken up; empty when it shall. */
+export type Judge = (next: LoadedConfig) => Promise<readonly ConfigProblem[]>;
+
+/** A file that was being written, or lost: to take it up would revoke every key. */
+const empty = placeless('', 'is empty: a file that ends everything is never taken up by a reload');
 
 /** The file as it was last found good, and everything that is read off it anew after a reload. */
 export interface LiveConfig {
@@ -17,8 +23,8 @@ export interface LiveConfig {
   readonly policy: () => ServePolicy;
   readonly prices: () => PriceCatalogue;
   readonly resolver: () => Resolver;
-  /** Reads the file again; a bad one changes nothing. */
-  readonly reload: () => Promise<Either<readonly ConfigProblem[], LoadedConfig>>;
+  /** Reads the file again; a bad or empty one, and one that `judge` objects to, changes nothing. */
+  readonly reload: (judge: Judge) => Promise<Either<readonly ConfigProblem[], LoadedConfig>>;
   /** Redacts a credential that the file does not hold: a token that a provider obtained for itself. */
   readonly conceal: (secret: string) => void;
 }
@@ -55,9 +61,13 @@ export function liveConfig(
     policy: () => current.policy,
     prices: () => current.prices,
     resolver: () => current.resolver,
-    reload: async () => {
+    reload: async (judge) => {
       const again = await loadConfig(path, variables);
-      if (E.isRight(again)) current = derive(again.right);
+      if (E.isLeft(again)) return again;
+      if (again.right.saysNothing) return E.left([empty]);
+      const objections = await judge(again.right);
+      if (objections.length > 0) return E.left(objections);
+      current = derive(again.right);
       return again;
     },
     conceal: (secret) => {

@@ -62,6 +62,8 @@ export interface LoadedConfig {
   readonly inlineSecrets: readonly Path[];
   /** Every credential of the file and the environment, as texts that nothing may keep. */
   readonly credentials: readonly string[];
+  /** The file is empty: nothing, a comment, `{}` or `null`. */
+  readonly saysNothing: boolean;
   /** Where things stand in the file. */
   readonly locate: Locate;
 }
@@ -116,6 +118,7 @@ export function parseConfig(
     config,
     persistable: toPersistable(masked.value, config),
     inlineSecrets: masked.inline,
+    saysNothing: isObject(raw) && Object.keys(raw).length === 0,
     credentials: [
       ...credentialsIn(gatewayCodec.shape, effective),
       ...(env.adminPassword === undefined ? [] : [env.adminPassword]),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, link, mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { folderFault } from './folder-fault.ts';
 import type { DatabaseUser } from './native-process.ts';
 import { USE_OWN_SERVER } from './platform-package.ts';
 
@@ -31,6 +32,11 @@ export async function openDataDir(dataDir: string): Promise<DataDir> {
     throw new Error(`The data folder ${dataDir} cannot be made: ${(cause as Error).message}`, { cause });
   }
   const root = await realpath(dataDir);
+  const fault = await folderFault(root);
+  if (fault !== undefined)
+    throw new Error(
+      `The data folder cannot be used: ${fault}. Start as its owner, make it writable, or name another one.`,
+    );
   return {
     root,
     cluster: path.join(root, 'cluster'),

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { NATIVE_ENVIRONMENT } from './native-process.ts';
 
@@ -59,6 +60,42 @@ export async function disownForeignPid(cluster: string, log: (line: string) => v
   log(`${pidFile(cluster)} named process ${pid}, which is not PostgreSQL: the server was killed earlier`);
 }
 
+/** PostgreSQL writes its lock file at once after it made it; one that is empty for longer stays so. */
+const EMPTY_MS = 1000;
+
+/**
+ * Frees a cluster whose `postmaster.pid` names no process at all: a full disk or a loss of power leaves such a file,
+ * and PostgreSQL refuses to start beside it. Only this file told PostgreSQL of parts of a killed server that still
+ * run, so they are looked for here. False while there are any.
+ */
+export async function removeEmptyPidFile(cluster: string, log: (line: string) => void): Promise<boolean> {
+  if (!namesNobody(readPidFile(cluster))) return true;
+  await sleep(EMPTY_MS);
+  if (await partsRun(clusterMark(cluster))) return false;
+  if (!namesNobody(readPidFile(cluster))) return true;
+  rmSync(pidFile(cluster));
+  log(`${pidFile(cluster)} was empty, which a crash leaves behind: it is removed`);
+  return true;
+}
+
+const namesNobody = (text: string | undefined): boolean => text !== undefined && !/^[1-9]/.test(text);
+
+/** Whether any process has the mark in its title, as all processes of a server have. */
+async function partsRun(mark: string): Promise<boolean> {
+  if (process.platform === 'win32') return false;
+  const titled = new RegExp(`(?:^|[ =])${mark}(?:$|[ :])`, 'm');
+  if (process.platform !== 'linux') return titled.test(await processList(['-ax']));
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(pids.map((pid) => commandLine(Number(pid))));
+  return lines.some((line) => titled.test(line));
+}
+
+/** The port of the server that was killed, while its file is there. */
+export function lastPort(cluster: string): number | undefined {
+  const port = Number(readPidFile(cluster)?.split('\n')[3]);
+  return Number.isInteger(port) && port > 0 ? port : undefined;
+}
+
 function readPidFile(cluster: string): string | undefined {
   try {
     return readFileSync(pidFile(cluster), 'utf8');
@@ -85,11 +122,11 @@ async function commandLine(pid: number): Promise<string> {
     const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     return text.replaceAll('\0', ' ');
   }
-  const ps = promisify(execFile)('ps', ['-ww', '-o', 'args=', '-p', String(pid)], {
-    env: NATIVE_ENVIRONMENT,
-  });
-  return ps.then(
+  return processList(['-p', String(pid)]);
+}
+
+const processList = (which: readonly string[]): Promise<string> =>
+  promisify(execFile)('ps', ['-ww', '-o', 'args=', ...which], { env: NATIVE_ENVIRONMENT }).then(
     ({ stdout }) => stdout,
     () => '',
   );
-}

@@ -7,7 +7,7 @@ import type { DataDir } from './data-dir.ts';
 import { logLength, logSince, openLog } from './log-file.ts';
 import type { NativePrograms } from './native-files.ts';
 import { type DatabaseUser, NATIVE_ENVIRONMENT, runToEnd } from './native-process.ts';
-import { clusterMark, findPostmaster, isServer } from './postmaster.ts';
+import { clusterMark, findPostmaster, isServer, lastPort } from './postmaster.ts';
 
 /** What a server process is started from. */
 export interface ServerPlan {
@@ -16,6 +16,8 @@ export interface ServerPlan {
   readonly user: DatabaseUser | undefined;
   /** Server settings by name, without the ones that are fixed here. */
   readonly settings: Readonly<Record<string, string>>;
+  /** The port that it must have again, because somebody still knows it; undefined: any, the one before if it is free. */
+  readonly port?: number;
 }
 
 /** Either the server runs (`pid`), or it could not and another try makes sense (`again` says why). */
@@ -37,14 +39,18 @@ const IMMEDIATE_STOP_MS = 10_000;
 export async function launch(plan: ServerPlan, deadline: number): Promise<Launch> {
   const log = openLog(plan.dir.logFile, plan.user);
   const logFrom = await logLength(plan.dir.logFile);
-  const child = spawn(plan.programs.postgres, serverArguments(plan, await freePort()), {
-    ...plan.user,
-    cwd: plan.dir.cluster,
-    env: NATIVE_ENVIRONMENT,
-    detached: true,
-    windowsHide: true,
-    stdio: ['ignore', log.fd, log.fd],
-  });
+  const child = spawn(
+    plan.programs.postgres,
+    serverArguments(plan, plan.port ?? (await freePort(lastPort(plan.dir.cluster)))),
+    {
+      ...plan.user,
+      cwd: plan.dir.cluster,
+      env: NATIVE_ENVIRONMENT,
+      detached: true,
+      windowsHide: true,
+      stdio: ['ignore', log.fd, log.fd],
+    },
+  );
   log.close();
   child.unref();
   await once(child, 'spawn');
@@ -95,10 +101,16 @@ function whyAgain(said: string, child: ChildProcess): string {
   throw new Error(`PostgreSQL ended while it started (${ended}): ${said}`);
 }
 
-async function freePort(): Promise<number> {
+/** The wanted port, or, where that is taken, any that is free. */
+async function freePort(wanted = 0): Promise<number> {
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  try {
+    server.listen(wanted, '127.0.0.1');
+    await once(server, 'listening');
+  } catch (error) {
+    if (wanted === 0) throw error;
+    return freePort();
+  }
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');

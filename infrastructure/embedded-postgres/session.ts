@@ -9,6 +9,8 @@ import { GATEWAY_NAME } from './cluster.ts';
 export interface Presence {
   /** Ends the session; true when no other process uses the server. A server that cannot be asked has no other user. */
   leave(): Promise<boolean>;
+  /** Resolves when the session has ended, by `leave` or because the server has. */
+  readonly ended: Promise<void>;
 }
 
 /** The answer of a server to the attempt to use it. */
@@ -34,6 +36,9 @@ export const databaseUrl = (port: number, password: string, database: string): s
 export async function join(port: number, password: string): Promise<Joined> {
   const socket = new Socket();
   const client = newClient(port, password, socket);
+  const ended = new Promise<void>((resolve) => {
+    client.once('end', () => resolve());
+  });
   try {
     await client.connect();
     const { rows } = await client.query<{ shared: boolean }>(
@@ -51,7 +56,7 @@ export async function join(port: number, password: string): Promise<Joined> {
   }
   // The session must not keep a process alive that is otherwise done.
   socket.unref();
-  return { kind: 'joined', presence: { leave: () => leave(client, socket) } };
+  return { kind: 'joined', presence: { ended, leave: () => leave(client, socket) } };
 }
 
 function newClient(port: number, password: string, socket: Socket): Client {

@@ -4,7 +4,7 @@ import { type DataDir, clusterVersion, databaseUser, openDataDir, readOrMakePass
 import { keepLogShort } from './log-file.ts';
 import { type NativePrograms, prepareNativePrograms } from './native-files.ts';
 import { findPlatformPackage } from './platform-package.ts';
-import { disownForeignPid, findPostmaster } from './postmaster.ts';
+import { disownForeignPid, findPostmaster, removeEmptyPidFile } from './postmaster.ts';
 import { POLL_MS, type ServerPlan, launch, stopServer } from './server.ts';
 import { type Presence, databaseUrl, join } from './session.ts';
 
@@ -18,6 +18,8 @@ export interface EmbeddedPostgresOptions {
   readonly testing?: boolean;
   /** Further settings of the server by name. They count when this call starts the server, not when it reuses one. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Starts the server again, on its port, whenever it ends before `stop`. */
+  readonly keepRunning?: boolean;
 }
 
 /** A running embedded PostgreSQL. */
@@ -58,7 +60,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const plan: ServerPlan = { dir, programs, user, settings };
   const server = await joinOrLaunch(plan, password, log);
   log(`PostgreSQL ${server.reused ? 'was running already' : 'started'} (process ${server.pid})`);
-  return handle(plan, password, server, log);
+  return handle(plan, password, server, log, options.keepRunning === true);
 }
 
 interface RunningServer {
@@ -93,7 +95,8 @@ async function joinOrLaunch(
     const found = await findPostmaster(cluster);
     if (found === undefined) {
       await disownForeignPid(cluster, log);
-      const result = await launch(plan, deadline);
+      const free = await removeEmptyPidFile(cluster, log);
+      const result = free ? await launch(plan, deadline) : { again: 'parts of a killed server still run' };
       if ('pid' in result) launched = result.pid;
       else why = result.again;
     } else if (found.ready) {
@@ -120,22 +123,51 @@ async function joinOrLaunch(
   );
 }
 
+/** After a server that could not be started again: a full disk, say, is not mended sooner. */
+const AGAIN_MS = 2000;
+
 function handle(
   plan: ServerPlan,
   password: string,
-  server: RunningServer,
+  first: RunningServer,
   log: (line: string) => void,
+  keepRunning: boolean,
 ): EmbeddedPostgres {
+  let server = first;
+  let over = false;
+  let again: Promise<void> = Promise.resolve();
+  const startAgain = async (): Promise<void> => {
+    if (over) return;
+    try {
+      server = await joinOrLaunch({ ...plan, port: first.port }, password, log);
+      log(`PostgreSQL runs again (process ${server.pid})`);
+      if (server.port !== first.port) log('PostgreSQL has another port now: restart the gateway');
+      watch();
+    } catch (error) {
+      log(`PostgreSQL could not be started again: ${error instanceof Error ? error.message : String(error)}`);
+      await sleep(AGAIN_MS, undefined, { ref: false });
+      await startAgain();
+    }
+  };
+  const watch = (): void => {
+    void server.presence.ended.then(() => {
+      if (!over) log(`PostgreSQL (process ${server.pid}) has ended, and is started again`);
+      again = startAgain();
+    });
+  };
+  if (keepRunning) watch();
   const endWatch = keepLogShort(plan.dir.logFile, log);
   const stop = async (): Promise<void> => {
+    over = true;
     endWatch();
+    await again;
     if (await server.presence.leave()) await stopServer(plan, server.pid, log);
     else log(`PostgreSQL (process ${server.pid}) is left running for another process that uses it`);
   };
   let stopped: Promise<void> | undefined;
   return {
-    url: databaseUrl(server.port, password, GATEWAY_NAME),
-    reused: server.reused,
+    url: databaseUrl(first.port, password, GATEWAY_NAME),
+    reused: first.reused,
     stop: () => (stopped ??= stop()),
   };
 }

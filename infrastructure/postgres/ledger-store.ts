@@ -16,6 +16,7 @@ import { type GatewayError, storeUnavailable } from '../../domain/shared/gateway
 import { instant, instantText, integer, orNull } from './codecs.ts';
 import { Collector, putBack, WaitedTooLong } from './collector.ts';
 import { type DatabaseFault, databaseFault } from './database-fault.ts';
+import { LastCall } from './last-call.ts';
 import { askRow, recordRow, scopeOf, scopeRow } from './ledger-rows.ts';
 import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
@@ -37,6 +38,8 @@ export interface LedgerOptions {
 export interface LedgerStore extends Ledger {
   /** Requests that no statement has taken up yet. */
   readonly waiting: () => { readonly admission: number; readonly settlement: number };
+  /** The process ends: nothing waits for the database any longer, and what may wait in the journal goes there. */
+  readonly lastCall: () => void;
 }
 
 /** A batch whose connection was lost is asked for again so often. */
@@ -63,11 +66,15 @@ export function ledgerStore(pool: DatabasePool, options: LedgerOptions): LedgerS
       return E.left(storeUnavailable());
     }
   };
+  const lastCall = new LastCall();
+  const answered = <A>(waiting: Promise<Either<GatewayError, A>>): Promise<Either<GatewayError, A>> =>
+    lastCall.within(given(waiting), () => E.left(storeUnavailable()));
   return {
     waiting: () => ({ admission: admissions.depth, settlement: settlements.depth }),
-    admit: (ask) => given(admissions.add(ask)),
+    lastCall: () => lastCall.come(),
+    admit: (ask) => answered(admissions.add(ask)),
     settle: async (record) => {
-      const settled = await given(settlements.add(record));
+      const settled = await answered(settlements.add(record));
       if (E.isRight(settled) || settled.left.code !== 'store_unavailable') return settled;
       return (await deferred(record, options)) ? E.right({ kind: 'journaled' }) : settled;
     },

@@ -4,12 +4,14 @@ import type { OwnerRef } from '../../application/ports/accounts.ts';
 import type { Seed, SeedBudget, SeedKey, SeedRoute, SeedStore } from '../../application/ports/seed.ts';
 import { isObject, type Json } from '../../domain/shared/json.ts';
 import { row } from './pool.ts';
+import { seedLosses } from './seed-losses.ts';
 import { storedJson } from './stored-text.ts';
 
 type Connection = DatabaseTransactionConnection;
 
 /** Each step makes one kind of row match the file; the order follows the foreign keys. */
 export const seedStore = (pool: DatabasePool): SeedStore => ({
+  losses: (seed) => seedLosses(pool, seed),
   reconcile: (seed) =>
     pool.transaction(async (connection) => {
       await connection.query(sql.unsafe`select pg_advisory_xact_lock(7206753)`);

@@ -11,8 +11,10 @@ export interface Timed {
 export class Deadlines {
   private readonly calls = new Set<Timed>();
   private timer: NodeJS.Timeout | undefined;
+  private lastAt = Number.POSITIVE_INFINITY;
 
   add(call: Timed): void {
+    call.deadlineAt = Math.min(call.deadlineAt, this.lastAt);
     this.calls.add(call);
     this.timer ??= setInterval(() => this.sweep(), sweepMs).unref();
   }
@@ -22,6 +24,12 @@ export class Deadlines {
     if (this.calls.size > 0 || this.timer === undefined) return;
     clearInterval(this.timer);
     this.timer = undefined;
+  }
+
+  /** From now on no call lasts longer than this, those that are yet to come included. */
+  endAll(withinMs: number): void {
+    this.lastAt = Date.now() + withinMs;
+    for (const call of this.calls) call.deadlineAt = Math.min(call.deadlineAt, this.lastAt);
   }
 
   private sweep(): void {

@@ -48,6 +48,8 @@ export interface Executor extends Upstream {
     terms: CallTerms,
     write: (config: ProviderConfig) => Promise<Either<GatewayError, Written>>,
   ) => Promise<Either<GatewayError, PreparedCall>>;
+  /** The process ends: no call lasts longer than this. */
+  readonly endAll: (withinMs: number) => void;
 }
 
 /** The only caller of upstreams: encode → authenticate → dispatch. */
@@ -66,6 +68,7 @@ export function executor(lineOf: (providerId: string) => Line | undefined): Exec
     return { config: line.config, spoken, sender };
   };
   return {
+    endAll: (withinMs) => deadlines.endAll(withinMs),
     prepare: (call) => {
       const there = reached(call);
       if (there === undefined) return E.right(unavailable(call));
@@ -131,12 +134,16 @@ function send(line: Line, endpoint: Endpoint, request: WrittenRequest, exchange:
   } else dispatch(line, endpoint, authenticated, exchange);
 }
 
-function dispatch({ pools }: Line, endpoint: Endpoint, request: WrittenRequest, exchange: Exchange): void {
+function dispatch(line: Line, endpoint: Endpoint, request: WrittenRequest, exchange: Exchange): void {
   const { pathname, search } = endpoint.baseUrl;
   const path = `${pathname.replace(/\/$/, '')}${request.path}${search}`;
-  pools
-    .get(endpoint)
-    ?.dispatch({ method: 'POST', path, headers: { ...request.headers }, body: request.body }, exchange);
+  const options = { method: 'POST', path, headers: { ...request.headers }, body: request.body } as const;
+  const pool = line.pools.get(endpoint);
+  if (pool?.closed !== true) return void pool?.dispatch(options, exchange);
+  // The provider was replaced after the call was prepared: a pool for this call alone, gone when it is over.
+  const last = openPool(endpoint.baseUrl, line.timeouts);
+  last.dispatch(options, exchange);
+  void last.close();
 }
 
 /** Routing asks for providers that are there; one that left in between is a fault of the call. */

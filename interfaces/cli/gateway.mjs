@@ -11,5 +11,13 @@ if (major < 24 || (major === 24 && minor < 9)) {
 }
 const { enableCompileCache } = await import('node:module');
 enableCompileCache();
-const { main } = await import('../../main.ts');
-await main(process.argv.slice(2));
+const { default: cluster } = await import('node:cluster');
+const [command] = process.argv.slice(2);
+// A process that serves may die, of its memory too: one that holds nothing watches over it.
+if (cluster.isPrimary && (command === 'serve' || command === 'quickstart')) {
+  const { supervise } = await import('../../supervise.ts');
+  process.exit(await supervise());
+} else {
+  const { main } = await import('../../main.ts');
+  await main(process.argv.slice(2));
+}

@@ -7,14 +7,17 @@ const whyNot: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
 };
 
-/** Resolves when connections are accepted; the error says what to do where they cannot be. */
-export function listen(server: Server, host: string, port: number): Promise<void> {
+/**
+ * Resolves when connections are accepted; the error says what to do where they cannot be. A process that is alone on
+ * the port accepts them itself, and not through its supervisor.
+ */
+export function listen(server: Server, host: string, port: number, alone: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = whyNot[error.code ?? ''] ?? error.message;
       reject(new Error(`The gateway cannot listen on ${host}:${port}: ${why}.`, { cause: error }));
     });
-    server.listen(port, host, () => {
+    server.listen({ port, host, exclusive: alone }, () => {
       server.removeAllListeners('error');
       resolve();
     });

@@ -142,6 +142,12 @@ export const rules: readonly Rule[] = [
     instead: 'The thread does with large bodies what the story does with small ones, and nothing else.',
   },
   {
+    of: /^infrastructure\/(?:stop-requests|starter)\.ts$/,
+    files: [/^infrastructure\/starter\.ts$/],
+    packages: [node],
+    instead: 'A supervisor holds nothing that could bring it down.',
+  },
+  {
     of: /^infrastructure\/purge-worker\.ts$/,
     files: [/^infrastructure\//, /^application\/ports\//, /^domain\//],
     packages: [fpTs, node, /^node-schedule$/],
@@ -167,9 +173,15 @@ export const rules: readonly Rule[] = [
   },
   {
     of: /^interfaces\/cli\//,
-    files: [/^interfaces\//, /^application\//, /^domain\//, /^main\.ts$/],
+    files: [/^interfaces\//, /^application\//, /^domain\//, /^(?:main|supervise)\.ts$/],
     packages: [fpTs, node],
     instead: 'Commands get what they need from main.ts.',
+  },
+  {
+    of: /^(?:supervise|orders)\.ts$/,
+    files: [/^orders\.ts$/, /^infrastructure\/stop-requests\.ts$/],
+    packages: [node],
+    instead: 'A supervisor holds nothing that could bring it down.',
   },
   {
     of: /^container\.ts$/,
@@ -178,7 +190,7 @@ export const rules: readonly Rule[] = [
     instead: 'The composition root may import anything.',
   },
   {
-    of: /^(?:main|serve|serve-command|supervise|database|quickstart|budget-alerting|settling)\.ts$/,
+    of: /^(?:main|serve|serve-command|ending|reload|database|quickstart|budget-alerting|settling)\.ts$/,
     files: [/^(?!test\/|bench\/)/],
     packages: [fpTs, node, /^slonik$/],
     instead: 'Only container.ts imports inversify.',

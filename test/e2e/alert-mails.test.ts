@@ -208,7 +208,7 @@ describe('a gateway that is killed while it sends', () => {
   ): Promise<readonly string[]> {
     const gateway = await spawnGateway(config(), database.url());
     dying(async () => {
-      gateway.child.kill('SIGKILL');
+      gateway.kill();
       await gateway.exited;
     });
     const emails = await waitingMails(team, 1);

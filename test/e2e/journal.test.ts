@@ -279,7 +279,7 @@ describe('gateway serve', () => {
     return gateway;
   };
   afterAll(async () => {
-    for (const { child } of spawned) child.kill('SIGKILL');
+    for (const { kill } of spawned) kill();
     await Promise.all(spawned.map(({ exited }) => exited));
   });
 
@@ -300,7 +300,7 @@ describe('gateway serve', () => {
     for (const way of ways) asked.push(await ask(gateway.url, 'soft', way));
     await proxy.refuse();
     for (const each of asked) expect(await answered(each)).toContain(each.way.end);
-    gateway.child.kill('SIGKILL');
+    gateway.kill();
     await gateway.exited;
     expect(await recordsIn(path.join(dataDir, 'journal'))).not.toEqual([]);
     await proxy.open();
@@ -319,7 +319,7 @@ describe('gateway serve', () => {
     const asked = [await ask(first.url, 'soft', oneWay!), await ask(second.url, 'soft', oneWay!)];
     await proxy.refuse();
     for (const each of asked) expect(await answered(each)).toContain('HTTP/1.1 200');
-    first.child.kill('SIGKILL');
+    first.kill();
     await first.exited;
     await proxy.open();
     for (const each of asked) await expectRows(each);
@@ -369,7 +369,7 @@ describe('gateways that are killed while the database comes and goes', () => {
       let journaled = 0;
       for (let round = 0; round < rounds; round += 1) {
         const gateway = await spawnGateway(file, proxy.to(database.url()), [], dataDir);
-        const { url, child, exited } = gateway;
+        const { url, kill, exited } = gateway;
         const load = callers(20_000);
         const over = new AbortController();
         const caller = async (): Promise<void> => {
@@ -393,7 +393,7 @@ describe('gateways that are killed while the database comes and goes', () => {
           if (turn < 2) await proxy.open();
         }
         over.abort();
-        child.kill('SIGKILL');
+        kill();
         await exited;
         await Promise.all(all);
         journaled += gateway.output().split('"settled":"journaled"').length - 1;

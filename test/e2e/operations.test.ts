@@ -20,7 +20,7 @@ import {
 } from '../support/gateway.ts';
 import { connected, makeTestFolder } from '../support/test-server.ts';
 import { frames, type HeldUpstream, startHeldUpstream, wholeAnswer } from './held-upstream.ts';
-import { type RunningCommand, startCommand } from './processes.ts';
+import { logged, startCommand, times } from './processes.ts';
 import { beginExchange, rawExchange, rawSocket } from './raw-http.ts';
 import { eventually, outcomesOf, tracesIn } from './traces.ts';
 
@@ -343,17 +343,6 @@ async function serve(name: string, first: ConfigFile, args: readonly string[] = 
 
 type Serving = Awaited<ReturnType<typeof serve>>;
 
-/** The lines that it logged, of one message. */
-const logged = ({ out }: Pick<RunningCommand, 'out'>, message: string): readonly Record<string, unknown>[] =>
-  out()
-    .split('\n')
-    .filter((line) => line.startsWith('{') && line.endsWith('}'))
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter((line) => line['msg'] === message);
-
-const times = (serving: Serving, message: string, count: number): Promise<true> =>
-  eventually(() => (logged(serving, message).length >= count ? true : undefined), 15_000);
-
 async function modelIds(url: string): Promise<readonly string[]> {
   const answer = await rawExchange(url, {
     method: 'GET',
@@ -587,7 +576,7 @@ describe('gateway serve --workers 2', () => {
       }),
     );
     serving.child.kill('SIGHUP');
-    await times(serving, 'the configuration was taken up', 3);
+    await times(serving, 'the configuration was taken up', 2);
     for (let round = 0; round < 4; round += 1) expect(await modelIds(serving.url)).toContain('newer');
   });
 

@@ -19,8 +19,51 @@ export interface RunningCommand {
 }
 
 /** Starts `gateway ARGS` with these variables alone, and PATH. */
-export function startCommand(args: readonly string[], env: Readonly<Record<string, string>>): RunningCommand {
-  const child = spawn(process.execPath, [script, ...args], {
+export const startCommand = (
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): RunningCommand => run([process.execPath, script, ...args], env);
+
+/** The same as a shell command, such as `"$@" & sleep 1`, in a process group of its own. */
+export const startInShell = (
+  line: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): RunningCommand =>
+  run(['sh', '-c', line, 'sh', process.execPath, script, ...args], env, { detached: true });
+
+/** The same with npm's two processes above it: npm, which ends on a signal at once, and the shell of a script. */
+export function startUnderNpm(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): RunningCommand {
+  const npm = `process.title = 'npm exec gateway';
+    require('node:child_process').spawn('sh', ['-c', '"$@"; exit $?', 'sh', ...process.argv.slice(1)], { stdio: 'inherit' });`;
+  return run([process.execPath, '-e', npm, '--', process.execPath, script, ...args], env, { detached: true });
+}
+
+/** The lines that a command logged, of one message. */
+export const logged = (
+  { out }: Pick<RunningCommand, 'out'>,
+  message: string,
+): readonly Record<string, unknown>[] =>
+  out()
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter((line) => line['msg'] === message);
+
+/** Waits for so many of them. */
+export const times = (command: RunningCommand, message: string, count: number): Promise<true> =>
+  eventually(() => (logged(command, message).length >= count ? true : undefined), 15_000);
+
+function run(
+  [file = '', ...args]: readonly string[],
+  env: Readonly<Record<string, string>>,
+  options: { readonly detached?: boolean } = {},
+): RunningCommand {
+  const child = spawn(file, args, {
+    ...options,
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

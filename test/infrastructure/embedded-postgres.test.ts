@@ -21,6 +21,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { explain } from '../../infrastructure/embedded-postgres/cluster.ts';
+import { folderFault } from '../../infrastructure/embedded-postgres/folder-fault.ts';
 import { prepareNativePrograms } from '../../infrastructure/embedded-postgres/native-files.ts';
 import { findPlatformPackage } from '../../infrastructure/embedded-postgres/platform-package.ts';
 import { findPostmaster } from '../../infrastructure/embedded-postgres/postmaster.ts';
@@ -318,6 +319,38 @@ describe('after a kill', () => {
   });
 });
 
+describe('a server that is to be kept running', () => {
+  const lines: string[] = [];
+  const one = async (url: string): Promise<unknown> => {
+    const answer = await query(url, 'SELECT 1 AS one').catch(() => undefined);
+    return answer?.['one'];
+  };
+  const answers = async (url: string): Promise<void> => {
+    while ((await one(url)) !== 1) await sleep(20);
+  };
+
+  it('is started again on its port when its postmaster dies, as often as it does', async () => {
+    const dataDir = await makeTestFolder('kept');
+    const log = (line: string): void => void lines.push(line);
+    const kept = { dataDir, testing: true, keepRunning: true, log };
+    const both = [await startEmbeddedPostgres(kept), await startEmbeddedPostgres(kept)];
+    const url = both[0]!.url;
+    for (const end of ['SIGKILL', 'SIGQUIT'] as const) {
+      const pid = await serverPid(dataDir);
+      process.kill(pid, end);
+      while (await runs(pid)) await sleep(10);
+      await answers(url);
+      expect(await serverPid(dataDir)).not.toBe(pid);
+    }
+    expect(lines.join('\n')).toContain('has ended, and is started again');
+    const last = await serverPid(dataDir);
+    await both[0]!.stop();
+    expect(await one(url)).toBe(1);
+    await both[1]!.stop();
+    expect(await runs(last)).toBe(false);
+  });
+});
+
 describe('two first starts at once', () => {
   it('end with one database that both use', async () => {
     const dataDir = await makeTestFolder('twice');
@@ -379,6 +412,37 @@ describe('the data folder', () => {
     );
   });
 
+  it.each(['', '\0\0\0\0', '\n'])(
+    'is used when a crash left a lock file that names nobody: %j',
+    async (left) => {
+      const file = path.join(dataDir, 'cluster', 'postmaster.pid');
+      await writeFile(file, left);
+      const server = await start();
+      expect(await query(server.url, 'SELECT 1 AS one')).toEqual({ one: 1 });
+      await server.stop();
+    },
+  );
+
+  (isLinux ? it : it.skip)(
+    'is not used beside parts of a killed server that no lock file names',
+    async () => {
+      const { dev, ino } = await stat(path.join(dataDir, 'cluster'));
+      const part = spawn(process.execPath, [
+        '-e',
+        `process.title = 'postgres: gateway-${dev}-${ino}: checkpointer '; setTimeout(() => undefined, 60_000)`,
+        'room for the title '.repeat(5),
+      ]);
+      while (!(await readFile(`/proc/${part.pid}/cmdline`, 'utf8')).startsWith('postgres')) await sleep(10);
+      const file = path.join(dataDir, 'cluster', 'postmaster.pid');
+      await writeFile(file, '');
+      const starting = start();
+      await sleep(1500);
+      expect(await readFile(file, 'utf8')).toBe('');
+      await kill(part);
+      await (await starting).stop();
+    },
+  );
+
   it('is refused when something else is in the way', async () => {
     const folder = await makeTestFolder('way');
     await writeFile(path.join(folder, 'file'), '');
@@ -402,6 +466,41 @@ describe('the data folder', () => {
     const server = await start();
     expect((await stat(`/proc/${await serverPid(dataDir)}`)).uid).toBe(owner);
     await server.stop();
+  });
+});
+
+describe('a data folder that cannot be written', () => {
+  /** What a start says; root, who may write anywhere, starts as somebody else. */
+  async function refusal(dataDir: string): Promise<string> {
+    const module = path.join(projectRoot, 'infrastructure/embedded-postgres/start.ts');
+    const script = `const { startEmbeddedPostgres } = await import(${JSON.stringify(pathToFileURL(module).href)});
+      if (process.getuid() === 0) process.setuid(12345);
+      await startEmbeddedPostgres(${JSON.stringify({ dataDir })}).catch((error) => console.log(error.message));`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [said] = (await once(child.stdout, 'data')) as [Buffer];
+    return said.toString();
+  }
+
+  it('is told at the start, with the reason', async () => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'gateway-folder-'));
+    try {
+      await chmod(folder, 0o555);
+      const why = isRoot
+        ? `${folder} belongs to user id 0, but this process has 12345`
+        : `${folder} does not let its owner write (mode 555)`;
+      expect(await refusal(folder)).toContain(`The data folder cannot be used: ${why}`);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('is looked for where it is to be made', async () => {
+    const folder = await makeTestFolder('fault');
+    expect(await folderFault(path.join(folder, 'not', 'yet'))).toBeUndefined();
+    await writeFile(path.join(folder, 'file'), '');
+    expect(await folderFault(path.join(folder, 'file'))).toBe(`${path.join(folder, 'file')} is not a folder`);
   });
 });
 

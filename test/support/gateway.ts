@@ -98,7 +98,7 @@ export async function startGateway(config: ConfigFile, databaseUrl: string): Pro
   const live = liveConfig(file, variables, loaded.right, bundledCatalogue());
   const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
   const database = { url: databaseUrl, migrations, stop: async () => undefined };
-  const service = await startService({ config: live, database, log, seeds: true });
+  const service = await startService({ config: live, database, log, seeds: true, allowShrink: true });
   return {
     url: service.url,
     log,
@@ -134,7 +134,10 @@ export interface GatewayProcess {
   readonly url: string;
   /** Everything it printed so far. */
   readonly output: () => string;
+  /** When all of its processes are gone. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  /** SIGKILL to all of its processes, the supervisor first so that it replaces none. */
+  readonly kill: () => void;
 }
 
 /** The same as a process of its own (`gateway serve`), for kills, signals and several replicas. */
@@ -159,7 +162,7 @@ export async function spawnGateway(
   children.add(child);
   let output = '';
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
-    child.once('exit', (code, signal) => {
+    child.once('close', (code, signal) => {
       children.delete(child);
       void rm(folder, { recursive: true, force: true });
       resolve({ code, signal });
@@ -175,7 +178,20 @@ export async function spawnGateway(
     child.stderr.on('data', read);
     void exited.then(({ code }) => reject(new Error(`gateway serve ended with ${code}: ${output}`)));
   });
-  return { child, url, output: () => output, exited };
+  const kill = (): void => {
+    child.kill('SIGKILL');
+    for (const [, pid] of output.matchAll(/"msg":"listening".*?"pid":(\d+)/g)) endAtOnce(Number(pid));
+  };
+  return { child, url, output: () => output, exited, kill };
+}
+
+function endAtOnce(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // ESRCH: it has ended by itself
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** Runs one command line of the gateway to its end. */

@@ -38,7 +38,6 @@ const heapSlackBytes = 4 * 1024 * 1024;
 
 const seed = Number(process.env['TORTURE_SEED'] ?? Date.now() % 2 ** 31);
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
-const root = path.join(import.meta.dirname, '..', '..');
 
 /** Numbers from 0 to below 1 that follow from the seed alone (mulberry32). */
 function randomFrom(start: number): () => number {
@@ -64,7 +63,7 @@ interface Gateway {
 }
 
 async function startGateway(configFile: string, databaseUrl: string, folder: string): Promise<Gateway> {
-  const child = fork(path.join(root, 'interfaces', 'cli', 'gateway.mjs'), ['serve'], {
+  const child = fork(path.join(import.meta.dirname, 'serve-alone.ts'), {
     execArgv: ['--expose-gc', '--import', path.join(import.meta.dirname, 'probe.ts')],
     env: {
       PATH: process.env['PATH'],

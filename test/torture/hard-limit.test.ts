@@ -112,7 +112,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   load.close();
-  for (const { child } of gateways) child.kill('SIGKILL');
+  for (const { kill } of gateways) kill();
   await Promise.all(gateways.map(({ exited }) => exited));
   await upstream?.close();
 });
@@ -246,7 +246,7 @@ describe('duplicate_request_ids: reject, over two gateway processes', () => {
     strict.push(...(await Promise.all([1, 2].map(() => spawnGateway(file, database.url(), ['--no-seed'])))));
   });
   afterAll(async () => {
-    for (const { child } of strict) child.kill('SIGKILL');
+    for (const { kill } of strict) kill();
     await Promise.all(strict.map(({ exited }) => exited));
   });
 

@@ -50,7 +50,7 @@ beforeAll(async () => {
   upstream = await startSimulatedUpstream({ port: 0 });
 });
 afterAll(async () => {
-  for (const { child } of spawned) child.kill('SIGKILL');
+  for (const { kill } of spawned) kill();
   await Promise.all(spawned.map(({ exited }) => exited));
   await upstream?.close();
 });
@@ -117,7 +117,7 @@ describe('kill -9 of a gateway under load', () => {
         const loaded = loadUntilGone(gateway.url);
         const enough = 10 + upTo(100);
         while (loaded.outcomes.length < enough && !loaded.isOver()) await sleep(upTo(10));
-        gateway.child.kill('SIGKILL');
+        gateway.kill();
         expect((await gateway.exited).signal).toBe('SIGKILL');
         await loaded.gone;
         const others = loaded.outcomes.filter(({ fate }) => fate !== 'complete');

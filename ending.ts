@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endMs } from './orders.ts';
+
+/**
+ * What happens when in the end, counted from the cut of what is still in flight. Each step leaves room for the next,
+ * and nothing that hangs takes the time of what comes after it.
+ */
+export const ending = {
+  /** Upstreams that are read on for their usage, because a hard budget wants it, are left. */
+  upstreamsMs: 5000,
+  /** What may wait in the journal waits for the database no longer. */
+  lastCallMs: 8000,
+  /** Whatever is not settled by now will not be. */
+  settledMs: 10_000,
+  /** Background work, pools and exports are left as they are. */
+  releasedMs: 14_000,
+  endMs,
+} as const;
+
+/** What a process that is to end has in flight, and how it lets go of it. */
+export interface Ending {
+  readonly inFlight: () => number;
+  readonly graceMs: number;
+  /** A second request to stop: no more grace. */
+  readonly forced: Promise<void>;
+  /** Ends every connection of callers. */
+  readonly cut: () => void;
+  readonly endUpstreams: (withinMs: number) => void;
+  readonly lastCall: () => void;
+  /** Closes everything, in order, until then (milliseconds from now). */
+  readonly release: (withinMs: number) => Promise<void>;
+}
+
+/**
+ * What is in flight gets its grace, then it is cut off and settled, then everything is closed: all of it within the
+ * grace and `endMs`. Resolves with the number of requests that could not be settled.
+ */
+export async function bringToEnd(parts: Ending): Promise<number> {
+  const { inFlight, graceMs, forced, cut, endUpstreams, lastCall, release } = parts;
+  let hurry = false;
+  void forced.then(() => {
+    hurry = true;
+  });
+  const idle = (): boolean => inFlight() === 0;
+  await until(() => hurry || idle(), graceMs);
+  const cutAt = performance.now();
+  const left = (step: number): number => Math.max(0, cutAt + step - performance.now());
+  cut();
+  endUpstreams(ending.upstreamsMs);
+  const timer = setTimeout(lastCall, ending.lastCallMs);
+  await until(idle, left(ending.settledMs));
+  clearTimeout(timer);
+  const unsettled = inFlight();
+  await within(left(ending.releasedMs), release(left(ending.releasedMs)));
+  return unsettled;
+}
+
+/** What of the work is not done by then goes on by itself, and is not waited for. */
+export const within = async (milliseconds: number, work: Promise<unknown>): Promise<void> => {
+  const timer = new AbortController();
+  const late = sleep(milliseconds, undefined, { signal: timer.signal, ref: true }).catch(() => undefined);
+  await Promise.race([work, late]).finally(() => timer.abort());
+};
+
+async function until(done: () => boolean, withinMs: number): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!done() && performance.now() < deadline) await sleep(20);
+}

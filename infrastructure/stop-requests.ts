@@ -1,0 +1,39 @@
+import { starterGone } from './starter.ts';
+
+/** A signal that comes sooner is the first one again: terminals, service managers and npm send it twice. */
+const secondAfterMs = 2000;
+
+/** When this process is asked to stop, from outside. */
+export interface StopRequests {
+  /** The first SIGTERM or SIGINT, or the end of the package manager that started the process. */
+  readonly stopped: Promise<void>;
+  /** A signal at least 2 seconds after the first request: whoever sent it does not want to wait. */
+  readonly forced: Promise<void>;
+  /** The same as a signal. */
+  readonly ask: () => void;
+}
+
+export function stopRequests(): StopRequests {
+  const stopped = Promise.withResolvers<void>();
+  const forced = Promise.withResolvers<void>();
+  let firstAt: number | undefined;
+  const ask = (): void => {
+    const now = performance.now();
+    firstAt ??= now;
+    stopped.resolve();
+    if (now - firstAt >= secondAfterMs) forced.resolve();
+  };
+  process.on('SIGTERM', ask);
+  process.on('SIGINT', ask);
+  void starterGone().then(() => {
+    if (firstAt === undefined) ask();
+  });
+  return { stopped: stopped.promise, forced: forced.promise, ask };
+}
+
+/** For a command that has nothing to drain: resolves at the first request; a second one ends the process at once. */
+export function untilStopped(): Promise<void> {
+  const { stopped, forced } = stopRequests();
+  void forced.then(() => process.exit(1));
+  return stopped;
+}

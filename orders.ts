@@ -1,0 +1,80 @@
+import cluster, { type Worker } from 'node:cluster';
+import { stopRequests } from './infrastructure/stop-requests.ts';
+
+/** The end of a process is over so long after the grace, or after a second signal, whatever waits. */
+export const endMs = 15_000;
+
+/** What a supervisor tells its workers: drain and end; end now; read the configuration again. */
+export type Order = 'stop' | 'end' | 'reload';
+
+const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** What the supervisor of a process that serves needs to know: it has not read the configuration. */
+export interface Serving {
+  /** How many processes there shall be. */
+  readonly workers: number;
+  readonly graceMs: number;
+}
+
+/** What a worker tells its supervisor. */
+export type Report =
+  /** It hears orders from now on. */
+  | { readonly kind: 'up' }
+  /** It accepts connections. Again after a reload. */
+  | ({ readonly kind: 'serving' } & Serving)
+  /** A signal came to the worker; what follows from it is the supervisor's to say. */
+  | { readonly kind: 'signal'; readonly signal: (typeof signals)[number] };
+
+/** What a serving process is asked for while it lives, and what it tells. */
+export interface Orders {
+  /** Requests in flight get their grace, then the process ends. */
+  readonly stopped: Promise<void>;
+  /** No more grace. */
+  readonly forced: Promise<void>;
+  readonly onReload: (reload: () => void) => void;
+  /** The first process migrates and seeds; those beside it, and those that replace one, find that done. */
+  readonly first: boolean;
+  readonly serving: (told: Serving) => void;
+}
+
+/** Orders come from the supervisor, or, where there is none, as signals. */
+export const takeOrders = (): Orders =>
+  cluster.worker === undefined ? ordersBySignal() : ordersOf(cluster.worker);
+
+const ordersBySignal = (): Orders => ({
+  ...stopRequests(),
+  onReload: (reload) => void process.on('SIGHUP', reload),
+  first: true,
+  serving: () => undefined,
+});
+
+/**
+ * A signal to the whole process group comes to a worker as well as to its supervisor. So a worker only reports
+ * signals and obeys orders. A supervisor that is gone gives none: then the worker stops by itself.
+ */
+function ordersOf(worker: Worker): Orders {
+  const stopped = Promise.withResolvers<void>();
+  const forced = Promise.withResolvers<void>();
+  const reloads: (() => void)[] = [];
+  const report = (told: Report): void => {
+    // Without a supervisor nobody wants to know; its end is noticed below.
+    if (worker.isConnected()) worker.send(told, () => undefined);
+  };
+  // Otherwise Node ends the process at once when the supervisor is gone.
+  worker.exitedAfterDisconnect = true;
+  process.once('disconnect', stopped.resolve);
+  for (const signal of signals) process.on(signal, () => report({ kind: 'signal', signal }));
+  process.on('message', (order: Order) => {
+    if (order === 'stop') stopped.resolve();
+    if (order === 'end') forced.resolve();
+    if (order === 'reload') for (const reload of reloads) reload();
+  });
+  report({ kind: 'up' });
+  return {
+    stopped: stopped.promise,
+    forced: forced.promise,
+    onReload: (reload) => void reloads.push(reload),
+    first: worker.id === 1,
+    serving: (told) => report({ kind: 'serving', ...told }),
+  };
+}

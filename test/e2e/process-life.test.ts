@@ -1,0 +1,276 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import { tcpProxy, type TcpProxy } from '../contract/tcp-proxy.ts';
+import { withDatabase } from '../support/database.ts';
+import { aKey, basicConfig, queries } from '../support/gateway.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+import { frames, type HeldCall, type HeldUpstream, startHeldUpstream } from './held-upstream.ts';
+import {
+  logged,
+  type RunningCommand,
+  startCommand,
+  startInShell,
+  startUnderNpm,
+  times,
+} from './processes.ts';
+import { beginExchange, rawExchange } from './raw-http.ts';
+import { eventually, tracesIn } from './traces.ts';
+
+const database = withDatabase();
+const traceOf = tracesIn(queries(database.url));
+const hard = aKey();
+const soft = aKey();
+/** What `serve` promises beyond the grace. */
+const endSecs = 15;
+const briefSecs = 1;
+let held: HeldUpstream;
+let proxy: TcpProxy;
+let folder = '';
+
+beforeAll(async () => {
+  held = await startHeldUpstream();
+  proxy = await tcpProxy();
+  folder = await makeTestFolder('life');
+  const budget = { cadence: 'monthly', amount_10000: 1_000_000, hard_limit: true };
+  const config = basicConfig(held.url, hard, { user: { budget } });
+  const users = [...(config['users'] as readonly object[]), { email: 'b@example.com', name: 'B' }];
+  const keys = [
+    ...(config['api_keys'] as readonly object[]),
+    { name: 'soft', owner: 'user:b@example.com', value: soft },
+  ];
+  for (const [name, secs] of Object.entries({ patient: 5, brief: briefSecs }))
+    await writeFile(
+      path.join(folder, `${name}.yaml`),
+      stringify({
+        ...config,
+        users,
+        api_keys: keys,
+        server: { bind: '127.0.0.1:0', shutdown_grace_secs: secs },
+      }),
+    );
+});
+const running: RunningCommand[] = [];
+afterAll(async () => {
+  for (const each of running) for (const pid of processesOf(each)) end(pid);
+  await held?.close();
+  await proxy?.close();
+});
+
+/** The supervisor and its workers, as the log names them. */
+const processesOf = (command: RunningCommand): readonly number[] =>
+  ['supervising', 'listening'].flatMap((message) => logged(command, message).map(({ pid }) => Number(pid)));
+
+const workersOf = (command: RunningCommand): readonly number[] =>
+  logged(command, 'listening').map(({ pid }) => Number(pid));
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** One that has ended may stay in the list of processes for as long as nobody asks for its exit code. */
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return process.platform !== 'linux' || readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
+  } catch {
+    return false;
+  }
+};
+
+const variables = (grace: 'patient' | 'brief' = 'patient'): Readonly<Record<string, string>> => ({
+  GATEWAY_CONFIG: path.join(folder, `${grace}.yaml`),
+  GATEWAY_DATA_DIR: folder,
+  DATABASE_URL: database.url(),
+});
+
+async function listening(command: RunningCommand, workers = 1) {
+  running.push(command);
+  const [, url = ''] = await command.says(/"url":"([^"]+)"/);
+  await times(command, 'listening', workers);
+  await times(command, 'supervising', 1);
+  return { ...command, url };
+}
+
+interface Stream {
+  readonly requestId: string;
+  readonly call: HeldCall;
+  readonly text: () => string;
+  readonly ended: Promise<unknown>;
+}
+
+/** A stream whose upstream has begun to answer, and goes on when it is told. */
+async function stream(url: string, key: string): Promise<Stream> {
+  const requestId = randomUUID();
+  const socket = beginExchange(url, {
+    path: '/v1/chat/completions',
+    headers: [
+      ['authorization', `Bearer ${key}`],
+      ['content-type', 'application/json'],
+      ['x-request-id', requestId],
+    ],
+    body: JSON.stringify({ model: 'fast', stream: true, messages: [{ role: 'user', content: 'Hi' }] }),
+  });
+  let text = '';
+  socket.on('data', (piece: Buffer) => void (text += piece.toString()));
+  const ended = new Promise((resolve) => socket.once('close', resolve));
+  const call = await held.next();
+  call.head('stream');
+  call.write(frames.content);
+  await eventually(() => (text.includes('piece') ? true : undefined));
+  return { requestId, call, text: () => text, ended };
+}
+
+const finish = ({ call }: Stream): void => {
+  call.write(frames.finish + frames.usage + frames.done);
+  call.end();
+};
+
+const statusOf = async (url: string): Promise<number> =>
+  (await rawExchange(url, { method: 'GET', path: '/readyz' })).status;
+
+const signalGroup = ({ child }: RunningCommand, signal: NodeJS.Signals): true =>
+  process.kill(-(child.pid ?? 0), signal);
+
+describe('gateway serve with one worker', () => {
+  it('replaces a process that dies, and its supervisor does not', async () => {
+    const gateway = await listening(startCommand(['serve'], variables()));
+    const [first = 0] = workersOf(gateway);
+    expect(first).not.toBe(gateway.child.pid);
+    end(first);
+    await times(gateway, 'listening', 2);
+    expect(logged(gateway, 'a worker died')).toMatchObject([{ pid: first, signal: 'SIGKILL' }]);
+    const url = String(logged(gateway, 'listening')[1]?.['url']);
+    expect(await statusOf(url)).toBe(200);
+    gateway.child.kill('SIGTERM');
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    await expect(statusOf(url)).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('ends with the code and the words of a process that cannot start', async () => {
+    const command = startCommand(['serve', '--workers', 'many'], variables());
+    expect(await command.exited).toEqual({ code: 2, signal: null });
+    expect(command.err()).toContain('--workers must be a whole number');
+  });
+
+  it('whose supervisor is killed stops as on SIGTERM: its streams end whole and are written', async () => {
+    const gateway = await listening(startCommand(['serve'], variables()));
+    const [worker = 0] = workersOf(gateway);
+    const one = await stream(gateway.url, hard);
+    gateway.child.kill('SIGKILL');
+    await times(gateway, 'draining', 1);
+    await expect(statusOf(gateway.url)).rejects.toThrow('ECONNREFUSED');
+    finish(one);
+    await eventually(() => (one.text().includes('[DONE]') ? true : undefined));
+    await eventually(() => (isAlive(worker) ? undefined : true));
+    expect((await traceOf(one.requestId)).ledger).toMatchObject([{ pricing_status: 'priced' }]);
+  });
+});
+
+describe('a signal to the process group', () => {
+  it.each([1, 2])(
+    'is one request to stop: with %i workers every stream ends whole and is written',
+    async (workers) => {
+      const gateway = await listening(
+        startInShell('exec "$@"', ['serve', '--workers', String(workers)], variables()),
+        workers,
+      );
+      const streams = [
+        await stream(gateway.url, hard),
+        await stream(gateway.url, soft),
+        await stream(gateway.url, hard),
+      ];
+      signalGroup(gateway, 'SIGTERM');
+      await times(gateway, 'draining', workers);
+      // A terminal or a service manager may repeat it at once.
+      signalGroup(gateway, 'SIGINT');
+      await sleep(300);
+      for (const each of streams) finish(each);
+      expect(await gateway.exited).toEqual({ code: 0, signal: null });
+      for (const each of streams) {
+        expect(each.text()).toContain('data: [DONE]');
+        const { logs, ledger } = await traceOf(each.requestId);
+        expect(logs).toMatchObject([{ status_code: 200 }]);
+        expect(ledger).toMatchObject([{ pricing_status: 'priced' }]);
+      }
+    },
+  );
+
+  it('sent again after 2 seconds ends the grace: what is torn is settled, and the exit code is 1', async () => {
+    const gateway = await listening(startInShell('exec "$@"', ['serve', '--workers', '2'], variables()), 2);
+    const streams = [await stream(gateway.url, hard), await stream(gateway.url, soft)];
+    signalGroup(gateway, 'SIGTERM');
+    await times(gateway, 'draining', 2);
+    await sleep(2100);
+    const from = performance.now();
+    signalGroup(gateway, 'SIGTERM');
+    await Promise.all(streams.map(({ ended }) => ended));
+    // The upstream of the hard budget's owner is read on for its usage.
+    finish(streams[0]!);
+    expect(await gateway.exited).toEqual({ code: 1, signal: null });
+    expect(performance.now() - from).toBeLessThan(endSecs * 1000);
+    const rows = await Promise.all(streams.map(({ requestId }) => traceOf(requestId)));
+    expect(rows.map(({ logs }) => logs.length)).toEqual([1, 1]);
+    expect(rows.map(({ ledger }) => ledger.map((row) => row['pricing_status']))).toEqual([
+      ['priced'],
+      ['usage_missing'],
+    ]);
+  });
+});
+
+describe('a gateway whose starter is gone', () => {
+  it.each(['SIGTERM', 'SIGKILL'] as const)('stops when npm ends by %s', async (signal) => {
+    const npm = await listening(startUnderNpm(['serve'], variables()));
+    const one = await stream(npm.url, hard);
+    npm.child.kill(signal);
+    await times(npm, 'draining', 1);
+    finish(one);
+    // Its output ends with the last process that writes to it.
+    await npm.exited;
+    expect(one.text()).toContain('data: [DONE]');
+    expect(processesOf(npm).filter(isAlive)).toEqual([]);
+    expect(logged(npm, 'stopped')).toHaveLength(1);
+  });
+
+  it('goes on when that was the shell of a daemon', async () => {
+    const shell = await listening(startInShell('"$@" & sleep 2', ['serve'], variables()));
+    await eventually(() => shell.child.exitCode ?? undefined);
+    await sleep(1200);
+    expect(await statusOf(shell.url)).toBe(200);
+    process.kill(Number(logged(shell, 'supervising')[0]?.['pid']), 'SIGTERM');
+    await shell.exited;
+    expect(logged(shell, 'stopped')).toHaveLength(1);
+  });
+});
+
+describe('the end while the database is frozen', () => {
+  it('comes within the grace and its bound, with what may wait in the journal', async () => {
+    const own = { ...variables('brief'), GATEWAY_DATA_DIR: await makeTestFolder('frozen') };
+    const gateway = await listening(
+      startCommand(['serve'], { ...own, DATABASE_URL: proxy.to(database.url()) }),
+    );
+    const [torn, whole] = [await stream(gateway.url, hard), await stream(gateway.url, soft)];
+    // The upstream of a hard budget's owner is read on for its usage, and never comes to an end.
+    const steady = setInterval(() => torn.call.write(frames.content), 100);
+    proxy.freeze();
+    finish(whole);
+    const from = performance.now();
+    gateway.child.kill('SIGTERM');
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    clearInterval(steady);
+    expect(performance.now() - from).toBeLessThan((briefSecs + endSecs) * 1000);
+    expect(torn.text()).not.toContain('[DONE]');
+    const next = await listening(startCommand(['serve'], own));
+    await eventually(async () => ((await traceOf(whole.requestId)).ledger.length === 1 ? true : undefined));
+    next.child.kill('SIGTERM');
+    await next.exited;
+  }, 60_000);
+});

@@ -1,0 +1,128 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import {
+  startSimulatedUpstream,
+  type SimulatedUpstream,
+} from '../../interfaces/simulated-upstream/server.ts';
+import { withDatabase } from '../support/database.ts';
+import { aKey, basicConfig, type ConfigFile, queries, runGateway } from '../support/gateway.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+import { logged, type RunningCommand, startCommand, times } from './processes.ts';
+import { rawExchange } from './raw-http.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const keys = [aKey(), aKey(), aKey()];
+const refused = 'the configuration was refused, and the old one stays';
+const takenUp = 'the configuration was taken up';
+let upstream: SimulatedUpstream;
+let file = '';
+let serving: RunningCommand & { readonly url: string };
+
+/** So many keys and models of one file. */
+const config = (keyCount: number, models: readonly string[] = ['fast', 'slow', 'large']): ConfigFile => {
+  const basic = basicConfig(upstream.url, keys[0]!);
+  const routes = [{ provider: 'up', upstream_model: 'simulated-fast' }];
+  return {
+    ...basic,
+    models: models.map((id) => ({ id, routes })),
+    api_keys: keys
+      .slice(0, keyCount)
+      .map((value, index) => ({ name: `key-${index}`, owner: 'user:a@example.com', value })),
+  };
+};
+const write = (next: ConfigFile | string): Promise<void> =>
+  writeFile(file, typeof next === 'string' ? next : stringify(next));
+const env = () => ({ GATEWAY_CONFIG: file, DATABASE_URL: database.url() });
+
+beforeAll(async () => {
+  upstream = await startSimulatedUpstream({ port: 0 });
+  file = path.join(await makeTestFolder('reload'), 'gateway.yaml');
+  await write(config(3));
+  const command = startCommand(['serve', '--workers', '2'], env());
+  const [, url = ''] = await command.says(/"url":"([^"]+)"/);
+  serving = { ...command, url };
+  await times(command, 'listening', 2);
+});
+afterAll(async () => {
+  serving?.child.kill('SIGTERM');
+  await serving?.exited;
+  await upstream?.close();
+});
+
+const statusOf = async (key: string): Promise<number> => {
+  const headers = [['authorization', `Bearer ${key}`]] as const;
+  return (await rawExchange(serving.url, { method: 'GET', path: '/v1/models', headers })).status;
+};
+const inForce = async (): Promise<unknown> => {
+  const [row] = await query<object>(
+    `select (select count(*)::int from api_keys where revoked_at is null) as keys,
+            (select count(*)::int from models where enabled) as models,
+            (select count(*)::int from providers where enabled) as providers`,
+  );
+  return row;
+};
+/** Each of the two workers tells what became of it. */
+async function hangUp(message: string): Promise<string> {
+  const before = logged(serving, message).length;
+  serving.child.kill('SIGHUP');
+  await times(serving, message, before + 2);
+  return String(logged(serving, message).at(-1)?.['problem']);
+}
+
+const all = { keys: 3, models: 3, providers: 1 };
+const nothings = ['', '# to be filled in\n', '{}\n', 'null\n', '---\n', '\uFEFF\n'];
+
+describe('SIGHUP', () => {
+  it.each(nothings)('refuses a file that says nothing: %j', async (text) => {
+    await write(text);
+    expect(await hangUp(refused)).toContain('is empty');
+    expect(await inForce()).toEqual(all);
+    expect(await statusOf(keys[0]!)).toBe(200);
+  });
+
+  it('takes half of what is there away at once', async () => {
+    await write(config(2));
+    await hangUp(takenUp);
+    expect(await inForce()).toEqual({ ...all, keys: 2 });
+    expect(await statusOf(keys[2]!)).toBe(401);
+  });
+
+  it('takes more than half away only when it is sent once more, for the same file', async () => {
+    await write(config(2, ['fast']));
+    expect(await hangUp(refused)).toContain('would end 2 of 3 models');
+    expect(await inForce()).toEqual({ ...all, keys: 2 });
+    // Another file is another question.
+    await write(config(0));
+    expect(await hangUp(refused)).toContain('would end 2 of 2 API keys');
+    await write(config(2, ['fast']));
+    expect(await hangUp(refused)).toContain('would end 2 of 3 models');
+    await hangUp(takenUp);
+    expect(await inForce()).toEqual({ keys: 2, models: 1, providers: 1 });
+  });
+});
+
+describe('an empty file', () => {
+  beforeAll(() => write('# nothing\n'));
+
+  it.each(['serve', 'seed'])('is refused by %s where it would end something', async (command) => {
+    const { code, err } = await runGateway([command], env());
+    expect(code).toBe(1);
+    expect(err).toContain('is empty, and would end 1 of 1 providers, 1 of 1 models, 2 of 2 API keys');
+    expect(err).toContain('--allow-shrink');
+    expect(await inForce()).toEqual({ keys: 2, models: 1, providers: 1 });
+  });
+
+  it('is warned of by check-config', async () => {
+    const { code, out } = await runGateway(['check-config'], env());
+    expect(code).toBe(0);
+    expect(out).toContain('is empty');
+  });
+
+  it('is taken up by seed --allow-shrink', async () => {
+    expect((await runGateway(['seed', '--allow-shrink'], env())).code).toBe(0);
+    expect(await inForce()).toEqual({ keys: 0, models: 0, providers: 0 });
+  });
+});

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { stringify } from 'yaml';
+import type { UpstreamCall } from '../../application/ports/upstream.ts';
+import { priceCatalogue } from '../../domain/money/price-catalogue.ts';
+import { redactionRules } from '../../domain/payload/redact.ts';
+import { parseConfig } from '../../infrastructure/config/load.ts';
+import { resolver } from '../../infrastructure/config/resolver.ts';
+import { seedOf } from '../../infrastructure/config/seed.ts';
+import { executor } from '../../infrastructure/providers/executor.ts';
+import { LiveCatalogue } from '../../infrastructure/providers/live-catalogue.ts';
+import {
+  type SimulatedUpstream,
+  startSimulatedUpstream,
+} from '../../interfaces/simulated-upstream/server.ts';
+import { aRoute } from '../support/arbitraries/routing.ts';
+import { aKey, basicConfig } from '../support/gateway.ts';
+
+const key = aKey();
+const prices = priceCatalogue([], []);
+let upstream: SimulatedUpstream;
+beforeAll(async () => {
+  upstream = await startSimulatedUpstream({ port: 0 });
+});
+afterAll(() => upstream?.close());
+
+function aCatalogue() {
+  const catalogue = new LiveCatalogue(prices, {
+    redaction: () => redactionRules([], []),
+    conceal: () => undefined,
+    warn: (message) => {
+      throw new Error(message);
+    },
+  });
+  let version = 0;
+  /** Takes up a file in which the provider is another than before. */
+  const change = (): void => {
+    version += 1;
+    const provider = { default_headers: { 'x-version': String(version) } };
+    const loaded = parseConfig(stringify(basicConfig(upstream.url, key, { provider })), {});
+    if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
+    const { providers, models } = seedOf(loaded.right);
+    const stored = models.map(({ id, routes }) => ({
+      id,
+      createdAt: new Date(0),
+      routes: routes.map(({ config }, position) => ({ position, config })),
+    }));
+    catalogue.take({ providers, models: stored }, resolver(loaded.right, {}), prices);
+  };
+  change();
+  return { change, upstream: executor((id) => catalogue.lineOf(id)), close: () => catalogue.close() };
+}
+
+const call: UpstreamCall = {
+  route: aRoute({ upstreamModel: 'simulated-fast' }),
+  family: 'chat_completions',
+  stream: false,
+  body: JSON.stringify({ model: 'simulated-fast', messages: [{ role: 'user', content: 'Hi' }] }),
+  answer: { id: 'chatcmpl-1', model: 'fast', createdSecs: 7 },
+  betas: [],
+};
+
+describe('a provider that is replaced', () => {
+  it('fails no call that was prepared before, whenever it is sent, and none that is under way', async () => {
+    const moments = fc.record({ preparedAt: fc.nat(4), sentAfter: fc.nat(4), pauseMs: fc.nat(3) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(moments, { minLength: 1, maxLength: 12 }), async (plan) => {
+        const { change, upstream: to, close } = aCatalogue();
+        const statuses: Promise<unknown>[] = [];
+        const waiting = new Map<number, (() => void)[]>();
+        for (let step = 0; step < 9; step += 1) {
+          for (const { preparedAt, sentAfter } of plan.filter((each) => each.preparedAt === step)) {
+            const prepared = to.prepare(call);
+            if (E.isLeft(prepared)) throw new Error(prepared.left.message);
+            const send = (): void => void statuses.push(prepared.right.begin({}).reply);
+            waiting.set(preparedAt + sentAfter, [...(waiting.get(preparedAt + sentAfter) ?? []), send]);
+          }
+          for (const send of waiting.get(step) ?? []) send();
+          await sleep(plan[step % plan.length]?.pauseMs ?? 0);
+          change();
+        }
+        const replies = await Promise.all(statuses);
+        expect(replies).toHaveLength(plan.length);
+        expect(replies.filter((reply) => !E.isRight(reply as E.Either<unknown, unknown>))).toEqual([]);
+        await close();
+      }),
+      { seed: 33, numRuns: 25 },
+    );
+  });
+
+  it('keeps no connection: each is closed after the last call that used it', async () => {
+    const { change, upstream: to, close } = aCatalogue();
+    const before = process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
+    const prepared = to.prepare(call);
+    if (E.isLeft(prepared)) throw new Error(prepared.left.message);
+    change();
+    expect(E.isRight(await prepared.right.begin({}).reply)).toBe(true);
+    const open = (): number =>
+      process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length - before;
+    // Both ends of a connection are in this process.
+    for (let looks = 0; open() > 0 && looks < 100; looks += 1) await sleep(10);
+    expect(open()).toBeLessThanOrEqual(0);
+    await close();
+  });
+});
