@@ -101,16 +101,16 @@ async function whole(
   attempt: AttemptOf,
 ): Promise<ModelAnswer> {
   const { value, text } = reply.answer;
-  const body = translation === undefined ? value : translation.whole(value);
+  const told = translation === undefined ? text : JSON.stringify(translation.whole(value));
   const settled = await settle({
     failure: departure.early() ? 'client_closed' : undefined,
     attempt: attempt('success', reply.status),
     observation: speaks.observeWhole(value),
-    answered: { kind: 'whole', body },
+    answered: { kind: 'whole', body: told },
     charged: true,
   });
   if (E.isLeft(settled)) return { kind: 'refused', error: settled.left };
-  return { kind: 'whole', text: translation === undefined ? text : JSON.stringify(body) };
+  return { kind: 'whole', text: told };
 }
 
 function endOf(

@@ -1,20 +1,23 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { redactedRequest, redactedResponse, redactedStream } from '../domain/payload/payload.ts';
+import { withoutHalves } from '../domain/payload/halves.ts';
 import { forCaller, redactedError, type RedactionRules } from '../domain/payload/redact.ts';
 import { withoutSecrets } from '../domain/payload/secrets.ts';
 import type { HeldEvents } from '../domain/payload/stream-payload.ts';
 import { withFitWords } from '../domain/responses/response-failure.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
-import { isString, type Json, type JsonObject, parseJson } from '../domain/shared/json.ts';
+import { isString, type Json, type JsonObject } from '../domain/shared/json.ts';
 import type { StreamChunk } from '../domain/shared/stream-event.ts';
 import type { Observation } from '../domain/upstream/observation.ts';
 import { boundedMessage } from '../domain/upstream/upstream-fault.ts';
 import type { Ask, ModelRequest, ServePolicy } from './model-request.ts';
 import type { KeptPayload } from './ports/payloads.ts';
+import type { WholeAnswer } from './ports/upstream.ts';
 
 /** What the caller was answered: outbound bodies, and an upstream's in other words than the caller's, are not kept. */
 export type Answered =
-  | { readonly kind: 'whole'; readonly body: JsonObject }
+  /** JSON text, or its bytes. */
+  | { readonly kind: 'whole'; readonly body: WholeAnswer['text'] }
   | { readonly kind: 'stream'; readonly held: () => HeldEvents };
 
 interface Exchanged {
@@ -28,7 +31,9 @@ interface Exchanged {
 /** The redacted bodies of a request that has ended. */
 export function keptPayload({ request, ask, ...end }: Exchanged, policy: ServePolicy): KeptPayload {
   const rules = rulesFor(request, policy);
-  const body = ask?.document.value ?? (E.isRight(request.body) ? parseJson(request.body.right) : undefined);
+  const body = E.isRight(request.body)
+    ? { text: request.body.right, isParsed: ask !== undefined }
+    : undefined;
   return {
     request: redactedRequest(request.headers, body, rules, policy.payloads.requestMaxBytes),
     response: response(end, rules, policy),
@@ -61,10 +66,11 @@ export function withoutSecretsOf(
 ): GatewayError {
   const rules = rulesFor(request, policy);
   const { param } = error;
+  const { secrets } = rules;
   return {
     ...error,
-    message: boundedMessage(redactedError(error.message, rules)),
-    ...(param === undefined ? {} : { param: withoutSecrets(param, rules.secrets) }),
+    message: withoutHalves(boundedMessage(redactedError(error.message, rules)), secrets),
+    ...(param === undefined ? {} : { param: withoutHalves(withoutSecrets(param, secrets), secrets) }),
   };
 }
 
@@ -80,7 +86,8 @@ export function failuresWithoutSecrets(
     const chunk = withFitWords(event.chunk, (words) => redactedError(words, rules));
     if (event.failing !== true || chunk === event.chunk) return event;
     const { type } = chunk;
-    return { ...event, chunk, wire: undefined, name: event.name ?? (isString(type) ? type : undefined) };
+    const name = event.name ?? (isString(type) ? type : undefined);
+    return { ...event, chunk, wire: undefined, text: undefined, name };
   });
 }
 
@@ -93,7 +100,13 @@ function response(
   const error = errorOf(failure);
   if (answered?.kind === 'stream')
     return redactedStream(answered.held(), { usage: usageOf(usage), error }, rules, responseMaxBytes);
-  return redactedResponse(error === undefined ? answered?.body : { error }, rules, responseMaxBytes);
+  const told = error === undefined ? textOf(answered) : JSON.stringify({ error });
+  return redactedResponse(told, rules, responseMaxBytes);
+}
+
+function textOf(answered: (Answered & { kind: 'whole' }) | undefined): string | undefined {
+  const body = answered?.body;
+  return body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
 }
 
 function errorOf(failure: Exchanged['failure']): JsonObject | undefined {

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, isString, type Json, type JsonObject, parseExact, parseJson } from './json.ts';
-import { maxJsonDepth, maxNamedKeyChars } from './limits.ts';
+import { maxJsonDepth } from './limits.ts';
+import { namedKey } from './named-key.ts';
 
 /**
  * A caller's JSON object, kept as the text that came in. Reading uses `value`; a change replaces whole
@@ -222,7 +223,7 @@ class Scan {
     const key = unescaped(this.text.slice(from, end));
     if (key === undefined) return undefined;
     if (key === '__proto__' || seen.has(key)) {
-      const name = key.length > maxNamedKeyChars ? `${key.slice(0, maxNamedKeyChars)}…` : key;
+      const name = namedKey(key);
       this.fault ??= {
         path: `${prefix}${name}`,
         message: key === '__proto__' ? '`__proto__` is not a field.' : `The key \`${name}\` is repeated.`,
