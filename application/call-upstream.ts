@@ -107,7 +107,7 @@ async function whole(
   attempt: AttemptOf,
 ): Promise<ModelAnswer> {
   const { value, text } = reply.answer;
-  const told = translation === undefined ? E.right(value) : translation.whole(value);
+  const told = translation === undefined ? E.right(text) : E.map(printed)(translation.whole(value));
   const left = departure.early() ? ('client_closed' as const) : undefined;
   const observation = speaks.observeWhole(value);
   if (E.isLeft(told)) {
@@ -121,12 +121,14 @@ async function whole(
     failure: left,
     attempt: attempt('success', reply.status),
     observation,
-    answered: { kind: 'whole', body: told.right, bytes: text.length },
+    answered: { kind: 'whole', body: told.right },
     charged: true,
   });
   if (E.isLeft(settled)) return { kind: 'refused', error: settled.left };
-  return { kind: 'whole', text: translation === undefined ? text : JSON.stringify(told.right) };
+  return { kind: 'whole', text: told.right };
 }
+
+const printed = (body: JsonObject): string => JSON.stringify(body);
 
 function endOf(
   last: StreamEnd<JsonObject>,

@@ -24,17 +24,19 @@ interface Settled {
   readonly failure: End['failure'];
   readonly settled: E.Either<GatewayError, Verdict>;
   readonly tags: CallerTags;
+  /** Without any secret. */
+  readonly requestId: string;
 }
 
 /** Everything that may be told of it. */
 export function finishedRequest(
   { catalogue, clock }: ServePorts,
-  { facts, end, cost, failure, settled, tags }: Settled,
+  { facts, end, cost, failure, settled, tags, requestId }: Settled,
 ): FinishedRequest {
   const { request, ask, resolved } = facts;
   const verdict = E.isRight(settled) ? settled.right.kind : 'lost';
   return {
-    requestId: request.requestId,
+    requestId,
     requestLogId: request.requestLogId,
     family: facts.family,
     stream: ask?.stream ?? false,

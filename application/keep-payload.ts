@@ -1,4 +1,5 @@
 import { redactedResponse, redactedStream, type StoredPayload } from '../domain/payload/payload.ts';
+import { withoutHalves } from '../domain/payload/halves.ts';
 import { forCaller, redactedError, type RedactionRules } from '../domain/payload/redact.ts';
 import { withoutSecrets } from '../domain/payload/secrets.ts';
 import type { HeldEvents } from '../domain/payload/stream-payload.ts';
@@ -10,11 +11,13 @@ import type { Observation } from '../domain/upstream/observation.ts';
 import { boundedMessage } from '../domain/upstream/upstream-fault.ts';
 import type { ModelRequest, ServePolicy } from './model-request.ts';
 import type { KeptPayload } from './ports/payloads.ts';
+import type { WholeAnswer } from './ports/upstream.ts';
 import type { RequestBody } from './request-body.ts';
 
 /** What the caller was answered: outbound bodies, and an upstream's in other words than the caller's, are not kept. */
 export type Answered =
-  | { readonly kind: 'whole'; readonly body: JsonObject; readonly bytes: number }
+  /** JSON text, or its bytes. */
+  | { readonly kind: 'whole'; readonly body: WholeAnswer['text'] }
   | { readonly kind: 'stream'; readonly held: () => HeldEvents };
 
 interface Exchanged {
@@ -41,7 +44,7 @@ export function keptPayload(
 
 /** What the answer holds of memory until its payload is made; what is held of a stream is bounded already. */
 export const answerBytes = (answered: Answered | undefined): number =>
-  answered?.kind === 'whole' ? answered.bytes : 0;
+  answered?.kind === 'whole' ? answered.body.length : 0;
 
 /** The rules of a request, compiled once: what it fails with, its summary and its payload go by the same. */
 const compiled = new WeakMap<
@@ -69,10 +72,11 @@ export function withoutSecretsOf(
 ): GatewayError {
   const rules = rulesFor(request, policy);
   const { param } = error;
+  const { secrets } = rules;
   return {
     ...error,
-    message: boundedMessage(redactedError(error.message, rules)),
-    ...(param === undefined ? {} : { param: withoutSecrets(param, rules.secrets) }),
+    message: withoutHalves(boundedMessage(redactedError(error.message, rules)), secrets),
+    ...(param === undefined ? {} : { param: withoutHalves(withoutSecrets(param, secrets), secrets) }),
   };
 }
 
@@ -88,7 +92,8 @@ export function failuresWithoutSecrets(
     const chunk = withFitWords(event.chunk, (words) => redactedError(words, rules));
     if (event.failing !== true || chunk === event.chunk) return event;
     const { type } = chunk;
-    return { ...event, chunk, wire: undefined, name: event.name ?? (isString(type) ? type : undefined) };
+    const name = event.name ?? (isString(type) ? type : undefined);
+    return { ...event, chunk, wire: undefined, text: undefined, name };
   });
 }
 
@@ -101,7 +106,13 @@ function response(
   const error = errorOf(failure);
   if (answered?.kind === 'stream')
     return redactedStream(answered.held(), { usage: usageOf(usage), error }, rules, responseMaxBytes);
-  return redactedResponse(error === undefined ? answered?.body : { error }, rules, responseMaxBytes);
+  const told = error === undefined ? textOf(answered) : JSON.stringify({ error });
+  return redactedResponse(told, rules, responseMaxBytes);
+}
+
+function textOf(answered: (Answered & { kind: 'whole' }) | undefined): string | undefined {
+  const body = answered?.body;
+  return body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
 }
 
 function errorOf(failure: Exchanged['failure']): JsonObject | undefined {

@@ -39,7 +39,7 @@ export const relayStream =
   ({ path, reply, hold, departure, cancel, payload, firstContent, settle }: Relay) =>
   async (tell: WriteEvents): Promise<void> => {
     const write: WriteEvents = (events) => {
-      for (const event of events) if (event.kind === 'chunk') payload.see(event.chunk);
+      for (const event of events) if (event.kind === 'chunk') payload.see(event);
       return tell(events);
     };
     const observer = path.speaks.observer();

@@ -5,7 +5,6 @@ import { redactedRequest, type StoredPayload } from '../domain/payload/payload.t
 import type { RedactionRules } from '../domain/payload/redact.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
-import { parseJson } from '../domain/shared/json.ts';
 import { bytesOfValue, maxValuesHere } from '../domain/shared/limits.ts';
 import type { Ask, AskTerms, Family, ModelRequest, ServePolicy } from './model-request.ts';
 import type { LargeBodies, LargeBody } from './ports/large-bodies.ts';
@@ -81,10 +80,9 @@ export function requestBody<A extends Ask>(
           source: redactionSource,
           maxBytes: requestMaxBytes,
         });
-      const value =
-        ask?.document.value ??
-        (E.isRight(body) && typeof body.right === 'string' ? parseJson(body.right) : undefined);
-      return redactedRequest(headers, value, rules, requestMaxBytes);
+      const text = E.isRight(body) && typeof body.right === 'string' ? body.right : undefined;
+      const asCame = text === undefined ? undefined : { text, isParsed: ask !== undefined };
+      return redactedRequest(headers, asCame, rules, requestMaxBytes);
     },
   };
 }

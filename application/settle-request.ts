@@ -68,7 +68,10 @@ export const settleRequest =
     const failure = failureAfter(end, settled);
     if (logged !== undefined && wasLogged(settled)) keepPayload(ports, policy, facts, end, failure);
     const tags = logged?.log.tags ?? cleanTags(tagsOf(facts.request), () => secretsOf(facts, policy));
-    facts.request.telemetry.finished(finishedRequest(ports, { facts, end, cost, failure, settled, tags }));
+    const requestId = toldRequestId(facts, policy);
+    facts.request.telemetry.finished(
+      finishedRequest(ports, { facts, end, cost, failure, settled, tags, requestId }),
+    );
     return failure === undefined || failure === 'client_closed' ? E.right(undefined) : E.left(failure);
   };
 
@@ -175,7 +178,7 @@ function summary(ports: ServePorts, facts: Facts, end: End, metadata: JsonObject
   return {
     requestLogId: request.requestLogId,
     requestId: request.requestId,
-    modelKey: ask?.model.slice(0, maxModelKeyChars),
+    modelKey: ask?.model,
     resolvedModelKey: resolved === undefined ? undefined : ask?.model,
     providerKey: resolved?.provider.id,
     statusCode: statusCode(end.failure),
@@ -185,18 +188,18 @@ function summary(ports: ServePorts, facts: Facts, end: End, metadata: JsonObject
     exposedToolCount: ask?.exposedToolCount,
     invokedToolCount: invokedTools(ask, end),
     tags: tagsOf(request),
-    userAgent: boundedUserAgent(request.userAgent),
+    userAgent: request.userAgent,
     harness: agentHarness(request.userAgent),
     metadata,
     attempts: end.attempt === undefined ? [] : [end.attempt],
   };
 }
 
-/** Where a caller can put any text, no credential and no caller's key stays. */
+/** Where a caller can put any text, no credential and no caller's key stays: it is cut off after that. */
 const withoutSecretsIn = (log: RequestLog, secrets: Secrets): RequestLog => ({
   ...log,
-  modelKey: cleaned(log.modelKey, secrets),
-  userAgent: cleaned(log.userAgent, secrets),
+  modelKey: cleaned(log.modelKey, secrets)?.slice(0, maxModelKeyChars),
+  userAgent: boundedUserAgent(cleaned(log.userAgent, secrets)),
   tags: cleanTags(log.tags, () => secrets),
 });
 
@@ -215,6 +218,12 @@ function cleanTags(tags: CallerTags, secretsNow: () => Secrets): CallerTags {
     })),
   };
 }
+
+/** In the tables it stays as the caller wrote it; where it is told and cut off, nothing of a secret is in it. */
+const toldRequestId = (facts: Facts, policy: ServePolicy): string =>
+  facts.request.callerChoseRequestId
+    ? withoutSecrets(facts.request.requestId, secretsOf(facts, policy))
+    : facts.request.requestId;
 
 const cleaned = (text: string | undefined, secrets: Secrets): string | undefined =>
   text === undefined ? undefined : withoutSecrets(text, secrets);

@@ -88,7 +88,7 @@ function chunkEvent(
   const terminal = choices.some(
     (choice) => isString(choice['finish_reason']) && choice['finish_reason'] !== '',
   );
-  if (!needsRule(chunk, choices)) return { kind: 'chunk', chunk, wire, terminal };
+  if (!needsRule(chunk, choices)) return { kind: 'chunk', chunk, wire, text: data, terminal };
   if (isDeeperThan(chunk, maxJsonDepth)) return fail('The upstream sent an event that is nested too deeply.');
   const ruled = applyRules(parseExact(data) as JsonObject, options.namespace);
   return { kind: 'chunk', chunk: ruled, wire: undefined, terminal };

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
-import { maxNamedKeyChars } from '../shared/limits.ts';
+import { namedKey } from '../shared/named-key.ts';
 
 /** An object with fields; a number that is kept as raw JSON is none. */
 export const isRecord = (value: Json | undefined): value is JsonObject =>
@@ -18,7 +18,7 @@ export const foreignType = ({ type }: JsonObject, path: string): Either<GatewayE
     fault(
       `${path}.type`,
       isString(type)
-        ? `is \`${type.slice(0, maxNamedKeyChars)}\`, which is not available on this model's route.`
+        ? `is \`${namedKey(type)}\`, which is not available on this model's route.`
         : 'must be a string.',
     ),
   );

@@ -1,6 +1,6 @@
-import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
-import { fitsIn, memberSize, type PrintedSize, printedSizes, sizeAt, textSize } from './printed-size.ts';
+import { memberSize, type PrintedSize, printedSizes, sizeAt, textSize } from './printed-size.ts';
 import { cutMark } from './truncate.ts';
+import { Digits, isText, Items, Members, saidBy, type Written } from './written.ts';
 
 /** Bytes in which any value can say that it was cut off. */
 const floor = 64;
@@ -12,27 +12,28 @@ const enoughOfAnItem = 512;
 const maxKeyBytes = 128;
 
 /**
- * Final byte cap: the printed JSON has at most `maxBytes` bytes of UTF-8. The largest members are cut first: each
+ * Final byte cap: the JSON, printed tight, has at most `maxBytes` bytes of UTF-8. The largest members are cut first: each
  * level shares its bytes so that what is small stays whole and what is large gets equal parts. Items and members for
  * which there is no room are left out from the end, and a marker says how many.
  */
-export function capped(payload: JsonObject, maxBytes: number): Json {
-  if (fitsIn(payload, maxBytes)) return payload;
-  return maxBytes < floor ? preview(maxBytes) : fit(payload, maxBytes, printedSizes(maxBytes));
+export function capped(payload: Members, maxBytes: number): Written {
+  const size = printedSizes(maxBytes);
+  if (size(payload) <= maxBytes) return payload;
+  return maxBytes < floor ? preview(maxBytes) : fit(payload, maxBytes, size);
 }
 
 /** Too few bytes for any shape: what is left is valid JSON. */
-const preview = (maxBytes: number): Json => {
-  if (maxBytes < 2) return 0;
+const preview = (maxBytes: number): Written => {
+  if (maxBytes < 2) return new Digits('0');
   return maxBytes < 13 ? '' : '[TRUNCATED]';
 };
 
 /** The value in at most `bytes` bytes; there are at least {@link floor} of them, or the value is smaller. */
-function fit(value: Json, bytes: number, size: PrintedSize): Json {
+function fit(value: Written, bytes: number, size: PrintedSize): Written {
   if (size(value) <= bytes) return value;
-  if (isString(value)) return fitText(value, bytes);
-  if (isArray(value)) return fitItems(value, bytes, size);
-  if (isObject(value) && numberOf(value) === undefined) return fitMembers(value, bytes, size);
+  if (isText(value)) return fitText(saidBy(value), bytes);
+  if (value instanceof Items) return fitItems(value, bytes, size);
+  if (value instanceof Members) return fitMembers(value, bytes, size);
   return '[TRUNCATED number]';
 }
 
@@ -48,30 +49,29 @@ function fitText(text: string, bytes: number): string {
   return text.slice(0, end) + cutMark(text.length - end);
 }
 
-function fitItems(items: readonly Json[], bytes: number, size: PrintedSize): readonly Json[] {
+function fitItems({ items }: Items, bytes: number, size: PrintedSize): Items {
   const count = items.length;
   const mark = textSize(leftOut(count, 'items'), bytes) + 1;
-  const partAt = (index: number): Part => ({ fixed: 1, size: size(items[index]) });
+  const partAt = (index: number): Part => ({ fixed: 1, size: size(items[index] ?? null) });
   const least = Math.max(floor, Math.min(enoughOfAnItem, Math.floor(bytes / 8)));
   const { kept, most } = share(count, partAt, least, bytes - 1, mark);
   const fitted = items.slice(0, kept).map((item) => fit(item, most, size));
-  return kept === count ? fitted : [...fitted, leftOut(count - kept, 'items')];
+  return new Items(kept === count ? fitted : [...fitted, leftOut(count - kept, 'items')]);
 }
 
-function fitMembers(object: JsonObject, bytes: number, size: PrintedSize): JsonObject {
-  const keys = Object.keys(object).filter((key) => object[key] !== undefined);
+function fitMembers({ keys, values }: Members, bytes: number, size: PrintedSize): Members {
   const count = keys.length;
   const mark = memberSize(leftOutKey, textSize(`${count} members`, bytes), bytes);
   const partAt = (index: number): Part => ({
     fixed: memberSize(shortKey(keys[index] ?? ''), 0, bytes),
-    size: size(object[keys[index] ?? '']),
+    size: size(values[index] ?? null),
   });
   const { kept, most } = share(count, partAt, floor, bytes - 1, mark);
-  const fitted = keys
-    .slice(0, kept)
-    .map((key): [string, Json] => [shortKey(key), fit(object[key] ?? null, most, size)]);
-  if (kept < count) fitted.push([leftOutKey, `${count - kept} members`]);
-  return Object.fromEntries(fitted);
+  const shortKeys = keys.slice(0, kept).map(shortKey);
+  const fitted = values.slice(0, kept).map((value) => fit(value, most, size));
+  return kept === count
+    ? new Members(shortKeys, fitted)
+    : new Members([...shortKeys, leftOutKey], [...fitted, `${count - kept} members`]);
 }
 
 const leftOut = (count: number, what: string): string => `[TRUNCATED ${count} ${what}]`;

@@ -2,6 +2,7 @@ import type { Json } from '../shared/json.ts';
 import { maxInvocationJsonBytes } from '../shared/limits.ts';
 import { type StoredPayload, stored } from './payload.ts';
 import type { RedactionRules } from './redact.ts';
+import { wrapInvocation, wrappable } from './wrap.ts';
 
 /** What a tool was called with, and what it answered; undefined: it was not, or did not. */
 export interface InvocationPayload {
@@ -31,6 +32,8 @@ function unwrapped(
   if (value === undefined) return undefined;
   const before = `{"${root}":`;
   const wrapChars = before.length + '}'.length;
-  const { text, truncated } = stored({ [root]: value }, rules, maxInvocationJsonBytes + wrapChars);
+  const read = wrappable(JSON.stringify(value), true);
+  const wrapped = wrapInvocation(root, read.value);
+  const { text, truncated } = stored(wrapped, read.truncated, rules, maxInvocationJsonBytes + wrapChars);
   return { text: text.slice(before.length, -1), truncated };
 }

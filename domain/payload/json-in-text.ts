@@ -2,17 +2,23 @@ import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from '
 import { maxKnownMembers } from '../shared/limits.ts';
 import { type Edit, marker } from './text-edits.ts';
 import { hiddenStart, urlEdits } from './urls.ts';
+import type { Quoted } from './written.ts';
+
+const blanks = '[\\s\\\\nrt]*';
 
 /**
- * The closing quote of a key that may be of a known kind and its colon, and what may be blank between them. A key that
- * is spelled with escapes may be any. The key is looked at from behind: a text has far more letters than quotes.
+ * The colon of a key that may be of a known kind, behind its closing quote and what may be blank between them. A key
+ * that is spelled with escapes may be any. The key is looked at from behind: a text has far more letters than colons.
  */
 const keyEnd = (endings: string): RegExp =>
-  new RegExp(`"${blanks}:(?<=(?:${endings}|\\\\u00[\\da-f]{2}[^"\\\\]*)\\\\*"${blanks}:)`, 'gi');
-const blanks = '[\\s\\\\nrt]*';
+  new RegExp(`:(?<=(?:${endings}|\\\\u00[\\da-f]{2}[^"\\\\]*)\\\\*"${blanks}:)`, 'gi');
 
 const fieldEnd = keyEnd(fieldEndings);
 const errorEnd = keyEnd(errorEndings);
+
+/** JSON that says of an object that its content is what went wrong. */
+const failed = new RegExp(`${keyEnd('is_?error').source}${blanks}true`, 'i');
+const failedEnd = keyEnd(`${errorEndings}|content`);
 const scalar = /[^\s,}\]"\\]+/y;
 
 /** Characters of a key, escapes and all, that could be one of ours: the longest has 19, and `\u0061` is six. */
@@ -24,14 +30,20 @@ const maxKeyChars = 256;
  * It looks at quotes and never parses: one pass, whatever the text.
  */
 export const jsonEdits = (text: string): readonly Edit[] =>
-  memberEdits(text, fieldEnd, (kind, from, level) => {
+  memberEdits(text, fieldEnd, kindOf, (kind, from, level) => {
     if (kind === 'redacted') return redactedValue(text, from, level);
     return kind === 'error' ? undefined : urlTails(text, from, kind);
   });
 
-/** The URLs in what went wrong, in JSON inside a text. */
+/** The URLs in what went wrong, in JSON inside a text. Where any of it says `is_error`, any content of it may be that. */
 export const jsonErrorEdits = (text: string): readonly Edit[] =>
-  memberEdits(text, errorEnd, (kind, from, level) => {
+  failed.test(text) ? errorEdits(text, failedEnd, kindInFailed) : errorEdits(text, errorEnd, kindOf);
+
+type KindOf = (key: string) => KeyKind | undefined;
+const kindInFailed: KindOf = (key) => (key === 'content' ? 'error' : kindOf(key));
+
+const errorEdits = (text: string, keyEnd: RegExp, kindOfKey: KindOf): readonly Edit[] =>
+  memberEdits(text, keyEnd, kindOfKey, (kind, from, level) => {
     if (kind !== 'error') return undefined;
     const edits: Edit[] = [];
     const end = valueEnd(text, from, level, (start, inner) => {
@@ -40,9 +52,14 @@ export const jsonErrorEdits = (text: string): readonly Edit[] =>
     return { edits, end };
   });
 
-/** No rule finds anything in what the text holds of JSON. */
-export const holdsNoMember = (text: string): boolean =>
-  !text.includes('"') || (jsonErrorEdits(text).length === 0 && jsonEdits(text).length === 0);
+/**
+ * False: no rule finds anything in the text. How it was written is JSON inside JSON, in which each rule finds what it
+ * finds in the text, unless signs are spelled by their numbers.
+ */
+export const mayHoldMember = ({ literal, hasQuotes, hasNumbers }: Quoted): boolean =>
+  hasNumbers || (hasQuotes && literal.search(anyEnd) >= 0);
+
+const anyEnd = keyEnd(`${fieldEndings}|${errorEndings}|is_?error`);
 
 const moved = ({ from, to, by }: Edit, on: number): Edit => ({ from: from + on, to: to + on, by });
 
@@ -59,6 +76,7 @@ interface Found {
 function memberEdits(
   text: string,
   keyEnd: RegExp,
+  kindOfKey: KindOf,
   editsOf: (kind: KeyKind, from: number, level: number) => Found | undefined,
 ): readonly Edit[] {
   const edits: Edit[] = [];
@@ -67,7 +85,7 @@ function memberEdits(
   for (let seen = 0; keyEnd.test(text); seen += 1) {
     const colon = keyEnd.lastIndex - 1;
     const quote = text.lastIndexOf('"', colon);
-    const kind = afterBlanks(text, quote + 1) === colon ? kindOf(keyBefore(text, quote)) : undefined;
+    const kind = afterBlanks(text, quote + 1) === colon ? kindOfKey(keyBefore(text, quote)) : undefined;
     if (kind === undefined) continue;
     const found = editsOf(kind, afterBlanks(text, colon + 1), backslashesBefore(text, quote, 0));
     for (const edit of found?.edits ?? []) edits.push(edit);

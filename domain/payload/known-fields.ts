@@ -92,7 +92,8 @@ export function kindOf(key: string): KeyKind | undefined {
 }
 
 const dataUrl = /^\s*data:/i;
-const absoluteUrl = /^\s*[a-z][a-z\d+.-]*:\\*\/\\*\//i;
+/** Also one that takes its scheme from elsewhere: `//host/path`. */
+const absoluteUrl = /^\s*(?:[a-z][a-z\d+.-]*:)?\\*\/\\*\//i;
 
 /**
  * URL query redaction keeps scheme, authority and path, replacing query components in retained media URL fields.

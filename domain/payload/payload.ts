@@ -1,34 +1,55 @@
-import type { Json, JsonObject } from '../shared/json.ts';
+import type { Json } from '../shared/json.ts';
 import { capped } from './cap.ts';
-import { glance } from './glance.ts';
-import { utf8Bytes } from './printed-size.ts';
+import { fitsIn, leastChars } from './printed-size.ts';
 import { redacted, type RedactionRules } from './redact.ts';
 import { redactedAcross } from './redact-stream.ts';
-import { mayHoldSecret, noSecrets } from './secrets.ts';
+import { letterByNumber, mayHoldSecret, noSecrets, type Secrets } from './secrets.ts';
 import type { HeldEvents } from './stream-payload.ts';
 import { withoutBulk } from './truncate.ts';
-import { holdable, type PayloadHeaders, wrapRequest, wrapResponse, wrapStream } from './wrap.ts';
+import {
+  type PayloadHeaders,
+  wrappable,
+  wrappableValue,
+  wrapRequest,
+  wrapResponse,
+  wrapStream,
+} from './wrap.ts';
+import { mappedMembers, Members, printed, type Written } from './written.ts';
 
 /** A payload as it is stored. */
 export interface StoredPayload {
-  /** Its JSON as printed: at most as many bytes of UTF-8 as the policy says. */
+  /** Its JSON text: at most as many bytes of UTF-8 as the policy says. What no rule touched is as it came. */
   readonly text: string;
   /** Something of it was cut off: a bulky field, events of a stream, bytes over the cap. */
   readonly truncated: boolean;
 }
 
-export const redactedRequest = (
+/** A caller's body as it came. */
+export interface BodyText {
+  readonly text: string;
+  /** It was parsed: it is JSON. */
+  readonly isParsed: boolean;
+}
+
+export function redactedRequest(
   headers: PayloadHeaders,
-  body: Json | undefined,
+  body: BodyText | undefined,
   rules: RedactionRules,
   requestMaxBytes: number,
-): StoredPayload => stored(wrapRequest(headers, body), rules, requestMaxBytes);
+): StoredPayload {
+  const { value, truncated } = wrappable(body?.text, body?.isParsed === true);
+  return stored(wrapRequest(headers, value), truncated, rules, requestMaxBytes);
+}
 
-export const redactedResponse = (
-  body: Json | undefined,
+/** `body`: the JSON text of the answer. */
+export function redactedResponse(
+  body: string | undefined,
   rules: RedactionRules,
   responseMaxBytes: number,
-): StoredPayload => stored(wrapResponse(body), rules, responseMaxBytes);
+): StoredPayload {
+  const { value, truncated } = wrappable(body, true);
+  return stored(wrapResponse(value), truncated, rules, responseMaxBytes);
+}
 
 /** How a stream ended: what it said was used, and the error that the caller was told. */
 export interface StreamOutcome {
@@ -37,43 +58,53 @@ export interface StreamOutcome {
 }
 
 export function redactedStream(
-  { events, truncated }: HeldEvents,
+  { events, truncated, isCut }: HeldEvents,
   { usage, error }: StreamOutcome,
   rules: RedactionRules,
   responseMaxBytes: number,
 ): StoredPayload {
-  const payload = wrapStream(redactedAcross(events, rules.secrets), usage, error);
-  const { text, truncated: more } = stored(payload, rules, responseMaxBytes);
-  return { text, truncated: truncated || more };
+  const read = events.map((event) => wrappable(event, true, 'events'));
+  const clean = redactedAcross(
+    read.map(({ value }) => value),
+    rules.secrets,
+    isCut,
+  );
+  const payload = wrapStream(clean, wrappableValue(usage), wrappableValue(error));
+  return stored(payload, truncated || read.some((each) => each.truncated), rules, responseMaxBytes);
 }
 
 /**
  * Payload processing order: (1) wrap the payload; (2) apply built-in and admin redaction; (3) shape-preserving
- * truncation of known bulky fields; (4) final byte cap.
+ * truncation of known bulky fields; (4) final byte cap. `truncated`: something of it was cut off before.
  */
-export const stored = (wrapped: JsonObject, rules: RedactionRules, maxBytes: number): StoredPayload =>
-  asPrinted(wrapped, rules, maxBytes) ?? processed(wrapped, rules, maxBytes);
-
-function processed(wrapped: JsonObject, rules: RedactionRules, maxBytes: number): StoredPayload {
-  const { value, truncated } = holdable(wrapped);
-  const clean = redacted(value, rules);
+export function stored(
+  wrapped: Members,
+  truncated: boolean,
+  rules: RedactionRules,
+  maxBytes: number,
+): StoredPayload {
+  const clean = redactedParts(wrapped, rules);
   const slim = withoutBulk(clean);
-  const json = capped(slim, maxBytes);
-  return { text: JSON.stringify(json), truncated: truncated || slim !== clean || json !== slim };
+  const isCut = truncated || slim !== clean;
+  if (leastChars(slim, maxBytes) <= maxBytes) {
+    const text = printed(slim, 'as it came');
+    if (fitsIn(text, maxBytes)) return { text, truncated: isCut };
+  }
+  const fitted = capped(slim, maxBytes);
+  return { text: printed(fitted, 'tight'), truncated: isCut || fitted !== slim };
 }
 
-/**
- * The same as {@link processed} for nearly every payload, of which only headers are to be changed; whether a secret
- * stands in it, and whether it is within the cap, is told by its print. Undefined: it is another one.
- */
-function asPrinted(wrapped: JsonObject, rules: RedactionRules, maxBytes: number): StoredPayload | undefined {
-  const { headers, ...others } = wrapped;
-  const isPlain = glance(rules.paths, maxBytes);
-  for (const key in others) if (!isPlain(key, others[key] ?? null)) return undefined;
-  const clean =
-    headers === undefined ? {} : redacted({ headers }, { paths: rules.paths, secrets: noSecrets });
-  const slim = withoutBulk(clean);
-  const text = JSON.stringify({ ...slim, ...others });
-  if (mayHoldSecret(text, rules.secrets) || utf8Bytes(text, maxBytes) > maxBytes) return undefined;
-  return { text, truncated: slim !== clean };
+function mayHold(part: Written, secrets: Secrets): boolean {
+  const text = printed(part, 'as it came');
+  const { source } = (part instanceof Members ? part.span : undefined) ?? {};
+  return mayHoldSecret(text, secrets) || (source?.hasNumbers !== false && letterByNumber.test(text));
 }
+
+/** One search tells of nearly every part that none of the secrets stands in it: then none is looked for in its texts. */
+const redactedParts = (wrapped: Members, rules: RedactionRules): Members =>
+  mappedMembers(wrapped, (part, key) => {
+    const secrets = mayHold(part, rules.secrets) ? rules.secrets : noSecrets;
+    const alone = new Members([key], [part]);
+    const clean = redacted(alone, { paths: rules.paths, secrets });
+    return clean === alone ? part : (clean.values[0] ?? null);
+  });

@@ -1,73 +1,29 @@
-import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import {
+  Digits,
+  isText,
+  Items,
+  Members,
+  printedSpan,
+  printedText,
+  Quoted,
+  type Text,
+  type Written,
+} from './written.ts';
 
-/** A sign that is printed as an escape: `\u0001`. */
-const maxBytesPerChar = 6;
-/** `-1.2345678901234567e-308`. */
-const maxScalarChars = 24;
+/** Whether a printed text has no more than so many bytes of UTF-8. */
+export const fitsIn = (text: string, maxBytes: number): boolean =>
+  text.length * maxBytesPerUnit <= maxBytes || utf8Bytes(text, maxBytes) <= maxBytes;
 
-/** How many bytes a printed value has at least and at most, by the lengths of its texts alone. */
-interface Bounds {
-  least: number;
-  most: number;
-}
-
-/**
- * Whether the printed value has at most so many bytes of UTF-8. Most values are told by the lengths of their texts;
- * only one that is near the limit is printed.
- */
-export function fitsIn(value: Json, maxBytes: number): boolean {
-  const bounds = { least: 0, most: 0 };
-  measure(value, bounds, maxBytes);
-  if (bounds.least > maxBytes) return false;
-  return bounds.most <= maxBytes || utf8Bytes(JSON.stringify(value), maxBytes) <= maxBytes;
-}
-
-/** Characters of a printed value at least: what it takes of memory. Counted until there are more than `limit`. */
-export function leastChars(value: Json, limit: number): number {
-  const bounds = { least: 0, most: 0 };
-  measure(value, bounds, limit);
-  return bounds.least;
-}
-
-function measure(value: Json | undefined, bounds: Bounds, limit: number): void {
-  if (isString(value)) addText(value.length, bounds);
-  else if (typeof value !== 'object' || value === null || numberOf(value) !== undefined) {
-    bounds.least += 1;
-    bounds.most += isObject(value) ? JSON.stringify(value).length : maxScalarChars;
-  } else if (isArray(value)) {
-    bounds.least += 2;
-    bounds.most += 2 + value.length;
-    for (let index = 0; index < value.length && bounds.least <= limit; index += 1)
-      measure(value[index], bounds, limit);
-  } else measureMembers(value, bounds, limit);
-}
-
-function measureMembers(object: JsonObject, bounds: Bounds, limit: number): void {
-  bounds.least += 2;
-  bounds.most += 2;
-  for (const key of Object.keys(object)) {
-    if (bounds.least > limit) return;
-    const value = object[key];
-    if (value === undefined) continue;
-    addText(key.length, bounds);
-    bounds.most += 2;
-    measure(value, bounds, limit);
-  }
-}
-
-function addText(chars: number, bounds: Bounds): void {
-  bounds.least += 2 + chars;
-  bounds.most += 2 + chars * maxBytesPerChar;
-}
+const maxBytesPerUnit = 3;
 
 /**
- * Bytes of UTF-8 of a printed text, or fewer where no more than `limit` are possible. It holds no lone surrogates: both
- * halves of a pair are there, with two bytes each.
+ * Bytes of UTF-8 of a printed text, counted until there are more than `limit`. It holds no lone surrogates: both halves
+ * of a pair are there, with two bytes each.
  */
-export function utf8Bytes(text: string, limit: number): number {
-  if (text.length * maxBytesPerUnit <= limit || !beyondAscii.test(text)) return text.length;
+function utf8Bytes(text: string, limit: number): number {
+  if (!beyondAscii.test(text)) return text.length;
   let bytes = 0;
-  for (let at = 0; at < text.length; at += 1) {
+  for (let at = 0; at < text.length && bytes <= limit; at += 1) {
     const unit = text.charCodeAt(at);
     if (unit < 0x80) bytes += 1;
     else bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 2 : 3;
@@ -75,35 +31,47 @@ export function utf8Bytes(text: string, limit: number): number {
   return bytes;
 }
 
-const maxBytesPerUnit = 3;
+/** Characters that a value takes as it came, at least; counted until there are more than `limit`. */
+export function leastChars(value: Written, limit: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (value instanceof Quoted) return value.literal.length;
+  if (!(value instanceof Items || value instanceof Members)) return 1;
+  if (value.span !== undefined) return value.span.to - value.span.from;
+  const parts = value instanceof Items ? value.items : value.values;
+  let chars = 2;
+  for (let index = 0; index < parts.length && chars <= limit; index += 1)
+    chars += leastChars(parts[index] ?? null, limit);
+  return chars;
+}
 
-/** UTF-8 bytes of a value as `JSON.stringify` prints it, counted until there are more than `limit`. */
-export type PrintedSize = (value: Json | undefined) => number;
+/** UTF-8 bytes of a value as it is printed tight, counted until there are more than `limit`. */
+export type PrintedSize = (value: Written) => number;
 
 /** Sizes of containers are kept: each is counted once, however often it is asked for. */
 export function printedSizes(limit: number): PrintedSize {
-  const known = new Map<Json, number>();
+  const known = new Map<Written, number>();
   const size: PrintedSize = (value) => {
-    if (isString(value)) return textSize(value, limit);
-    if (typeof value !== 'object' || value === null || numberOf(value) !== undefined)
-      return JSON.stringify(value ?? null).length;
+    if (isText(value)) return textSize(printedText(value, 'tight'), limit);
+    if (value instanceof Digits) return value.text.length;
+    if (value === null || typeof value === 'boolean') return String(value).length;
+    const span = printedSpan(value, 'tight');
+    if (span !== undefined) return span.to - span.from;
     const before = known.get(value);
     if (before !== undefined) return before;
-    const counted = isArray(value) ? itemsSize(value) : membersSize(value);
+    const counted = value instanceof Items ? itemsSize(value) : membersSize(value);
     known.set(value, counted);
     return counted;
   };
-  const itemsSize = (items: readonly Json[]): number => {
+  const itemsSize = ({ items }: Items): number => {
     let bytes = 2 + Math.max(0, items.length - 1);
-    for (let index = 0; index < items.length && bytes <= limit; index += 1) bytes += size(items[index]);
+    for (let index = 0; index < items.length && bytes <= limit; index += 1)
+      bytes += size(items[index] ?? null);
     return bytes;
   };
-  const membersSize = (object: JsonObject): number => {
+  const membersSize = ({ keys, values }: Members): number => {
     let bytes = 1;
-    for (const key of Object.keys(object)) {
-      if (bytes > limit) break;
-      if (object[key] !== undefined) bytes += memberSize(key, size(object[key]), limit);
-    }
+    for (let index = 0; index < keys.length && bytes <= limit; index += 1)
+      bytes += memberSize(keys[index] ?? '', size(values[index] ?? null), limit);
     return Math.max(2, bytes);
   };
   return size;
@@ -114,7 +82,9 @@ export const memberSize = (key: string, value: number, limit: number): number =>
   textSize(key, limit) + 2 + value;
 
 /** Bytes of a text with its quotes; one that is over the limit by its length alone is not looked at. */
-export function textSize(text: string, limit: number): number {
+export function textSize(text: Text, limit: number): number {
+  if (text instanceof Quoted)
+    return text.literal.length > limit ? text.literal.length : utf8Bytes(text.literal, limit);
   if (text.length > limit) return text.length + 2;
   if (!beyondAscii.test(text)) return JSON.stringify(text).length;
   let bytes = 2;

@@ -1,15 +1,30 @@
-import { isArray, isObject, isString, type Json, numberOf } from '../shared/json.ts';
+import { halfEdits } from './halves.ts';
 import { jsonEdits, jsonErrorEdits } from './json-in-text.ts';
-import { mappedItems, mappedMembers } from './mapped.ts';
 import { type Secrets, secretEdits } from './secrets.ts';
 import { editedPieces, settled } from './text-edits.ts';
+import {
+  Digits,
+  isText,
+  Items,
+  mappedItems,
+  mappedMembers,
+  Members,
+  printed,
+  saidBy,
+  valueAt,
+  type Written,
+} from './written.ts';
 
 /**
  * A stream tells one text in many events, and what must not be kept may stand across them: a key in one piece, its
  * value in the next. Texts in the same place of several events are read as one; what replaces a part stands in the
- * event in which the part began.
+ * event in which the part began. `isCut`: there were more events, so that half of a secret may stand at the end of each.
  */
-export function redactedAcross(events: readonly Json[], secrets: Secrets): readonly Json[] {
+export function redactedAcross(
+  events: readonly Written[],
+  secrets: Secrets,
+  isCut: boolean,
+): readonly Written[] {
   const texts = new Map<string, string[]>();
   for (const event of events)
     mapTexts(event, channelOf(event), (text, channel) => {
@@ -20,11 +35,12 @@ export function redactedAcross(events: readonly Json[], secrets: Secrets): reado
     });
   const clean = new Map<string, Iterator<string>>();
   for (const [channel, pieces] of texts) {
-    const redacted = pieces.length > 1 ? redactedPieces(pieces, secrets) : pieces;
+    const whole = pieces.length > 1 ? redactedPieces(pieces, secrets) : pieces;
+    const redacted = isCut ? withoutHalf(whole, secrets) : whole;
     if (redacted !== pieces) clean.set(channel, redacted.values());
   }
   if (clean.size === 0) return events;
-  return mappedItems(events, (event) =>
+  return events.map((event) =>
     mapTexts(event, channelOf(event), (text, channel) => {
       const next = clean.get(channel)?.next();
       return next === undefined || next.done === true ? text : next.value;
@@ -46,27 +62,45 @@ function redactedPieces(pieces: readonly string[], secrets: Secrets): readonly s
   );
 }
 
+function withoutHalf(pieces: readonly string[], secrets: Secrets): readonly string[] {
+  const edits = halfEdits(pieces.join(''), secrets);
+  return edits.length === 0 ? pieces : editedPieces(pieces, edits);
+}
+
 /** Members of an event that say which text its pieces belong to. */
 const channelKeys = ['type', 'output_index', 'content_index', 'summary_index', 'index'] as const;
 
 /** Some upstreams name the item and not its place; some give it a new name in each event. */
-function channelOf(event: Json): string {
-  if (!isObject(event)) return '';
-  const item = event['output_index'] === undefined ? event['item_id'] : undefined;
-  return JSON.stringify([...channelKeys.map((key) => event[key] ?? null), item ?? null]);
+function channelOf(event: Written): string {
+  if (!(event instanceof Members)) return '';
+  const item = valueAt(event, 'output_index') === undefined ? valueAt(event, 'item_id') : undefined;
+  return [...channelKeys.map((key) => valueAt(event, key) ?? null), item ?? null]
+    .map((value) => printed(value, 'tight'))
+    .join(',');
 }
 
 /** Its texts changed, each told with the place it stands in. */
-function mapTexts(value: Json, channel: string, change: (text: string, channel: string) => string): Json {
-  if (isString(value)) return change(value, channel);
-  if (isArray(value)) {
+function mapTexts(
+  value: Written,
+  channel: string,
+  change: (text: string, channel: string) => string,
+): Written {
+  if (isText(value)) {
+    const said = saidBy(value);
+    const changed = change(said, channel);
+    return changed === said ? value : changed;
+  }
+  if (value instanceof Items) {
     let position = 0;
     return mappedItems(value, (item) => mapTexts(item, `${channel}[${indexOf(item) ?? position++}]`, change));
   }
-  return isObject(value) && numberOf(value) === undefined
+  return value instanceof Members
     ? mappedMembers(value, (inner, key) => mapTexts(inner, `${channel}.${key}`, change))
     : value;
 }
 
 /** Pieces of one choice or tool call share its index, wherever they stand in their event. */
-const indexOf = (item: Json): number | undefined => (isObject(item) ? numberOf(item['index']) : undefined);
+function indexOf(item: Written): string | undefined {
+  const index = item instanceof Members ? valueAt(item, 'index') : undefined;
+  return index instanceof Digits ? index.text : undefined;
+}

@@ -1,7 +1,5 @@
-import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
-import { jsonEdits, jsonErrorEdits } from './json-in-text.ts';
+import { jsonEdits, jsonErrorEdits, mayHoldMember } from './json-in-text.ts';
 import { type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
-import { mappedItems, mappedMembers } from './mapped.ts';
 import {
   endsAt,
   type PathNode,
@@ -10,9 +8,20 @@ import {
   placeOfItems,
   placeOfMember,
 } from './redaction-paths.ts';
-import { holdsSecret, type Secrets, secretsOf, withoutSecrets, withSecrets } from './secrets.ts';
+import { holdsSecret, noSecrets, type Secrets, secretsOf, withoutSecrets, withSecrets } from './secrets.ts';
 import { edited, marker, settled } from './text-edits.ts';
 import { urlEdits } from './urls.ts';
+import {
+  Digits,
+  isText,
+  Items,
+  mappedItems,
+  mappedMembers,
+  Members,
+  saidBy,
+  type Text,
+  type Written,
+} from './written.ts';
 
 /** What a payload must not keep, beside the built-in keys and headers. */
 export interface RedactionRules {
@@ -42,7 +51,7 @@ export const forCaller = (rules: RedactionRules, keys: readonly string[]): Redac
  * Built-in and admin redaction of a wrapped payload, in one walk that copies only what it changes. The payload is
  * nested no deeper than a payload may be.
  */
-export const redacted = (payload: JsonObject, rules: RedactionRules): JsonObject =>
+export const redacted = (payload: Members, rules: RedactionRules): Members =>
   members(payload, { place: [rules.paths], error: false, field: undefined }, rules);
 
 /** What is known of a value from where it stands. */
@@ -62,22 +71,27 @@ const standing = (place: PathPlace, error: boolean, kind: KeyKind | undefined): 
     ? anywhere
     : { place, error, field: kind === 'url' || kind === 'media' ? kind : undefined };
 
-function walk(value: Json, at: Standing, rules: RedactionRules): Json {
-  if (isString(value)) return redactedText(value, at, rules.secrets);
-  if (isArray(value)) return items(value, at.place.length === 0 ? at : itemsOf(at), rules);
-  if (isObject(value) && numberOf(value) === undefined) return members(value, at, rules);
-  return rules.secrets.numeric && holdsSecret(JSON.stringify(value), rules.secrets) ? marker : value;
+function walk(value: Written, at: Standing, rules: RedactionRules): Written {
+  if (isText(value)) return textOf(value, at, rules.secrets);
+  if (value instanceof Members) return members(value, at, rules);
+  if (value instanceof Items)
+    return at.place.length === 0 ? items(value, at, rules) : items(value, itemsOf(at), rules);
+  if (value instanceof Digits && rules.secrets.numeric)
+    return holdsSecret(value.text, rules.secrets) ? marker : value;
+  return value;
 }
 
 const itemsOf = (at: Standing): Standing => ({ ...at, place: placeOfItems(at.place) });
 
-const items = (values: readonly Json[], at: Standing, rules: RedactionRules): readonly Json[] =>
-  endsAt(at.place, 'redacted')
-    ? values.map(() => marker)
-    : mappedItems(values, (value) => walk(value, at, rules));
+function items(array: Items, at: Standing, rules: RedactionRules): Items {
+  if (endsAt(at.place, 'redacted')) return mappedItems(array, () => marker);
+  return array.areNumbers && !rules.secrets.numeric
+    ? array
+    : mappedItems(array, (value) => walk(value, at, rules));
+}
 
-function members(object: JsonObject, at: Standing, rules: RedactionRules): JsonObject {
-  const failed = object['is_error'] === true || object['isError'] === true;
+function members(object: Members, at: Standing, rules: RedactionRules): Members {
+  const failed = saysFailed(object);
   let secretKey = false;
   const clean = mappedMembers(object, (value, key) => {
     secretKey ||= key.length >= rules.secrets.minChars && holdsSecret(key, rules.secrets);
@@ -88,19 +102,35 @@ function members(object: JsonObject, at: Standing, rules: RedactionRules): JsonO
       at.error ||
       kind === 'error' ||
       (failed && key === 'content') ||
-      (!isObject(value) && endsAt(place, 'error'));
+      (!(value instanceof Members) && endsAt(place, 'error'));
     return walk(value, standing(place, error, kind), rules);
   });
   return secretKey ? withCleanKeys(clean, rules.secrets) : clean;
 }
 
-/** A secret may be a key, too. Of two keys that are the same without it the last one stays. */
-const withCleanKeys = (object: JsonObject, secrets: Secrets): JsonObject =>
-  Object.fromEntries(Object.entries(object).map(([key, value]) => [withoutSecrets(key, secrets), value]));
+/** Its content is what went wrong. */
+const saysFailed = ({ keys, values }: Members): boolean =>
+  values.includes(true) &&
+  keys.some((key, index) => values[index] === true && (key === 'is_error' || key === 'isError'));
+
+/** A secret may be a key, too. */
+const withCleanKeys = ({ keys, values }: Members, secrets: Secrets): Members =>
+  new Members(
+    keys.map((key) => withoutSecrets(key, secrets)),
+    values,
+  );
 
 /** What went wrong, in anybody's words: it is told as it is kept. */
 export const redactedError = (words: string, { secrets }: Pick<RedactionRules, 'secrets'>): string =>
   redactedText(words, standing([], true, undefined), secrets);
+
+function textOf(text: Text, at: Standing, secrets: Secrets): Text {
+  const isPlain = at.field === undefined && !at.error && secrets === noSecrets;
+  if (isPlain && !(typeof text === 'string' ? text.includes('"') : mayHoldMember(text))) return text;
+  const said = saidBy(text);
+  const clean = redactedText(said, at, secrets);
+  return clean === said ? text : clean;
+}
 
 function redactedText(text: string, at: Standing, secrets: Secrets): string {
   const clean = applied(text, at, secrets);

@@ -1,4 +1,4 @@
-import { isArray, isObject, type Json } from '../shared/json.ts';
+import { type PayloadRoot, payloadRoots } from './wrap.ts';
 
 /**
  * Admin paths as a tree: dot-separated object keys, `*` as a whole-segment wildcard, anchored at the wrapped payload
@@ -23,9 +23,29 @@ const errorPaths = ['message', 'Message', 'detail'].flatMap((key) => [`body.${ke
 export function pathsOf(redactionPaths: readonly string[]): PathNode {
   const root = new OpenNode();
   for (const path of errorPaths) root.add(path.split('.'), 'error');
-  for (const path of redactionPaths) root.add(path.split('.'), 'redacted');
+  for (const path of redactionPaths)
+    for (const segments of spelled(path.split('.'))) root.add(segments, 'redacted');
   return root;
 }
+
+/** Names of headers match in any case: they are kept in lower case. */
+function spelled(segments: readonly string[]): readonly (readonly string[])[] {
+  const [root, name, ...rest] = segments;
+  if (name === undefined || (root !== headersRoot && root !== '*')) return [segments];
+  return [segments, [headersRoot, name.toLowerCase(), ...rest]];
+}
+
+const headersRoot = 'headers' satisfies PayloadRoot;
+
+/** False: the path begins at no root of a payload, or goes deeper than what stands there, so that it matches nothing. */
+export function canMatch(redactionPath: string): boolean {
+  const segments = redactionPath.split('.');
+  const root = payloadRoots.find((each) => each === segments[0]);
+  return root === undefined ? segments[0] === '*' : segments.length <= (levels[root] ?? segments.length);
+}
+
+/** A header has a value, or an array of them; whatever else stands in a root is somebody's JSON. */
+const levels: Partial<Record<PayloadRoot, number>> = { headers: 3, stream: 1 };
 
 class OpenNode implements PathNode {
   readonly keys = new Map<string, OpenNode>();
@@ -66,19 +86,6 @@ export function placeOfItems(place: PathPlace): PathPlace {
     ...(any === undefined ? [] : [any]),
     ...(keys.size === 0 ? [] : [{ keys, any: undefined, ends: undefined }]),
   ]);
-}
-
-/** Whether anything of a value stands where a path ends; also true where it only may. */
-export function reaches(place: PathPlace, value: Json | undefined): boolean {
-  if (place.length === 0) return false;
-  if (place.some(({ ends }) => ends !== undefined)) return true;
-  if (isArray(value)) {
-    const below = placeOfItems(place);
-    return below.length > 0 && value.some((item) => reaches(below, item));
-  }
-  if (!isObject(value)) return false;
-  for (const key in value) if (reaches(placeOfMember(place, key), value[key])) return true;
-  return false;
 }
 
 export const endsAt = (place: PathPlace, end: PathEnd): boolean => place.some(({ ends }) => ends === end);

@@ -1,10 +1,12 @@
 import { findAny } from './many-texts.ts';
-import { spelling } from './spelling.ts';
+import { signSpellings, spelling } from './spelling.ts';
 import { type Edit, edited, marker } from './text-edits.ts';
 
 /** Texts that must not be kept, wherever they stand: configured credentials and callers' keys. */
 export interface Secrets {
   readonly groups: readonly Group[];
+  /** How each of them begins. */
+  readonly beginnings: readonly (readonly Beginning[])[];
   /** Characters of the shortest one: no shorter text can hold any. */
   readonly minChars: number;
   /** One of them could stand as a JSON number. */
@@ -23,26 +25,50 @@ interface Secret {
   readonly pattern: () => RegExp;
 }
 
+/** How a secret begins, for texts that end before it does. */
+export interface Beginning {
+  /** Letters and digits that each of its spellings begins with. */
+  readonly head: string;
+  /** What matches its signs in every spelling, one after the other. */
+  readonly signs: () => readonly RegExp[];
+  /** Characters that it may take. */
+  readonly maxChars: number;
+}
+
 /** Shorter values are words, not secrets; replacing them would garble what is kept. */
 const minSecretChars = 8;
 
 /** What a search for many looks at, and a few signs to skip. */
 const minSearchedChars = 6;
 
-export const noSecrets: Secrets = { groups: [], minChars: Number.POSITIVE_INFINITY, numeric: false };
+export const noSecrets: Secrets = {
+  groups: [],
+  beginnings: [],
+  minChars: Number.POSITIVE_INFINITY,
+  numeric: false,
+};
 
 /** Compiled once for a configuration, with the form of callers' keys. */
 export function secretsOf(values: readonly string[]): Secrets {
   const secrets = wordless(values);
   const groups = [knownForms, ...(secrets.length === 0 ? [] : [anyOf(secrets.map(secretOf))])];
-  return { groups, minChars: leastOf(secrets, minCallerKeyChars), numeric: secrets.some(isNumber) };
+  return {
+    groups,
+    beginnings: [[knownBeginning], secrets.map(beginningOf)],
+    minChars: leastOf(secrets, minCallerKeyChars),
+    numeric: secrets.some(isNumber),
+  };
 }
 
 /** The few of one caller are added on each of its requests. */
-export function withSecrets({ groups, minChars, numeric }: Secrets, values: readonly string[]): Secrets {
+export function withSecrets(
+  { groups, beginnings, minChars, numeric }: Secrets,
+  values: readonly string[],
+): Secrets {
   const own = wordless(values);
   return {
     groups: [...groups, ...byCore(own.map(secretOf))],
+    beginnings: [...beginnings, own.map(beginningOf)],
     minChars: leastOf(own, minChars),
     numeric: numeric || own.some(isNumber),
   };
@@ -59,6 +85,15 @@ const secretOf = (secret: string): Secret => ({
   core: coreOf(secret),
   pattern: lazily(() => new RegExp(spelling(secret), 'g')),
 });
+
+const beginningOf = (secret: string): Beginning => ({
+  head: /^[A-Za-z0-9]{0,4}/.exec(secret)?.[0] ?? '',
+  signs: lazily(() => signSpellings(secret).map((sign) => new RegExp(sign, 'y'))),
+  maxChars: secret.length * maxSignChars,
+});
+
+/** What a sign takes in JSON inside JSON: `\\\\\\\\u002f`. */
+const maxSignChars = 16;
 
 /** The longest run of letters and digits. */
 const coreOf = (secret: string): string =>
@@ -116,12 +151,21 @@ const knownForms = havingCore('gwk', [
     ),
   },
 ]);
+const knownBeginning: Beginning = {
+  head: 'gwk',
+  signs: lazily(() =>
+    ['gwk', spelling('_'), '[A-Za-z0-9]{1,64}', spelling('.'), '[A-Za-z0-9_-]{1,512}'].map(
+      (part) => new RegExp(part, 'y'),
+    ),
+  ),
+  maxChars: 1024,
+};
 const minCallerKeyChars = 'gwk_'.length + 8 + 1 + 32;
 
-function lazily(pattern: () => RegExp): () => RegExp {
-  let made: RegExp | undefined;
+function lazily<A>(make: () => A): () => A {
+  let made: A | undefined;
   return () => {
-    made ??= pattern();
+    made ??= make();
     return made;
   };
 }
@@ -129,9 +173,12 @@ function lazily(pattern: () => RegExp): () => RegExp {
 /** What the marker itself says cannot be hidden by it. */
 const isSecret = (value: string): boolean => value.length >= minSecretChars && !marker.includes(value);
 
-/** False: none stands in the text, nor in the value that was printed as it. */
+/** False: none stands in the text, nor in the value whose JSON it is, unless letters are {@link letterByNumber}. */
 export const mayHoldSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars && standingIn(text, secrets).length > 0;
+
+/** A letter or digit that JSON spells as it need not: no core is found where it stands. */
+export const letterByNumber = /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/i;
 
 export const holdsSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars &&

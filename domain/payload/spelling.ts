@@ -2,16 +2,19 @@
  * The source of a pattern for a text in every common spelling: as it is, in JSON, in JSON inside JSON and so on, and
  * in a URL. Letters and digits are the same in all of them.
  */
-export function spelling(text: string): string {
+export const spelling = (text: string): string => signSpellings(text).join('');
+
+/** The same for each of its signs; a run of backslashes is one. */
+export function signSpellings(text: string): readonly string[] {
   const parts: readonly string[] = text.toWellFormed().match(/\\+|[^\\]/gu) ?? [];
-  return parts.map((part, index) => partSpelling(part, parts[index - 1]?.startsWith('\\') === true)).join('');
+  return parts.map((part, index) => partSpelling(part, parts[index - 1]?.startsWith('\\') === true));
 }
 
 /** A sign, or a run of backslashes; a sign behind such a run is escaped by its last ones. */
 function partSpelling(part: string, afterRun: boolean): string {
   if (part.startsWith('\\')) return backslashes(part.length);
   const escaping = afterRun ? '' : escapes;
-  return /^[A-Za-z0-9]$/.test(part) ? part : `${escaping}(?:${signSpellings(part).join('|')})`;
+  return /^[A-Za-z0-9]$/.test(part) ? part : `${escaping}(?:${spellingsOf(part).join('|')})`;
 }
 
 /** What a backslash becomes in JSON four times over. */
@@ -22,7 +25,7 @@ const backslashes = (count: number): string =>
   `(?:(?:${escapes}${unicodeEscape('\\')}){${count}}${escapes}|${backslash}{${count},${(count + 1) * maxEscapes}})`;
 
 /** Longer ones first: one may begin with another. */
-const signSpellings = (sign: string): readonly string[] => [
+const spellingsOf = (sign: string): readonly string[] => [
   percentEncoded(sign),
   unicodeEscape(sign),
   ...(shortEscapes[sign] === undefined ? [] : [shortEscapes[sign]]),

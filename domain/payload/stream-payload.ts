@@ -1,8 +1,8 @@
-import type { Json, JsonObject } from '../shared/json.ts';
-import { heldEventBytesPerStored } from '../shared/limits.ts';
-import { leastChars } from './printed-size.ts';
+import type { JsonObject } from '../shared/json.ts';
+import { heldEventBytesPerStored, maxInlineChars } from '../shared/limits.ts';
 import { withoutBulk } from './truncate.ts';
-import { holdable } from './wrap.ts';
+import { wrappable } from './wrap.ts';
+import { Members, printed } from './written.ts';
 
 /** How much of a stream is stored. */
 export interface StreamLimits {
@@ -10,10 +10,21 @@ export interface StreamLimits {
   readonly responseMaxBytes: number;
 }
 
-/** The first events of a stream, and whether there were more. */
+/** The first events of a stream. */
 export interface HeldEvents {
-  readonly events: readonly Json[];
+  /** JSON texts. */
+  readonly events: readonly string[];
+  /** Something was cut off: events, or bulky fields of those that are here. */
   readonly truncated: boolean;
+  /** There were more events. */
+  readonly isCut: boolean;
+}
+
+/** An event as the caller was told it. */
+export interface ToldEvent {
+  readonly chunk: JsonObject;
+  /** The JSON text that came in, when no rule touched the chunk. */
+  readonly text?: string | undefined;
 }
 
 /**
@@ -21,32 +32,35 @@ export interface HeldEvents {
  * bound in bytes): it is shown every one. Bulky fields are cut off at once, so that a stream of images holds no images.
  */
 export class StreamPayload {
-  private readonly events: JsonObject[] = [];
+  private readonly events: string[] = [];
   private readonly maxEvents: number;
-  private roomBytes: number;
+  private roomChars: number;
   private truncated = false;
-  private full = false;
+  private isCut = false;
 
   constructor({ streamMaxEvents, responseMaxBytes }: StreamLimits) {
     this.maxEvents = streamMaxEvents;
-    this.roomBytes = responseMaxBytes * heldEventBytesPerStored;
+    this.roomChars = responseMaxBytes * heldEventBytesPerStored;
   }
 
-  see(event: JsonObject): void {
-    if (this.full || this.events.length >= this.maxEvents) {
-      this.truncated = true;
-      return;
-    }
-    const { value, truncated } = holdable(event);
-    const slim = withoutBulk(value);
-    this.truncated ||= truncated || slim !== value;
-    this.roomBytes -= leastChars(slim, this.roomBytes);
-    this.full = this.roomBytes < 0;
-    if (this.full) this.truncated = true;
+  see({ chunk, text }: ToldEvent): void {
+    this.isCut ||= this.events.length >= this.maxEvents;
+    if (this.isCut) return;
+    const slim = this.slim(text ?? JSON.stringify(chunk));
+    this.roomChars -= slim.length;
+    if (this.roomChars < 0) this.isCut = true;
     else this.events.push(slim);
   }
 
   held(): HeldEvents {
-    return { events: this.events, truncated: this.truncated };
+    return { events: this.events, truncated: this.truncated || this.isCut, isCut: this.isCut };
+  }
+
+  private slim(text: string): string {
+    if (text.length <= maxInlineChars) return text;
+    const { value, truncated } = wrappable(text, true, 'events');
+    const slim = value instanceof Members ? withoutBulk(value) : value;
+    this.truncated ||= truncated || slim !== value;
+    return slim === value && !truncated ? text : printed(slim, 'as it came');
   }
 }

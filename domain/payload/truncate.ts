@@ -1,28 +1,38 @@
-import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import { maxInlineChars } from '../shared/limits.ts';
-import { mappedItems, mappedMembers } from './mapped.ts';
+import {
+  isText,
+  Items,
+  mappedItems,
+  mappedMembers,
+  Members,
+  Quoted,
+  saidBy,
+  type Text,
+  valueAt,
+  type Written,
+} from './written.ts';
 
 /**
  * Shape-preserving truncation of known bulky fields: image, audio and file payloads, inline data, base64 source data.
  * Each becomes a marker that says how long it was; the media type of inline data stays.
  */
-export const withoutBulk = (payload: JsonObject): JsonObject => members(payload, '');
+export const withoutBulk = (payload: Members): Members => members(payload, '');
 
-function members(object: JsonObject, name: string): JsonObject {
+function members(object: Members, name: string): Members {
   return mappedMembers(object, (value, key) => shortened(value, key, name, object));
 }
 
 /** `key` is that of the value, `name` that of the object that it is in; items of an array stand where the array does. */
-function shortened(value: Json, key: string, name: string, object: JsonObject): Json {
-  if (isString(value))
-    return value.length <= maxInlineChars ? value : shortText(value, contentOf(key, name, object));
-  if (isArray(value)) return mappedItems(value, (item) => shortened(item, key, name, object));
-  return isObject(value) && numberOf(value) === undefined ? members(value, key) : value;
+function shortened(value: Written, key: string, name: string, object: Members): Written {
+  if (isText(value)) return isLong(value) ? shortText(value, contentOf(key, name, object)) : value;
+  if (value instanceof Items && !value.areNumbers)
+    return mappedItems(value, (item) => shortened(item, key, name, object));
+  return value instanceof Members ? members(value, key) : value;
 }
 
-/** A text that {@link withoutBulk} cuts off; `key`, `name` and `object` say where it stands, as there. */
-export const isBulky = (text: string, key: string, name: string, object: JsonObject): boolean =>
-  shortened(text, key, name, object) !== text;
+/** As it was written a text is as long as what it says, or longer. */
+const isLong = (text: Text): boolean =>
+  (text instanceof Quoted ? text.literal : text).length > maxInlineChars;
 
 /** What a field holds: a payload, or a payload in some bodies and words or a URL in others. */
 type Content = 'payload' | 'either' | 'other';
@@ -36,8 +46,9 @@ const mediaKey = /^(?:input_)?(?:image|video|audio)s?(?:_?url)?$/i;
 /** Fields, and types, whose `data` is a payload; the `data` of a `source` is one unless it is plain text. */
 const mediaName = /^(?:(?:input_)?(?:image|video|audio|file)s?|inline_?data|document|media|blob)$/i;
 
-function contentOf(key: string, name: string, { type }: JsonObject): Content {
-  const kind = isString(type) ? type : '';
+function contentOf(key: string, name: string, object: Members): Content {
+  const type = valueAt(object, 'type');
+  const kind = isText(type) ? saidBy(type) : '';
   if (payloadKey.test(key) || (key === 'data' && holdsData(name, kind))) return 'payload';
   if (key === 'result' && kind === 'image_generation_call') return 'payload';
   if (key === 'delta' && audioDelta.test(kind)) return 'payload';
@@ -55,12 +66,21 @@ const maxHeadChars = 128;
 const otherUrl = /^\s*[a-z][a-z\d+.-]*:\/\//i;
 const base64 = /^[\w+/=\r\n-]+$/;
 
-function shortText(text: string, content: Content): string {
-  const start = text.slice(0, maxInlineChars);
-  const head = dataUrl.exec(text.slice(0, maxHeadChars))?.[0] ?? '';
-  if (head.length > 'data:,'.length) return head + cutMark(text.length - head.length);
+function shortText(text: Text, content: Content): Text {
+  if (content === 'other' && text instanceof Quoted && !inlineStart.test(text.literal)) return text;
+  const said = saidBy(text);
+  return said.length <= maxInlineChars ? text : cutText(text, said, content);
+}
+
+/** Inline data may stand in any field. */
+const inlineStart = /^"[d\s\\]/i;
+
+function cutText(text: Text, said: string, content: Content): Text {
+  const start = said.slice(0, maxInlineChars);
+  const head = dataUrl.exec(said.slice(0, maxHeadChars))?.[0] ?? '';
+  if (head.length > 'data:,'.length) return head + cutMark(said.length - head.length);
   const cut = content === 'payload' ? !otherUrl.test(start) : content === 'either' && base64.test(start);
-  return cut ? cutMark(text.length) : text;
+  return cut ? cutMark(said.length) : text;
 }
 
 /** Stands for characters that were cut off. */

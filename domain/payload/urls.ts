@@ -36,7 +36,7 @@ function urlEnd(text: string, start: number, from: number): number {
   return end;
 }
 
-/** A URL, or one from its `://` on; a path may hold a URL of its own. */
+/** A URL, or one from its `://` or `//` on; a path may hold a URL of its own. */
 export function withoutSecretParts(tail: string): string {
   const hidden = hiddenStart.exec(tail);
   if (hidden === null) return tail.replace(userinfo, '$1');
@@ -48,7 +48,7 @@ export function withoutSecretParts(tail: string): string {
 
 /** Where a query or a fragment begins, also as JSON may spell it. */
 export const hiddenStart = /[?#]|\\u00(?:3[fF]|23)/;
-const userinfo = /(:\\*\/\\*\/)[^/]*@/g;
+const userinfo = /((?:^\s*|:)\\*\/\\*\/)[^/]*@/g;
 
 /** Backslashes at the end escape what comes after them: they are no part of the URL. */
 function closingBackslashes(text: string): number {

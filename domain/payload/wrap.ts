@@ -1,79 +1,73 @@
-import {
-  isArray,
-  isDeeperThan,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  numberOf,
-} from '../shared/json.ts';
+import type { Json } from '../shared/json.ts';
 import { maxPayloadDepth } from '../shared/limits.ts';
-import { mappedItems, mappedMembers } from './mapped.ts';
+import { type Read, readWritten } from './read-written.ts';
+import { Items, Members, type Written } from './written.ts';
+
+/** What stands in the root of wrapped payloads: of requests, responses, streams, and invocations of MCP tools. */
+export const payloadRoots = [
+  'headers',
+  'body',
+  'stream',
+  'events',
+  'usage',
+  'error',
+  'arguments',
+  'result',
+] as const;
+export type PayloadRoot = (typeof payloadRoots)[number];
+
+/** An object with these members, as the root of a payload. */
+const root = (members: readonly (readonly [PayloadRoot, Written])[]): Members =>
+  new Members(
+    members.map(([key]) => key),
+    members.map(([, value]) => value),
+  );
 
 /** Headers of a request, as the door reads them. */
 export type PayloadHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** A body that was none, or could not be read, is null. */
-export const wrapRequest = (headers: PayloadHeaders, body: Json | undefined): JsonObject => ({
-  headers,
-  body: body ?? null,
-});
+export const wrapRequest = (headers: PayloadHeaders, body: Written): Members =>
+  root([
+    ['headers', writtenHeaders(headers)],
+    ['body', body],
+  ]);
 
-export const wrapResponse = (body: Json | undefined): JsonObject => ({ body: body ?? null });
+export const wrapResponse = (body: Written): Members => root([['body', body]]);
 
-export const wrapStream = (
-  events: readonly Json[],
-  usage: Json | undefined,
-  error: Json | undefined,
-): JsonObject => ({ stream: true, events, usage: usage ?? null, error: error ?? null });
+export const wrapStream = (events: readonly Written[], usage: Written, error: Written): Members =>
+  root([
+    ['stream', true],
+    ['events', new Items(events)],
+    ['usage', usage],
+    ['error', error],
+  ]);
 
-const tooDeep = '[TRUNCATED: nested too deeply]';
+export const wrapInvocation = (side: 'arguments' | 'result', value: Written): Members =>
+  root([[side, value]]);
 
-/** A value that everything after it can walk and a database can hold. */
-export interface Holdable<A> {
-  readonly value: A;
-  /** Something was nested too deeply, and a marker stands in its place. */
-  readonly truncated: boolean;
+function writtenHeaders(headers: PayloadHeaders): Members {
+  const keys: string[] = [];
+  const values: Written[] = [];
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue;
+    keys.push(name);
+    values.push(typeof value === 'string' ? value : new Items(value));
+  }
+  return new Members(keys, values);
 }
 
-/**
- * What is nested without a bound becomes a marker, and a number that no database holds becomes its digits as text;
- * the same value when it has neither.
- */
-export function holdable<A extends Json>(value: A): Holdable<A> {
-  if (isHoldable(value, maxPayloadDepth)) return { value, truncated: false };
-  const bounded = bound(value, maxPayloadDepth) as A;
-  return { value: bounded, truncated: bounded !== value && isDeeperThan(value, maxPayloadDepth) };
-}
+/** What stands in the root of a wrapped payload, or in its events. */
+type Place = 'root' | 'events';
+const levelsAbove: Readonly<Record<Place, number>> = { root: 1, events: 2 };
 
-/** Nearly every value is: it is only looked at. */
-function isHoldable(value: Json | undefined, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  if (levels === 0) return false;
-  if (isArray(value)) return value.every((item) => isHoldable(item, levels - 1));
-  if (numberOf(value) !== undefined) return isHoldableNumber(value);
-  for (const key in value) if (!isHoldable(value[key], levels - 1)) return false;
-  return true;
-}
+const nothing: Read = { value: null, truncated: false };
 
-function bound(value: Json, levels: number): Json {
-  if (typeof value !== 'object' || value === null) return value;
-  if (isObject(value) && numberOf(value) !== undefined) return boundNumber(value);
-  if (levels === 0) return tooDeep;
-  return isArray(value)
-    ? mappedItems(value, (item) => bound(item, levels - 1))
-    : mappedMembers(value, (inner) => bound(inner, levels - 1));
-}
+/** A text as it stands in a wrapped payload, no deeper than a payload may be. */
+export const wrappable = (text: string | undefined, isParsed: boolean, place: Place = 'root'): Read =>
+  (text === undefined ? undefined : readWritten(text, maxPayloadDepth - levelsAbove[place], isParsed)) ??
+  nothing;
 
-/** PostgreSQL's `numeric` has 131,072 digits before the point and 16,383 after it. */
-const maxNumberChars = 8000;
-
-/** A number whose digits a database holds. */
-export const isHoldableNumber = (raw: JsonObject): boolean => boundNumber(raw) === raw;
-
-function boundNumber(raw: JsonObject): Json {
-  const digits = raw['rawJSON'];
-  if (!isString(digits)) return raw;
-  const exponent = Number(/[eE](.*)$/.exec(digits)?.[1] ?? 0);
-  return digits.length > maxNumberChars || Math.abs(exponent) > maxNumberChars ? digits : raw;
-}
+/** The same of a value that is no one's text. */
+export const wrappableValue = (value: Json | undefined): Written =>
+  value === undefined ? null : wrappable(JSON.stringify(value), true).value;

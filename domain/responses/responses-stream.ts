@@ -64,6 +64,8 @@ function endOf(phase: Running, ending: Ending): ResponsesEvent {
 
 type Frame = Extract<SseFrame, { kind: 'frame' }>;
 
+const asCame = ({ wire, data }: Frame) => ({ wire, text: data });
+
 function stepPayload(phase: Running, frame: Frame, sanitise: (message: string) => string): Step {
   const chunk = parseJson(frame.data);
   if (!isObject(chunk)) return fault(phase, 'The upstream sent a malformed event.');
@@ -74,9 +76,9 @@ function stepPayload(phase: Running, frame: Frame, sanitise: (message: string) =
     return judgement === 'error' ? failing(phase, chunk, frame, sanitise) : [phase, []];
   switch (judgement) {
     case 'event':
-      return [phase, [{ kind: 'chunk', chunk, wire: frame.wire, terminal: false }]];
+      return [phase, [{ kind: 'chunk', chunk, ...asCame(frame), terminal: false }]];
     case 'terminal':
-      return ['finished', [{ kind: 'chunk', chunk, wire: frame.wire, terminal: true, held: true }]];
+      return ['finished', [{ kind: 'chunk', chunk, ...asCame(frame), terminal: true, held: true }]];
     case 'error':
       return fault(phase, sanitise(failureMessage(chunk)), chunk);
     case 'conflict':
@@ -106,7 +108,7 @@ function failing(
       {
         kind: 'chunk',
         chunk: rewritten ?? chunk,
-        ...(rewritten === undefined ? { wire: frame.wire } : { wire: undefined, name: frame.event }),
+        ...(rewritten === undefined ? asCame(frame) : { wire: undefined, name: frame.event }),
         terminal: false,
         failing: true,
       },

@@ -1,5 +1,6 @@
 import { isString, parseJson } from './json.ts';
-import { maxJsonDepth, maxNamedKeyChars } from './limits.ts';
+import { maxJsonDepth } from './limits.ts';
+import { namedKey } from './named-key.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 
@@ -226,7 +227,7 @@ class Scan {
     const key = unescaped(this.text.slice(from, end));
     if (key === undefined) return undefined;
     if (key === '__proto__' || seen.has(key)) {
-      const name = key.length > maxNamedKeyChars ? `${key.slice(0, maxNamedKeyChars)}…` : key;
+      const name = namedKey(key);
       this.fault ??= {
         path: `${prefix}${name}`,
         message: key === '__proto__' ? '`__proto__` is not a field.' : `The key \`${name}\` is repeated.`,

@@ -34,6 +34,12 @@ export const maxUpstreamBodyBytes = 64 * 1024 * 1024;
 /** Bytes of an upstream's error body that are read: enough for any message that a person wrote. */
 export const maxUpstreamErrorBytes = 64 * 1024;
 
+/**
+ * Characters that a secret takes at most in what an upstream says: a header's value, with as many signs again that
+ * JSON adds.
+ */
+export const maxSecretChars = 16 * 1024;
+
 /** Characters of an upstream's own message that are kept in an error, a log row or a log line. */
 export const maxErrorMessageChars = 1024;
 
@@ -88,6 +94,9 @@ export const maxHeldBytes = 1024 * 1024;
  * stream. What an upstream nests deeper is cut off there, so that walks over a payload need no more stack.
  */
 export const maxPayloadDepth = maxJsonDepth + 4;
+
+/** Values of a body that are looked at to store it: more than a stored payload has room for. */
+export const maxPayloadValues = 1_000_000;
 
 /** Characters of an image, audio or file payload that a stored payload keeps: an icon, or an id. */
 export const maxInlineChars = 256;

@@ -11,6 +11,8 @@ export interface StreamChunk<Chunk> {
   readonly chunk: Chunk;
   /** The bytes that came in, when no rule touched the chunk: they are what goes out. */
   readonly wire: Uint8Array | undefined;
+  /** The JSON that came in, where no rule touched the chunk. */
+  readonly text?: string | undefined;
   /** The name that the event of a touched chunk came under, in streams whose names are passed on. */
   readonly name?: string | undefined;
   /** The chunk says that the answer is complete; usage and `done` may follow. */

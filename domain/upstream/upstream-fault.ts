@@ -4,7 +4,7 @@ import { edited, marker } from '../payload/text-edits.ts';
 import { urlEdits, withoutSecretParts } from '../payload/urls.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, isString, type Json, type JsonObject, parseJson } from '../shared/json.ts';
-import { maxErrorMessageChars } from '../shared/limits.ts';
+import { maxErrorMessageChars, maxSecretChars, maxUpstreamErrorBytes } from '../shared/limits.ts';
 import type { Ending } from '../shared/stream-machine.ts';
 
 /** What went wrong between the gateway and an upstream, in the executor's words. */
@@ -123,6 +123,16 @@ export const sanitiseMessage = (message: string, secrets: readonly string[]): st
 /** It is cut off last: what must not be told is to be whole where it is looked for. */
 export const boundedMessage = (text: string): string =>
   text.length > maxErrorMessageChars ? `${text.slice(0, maxErrorMessageChars - 1)}…` : text;
+
+/**
+ * The start of words that may be as long as an upstream likes, made fit by `fit`. They are cut off before, and half of
+ * what must not be told may stand there: what is near the cut is left out.
+ */
+export function fitStart(words: string, fit: (words: string) => string): string {
+  if (words.length <= maxUpstreamErrorBytes) return fit(words);
+  const start = fit(words.slice(0, maxUpstreamErrorBytes));
+  return `${start.slice(0, Math.max(0, start.length - maxSecretChars))}…`;
+}
 
 /** {@link sanitiseMessage} without its bound, for words in which more is still to be looked for. */
 export function sanitised(message: string, secrets: readonly string[]): string {

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { isArray, isObject, isString, type Json } from '../../domain/shared/json.ts';
+import { type Variables, variablesOf } from './interpolation.ts';
 import { isSecretHeader } from './headers-codec.ts';
 import { isSecretKey } from './secrets.ts';
 import type { ObjectShape, Shape, TaggedShape, TextShape } from './shape.ts';
@@ -9,31 +10,58 @@ import type { ObjectShape, Shape, TaggedShape, TextShape } from './shape.ts';
  * shape. Callers' keys are not among them: they are known by their form, and there may be many.
  */
 export function credentialsIn(shape: Shape, resolved: Json | undefined): readonly string[] {
-  const found = new Set<string>();
-  visit(shape, resolved ?? null, (value) => {
-    for (const text of spellings(value)) found.add(text);
+  const texts = new Set<string>();
+  const found: Found = (value) => {
+    for (const text of spellings(value)) texts.add(text);
+  };
+  visit(shape, resolved ?? null, {
+    text: (of, value) => visitText(of, value, found),
+    headers: (value) => visitHeaders(value, found),
+    json: (value) => visitJson(value, false, found),
   });
-  return [...found];
+  return [...texts];
+}
+
+/**
+ * The values of the variables that headers and bodies for upstreams are made with: what is kept out of the file is a
+ * credential, whatever its header or key is called. `raw` is the file before interpolation.
+ */
+export function variablesForUpstreams(shape: Shape, raw: Json, variables: Variables): readonly string[] {
+  const names = new Set<string>();
+  const take = (value: Json): void => {
+    if (isString(value)) for (const name of variablesOf(value)) names.add(name);
+    if (isArray(value)) for (const item of value) take(item);
+    if (isObject(value)) for (const member of Object.values(value)) take(member ?? null);
+  };
+  visit(shape, raw, { text: () => undefined, headers: take, json: take });
+  return [...names].map((name) => variables[name]).filter((value) => value !== undefined);
 }
 
 type Found = (value: string) => void;
 
-function visit(shape: Shape, value: Json, found: Found): void {
+/** What is done where something may stand that nothing may keep. */
+interface Places {
+  readonly text: (shape: TextShape, value: Json) => void;
+  readonly headers: (value: Json) => void;
+  readonly json: (value: Json) => void;
+}
+
+function visit(shape: Shape, value: Json, places: Places): void {
   switch (shape.kind) {
     case 'text':
-      return visitText(shape, value, found);
+      return places.text(shape, value);
     case 'headers':
-      return visitHeaders(value, found);
+      return places.headers(value);
     case 'json-object':
-      return visitJson(value, false, found);
+      return places.json(value);
     case 'list':
-      return visitItems(shape.of, value, found);
+      return visitItems(shape.of, value, places);
     case 'scalar-or-object':
-      return visit(isObject(value) ? shape.object : shape.scalar, value, found);
+      return visit(isObject(value) ? shape.object : shape.scalar, value, places);
     case 'object':
-      return visitFields(shape.fields, value, found);
+      return visitFields(shape.fields, value, places);
     case 'tagged':
-      return visitFields(fieldsOf(shape, value), value, found);
+      return visitFields(fieldsOf(shape, value), value, places);
     case 'boolean':
     case 'choice':
     case 'number':
@@ -57,13 +85,13 @@ const fieldsOf = ({ tag, cases }: TaggedShape, value: Json): ObjectShape['fields
   return isString(named) ? (cases[named]?.fields ?? {}) : {};
 };
 
-function visitItems(of: Shape, value: Json, found: Found): void {
-  if (isArray(value)) for (const item of value) visit(of, item, found);
+function visitItems(of: Shape, value: Json, places: Places): void {
+  if (isArray(value)) for (const item of value) visit(of, item, places);
 }
 
-function visitFields(fields: ObjectShape['fields'], value: Json, found: Found): void {
+function visitFields(fields: ObjectShape['fields'], value: Json, places: Places): void {
   if (!isObject(value)) return;
-  for (const [key, { shape }] of Object.entries(fields)) visit(shape, value[key] ?? null, found);
+  for (const [key, { shape }] of Object.entries(fields)) visit(shape, value[key] ?? null, places);
 }
 
 /** Under a secret key everything is a secret, as deep as it goes. */

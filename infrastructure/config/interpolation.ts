@@ -28,6 +28,10 @@ function partsOf(text: string): readonly Part[] | undefined {
 export const residueOf = (text: string): string =>
   (partsOf(text) ?? [{ literal: text }]).map((part) => ('literal' in part ? part.literal : '')).join('');
 
+/** The names of the variables in a text. */
+export const variablesOf = (text: string): readonly string[] =>
+  (partsOf(text) ?? []).flatMap((part) => ('variable' in part ? [part.variable] : []));
+
 /** A tree in which every `${NAME}` has its value, and what stood in the way. */
 export interface Interpolated {
   readonly value: Json;

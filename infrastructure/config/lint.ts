@@ -1,3 +1,5 @@
+import { canMatch } from '../../domain/payload/redaction-paths.ts';
+import { payloadRoots } from '../../domain/payload/wrap.ts';
 import { type Capability, capabilities } from '../../domain/routing/capabilities.ts';
 import type { ProviderKind } from '../../domain/routing/model.ts';
 import { isObject } from '../../domain/shared/json.ts';
@@ -39,6 +41,7 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
     ...routes.flatMap(ofNoPublisher),
     ...hardBudgetNotes(loaded.config),
     ...transportNotes(loaded.config, knowledge.databaseTls),
+    ...pathsWithoutMatch(loaded.config),
     ...loaded.inlineSecrets.map((path) =>
       finding(path, 'is a secret written into the file: write ${NAME} instead'),
     ),
@@ -174,6 +177,19 @@ function payerOf(owner: KeyOwnerConfig, config: GatewayConfig): string {
   const account = config.serviceAccounts.find(({ id }) => id === owner.id);
   return `team:${account?.team ?? ''}`;
 }
+
+/** A path begins at the root of a wrapped payload: one that begins elsewhere hides nothing. */
+const pathsWithoutMatch = ({ requestLogging: { payloads } }: GatewayConfig): readonly Finding[] =>
+  payloads.redactionPaths.flatMap((redactionPath, index) =>
+    canMatch(redactionPath)
+      ? []
+      : [
+          finding(
+            ['request_logging', 'payloads', 'redaction_paths', index],
+            `matches nothing: a path begins at the root of a payload (${payloadRoots.join(', ')}, or *), that of a field of a body with body`,
+          ),
+        ],
+  );
 
 /** Specified behaviour through which money can pass a hard budget; each has a stricter setting. */
 function hardBudgetNotes(config: GatewayConfig): readonly Finding[] {

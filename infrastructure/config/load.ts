@@ -4,7 +4,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, type Json, type JsonObject } from '../../domain/shared/json.ts';
 import { type GatewayConfig, gatewayCodec, toConfig } from './config.ts';
-import { credentialsIn } from './credentials.ts';
+import { credentialsIn, variablesForUpstreams } from './credentials.ts';
 import { crossCheck } from './cross-checks.ts';
 import { interpolate, type Variables } from './interpolation.ts';
 import { type Persistable, toPersistable } from './persistable.ts';
@@ -121,6 +121,7 @@ export function parseConfig(
     saysNothing: isObject(raw) && Object.keys(raw).length === 0,
     credentials: [
       ...credentialsIn(gatewayCodec.shape, effective),
+      ...variablesForUpstreams(gatewayCodec.shape, raw, variables),
       ...(env.adminPassword === undefined ? [] : [env.adminPassword]),
     ],
     locate,

@@ -5,7 +5,6 @@ import type { LargeBody, Redaction } from '../../application/ports/large-bodies.
 import { redactedRequest, type StoredPayload } from '../../domain/payload/payload.ts';
 import { forCaller, redactionRules } from '../../domain/payload/redact.ts';
 import type { ApiFamily, ResolvedRoute } from '../../domain/routing/model.ts';
-import { parseDocument } from '../../domain/shared/json-document.ts';
 import type { ProviderContext } from '../providers/provider.ts';
 import { implementations } from '../providers/registry.ts';
 import { type Written, type WrittenPart, written } from '../providers/written.ts';
@@ -97,6 +96,5 @@ const asBytes = (request: WrittenPart): WrittenPart =>
 
 function redact(body: LargeBody, { headers, callerKey, source, maxBytes }: Redaction): StoredPayload {
   const rules = forCaller(redactionRules(source.redactionPaths, source.credentials), callerKey);
-  const document = parseDocument(textOf(body), {}, JSON.parse, body.maxValues);
-  return redactedRequest(headers, E.isRight(document) ? document.right.value : undefined, rules, maxBytes);
+  return redactedRequest(headers, { text: textOf(body), isParsed: false }, rules, maxBytes);
 }

@@ -1,19 +1,23 @@
-/** How `JSON.stringify` spells what PostgreSQL cannot hold; a backslash before it makes it harmless text, and slower. */
-const unstorable = /\\u(?:0000|d[89a-f])/;
+/** How JSON spells what PostgreSQL cannot hold; a backslash before it makes it harmless text, and slower. */
+const unstorable = /\\u(?:0000|d[89a-f])/i;
 
-/** Any escape, whole: an escaped backslash too, so that what follows it is seen for the plain text that it is. */
-const escapes = /\\(?:u(?:0000|d[89a-f][0-9a-f]{2})|.)/g;
+/**
+ * Any escape, whole: an escaped backslash too, so that what follows it is seen for the plain text that it is, and both
+ * halves of a pair, which can be held.
+ */
+const escapes = /\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|u(?:0000|d[89a-f][0-9a-f]{2})|.)/gi;
+const loneChars = '\\u0000'.length;
 
 /** A value as JSON text for a statement. */
 export const storedJson = (value: unknown): string => storedPrint(JSON.stringify(value));
 
 /**
- * JSON as printed for a statement. Text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored replaced by
+ * JSON text for a statement, whoever printed it. Text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored replaced by
  * U+FFFD, in keys too; it never fails or loses a row (CONTRACT §7).
  */
 export function storedPrint(text: string): string {
   if (!text.includes('\\u') || !unstorable.test(text)) return text;
-  return text.replace(escapes, (escape) => (escape.length === 6 ? '\uFFFD' : escape));
+  return text.replace(escapes, (escape) => (escape.length === loneChars ? '\uFFFD' : escape));
 }
 
 /** Plain text for a statement, with the same replacement. */

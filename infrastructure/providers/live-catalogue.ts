@@ -7,8 +7,7 @@ import type { Model, Route, RoutingProvider } from '../../domain/routing/model.t
 import { type RedactionRules, redactedError } from '../../domain/payload/redact.ts';
 import { routesInOrder } from '../../domain/routing/resolve-route.ts';
 import type { Json } from '../../domain/shared/json.ts';
-import { maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
-import { sanitised } from '../../domain/upstream/upstream-fault.ts';
+import { fitStart, sanitised } from '../../domain/upstream/upstream-fault.ts';
 import type { RouteConfig } from '../config/model-config.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { textDigest } from '../text-digest.ts';
@@ -107,7 +106,7 @@ export class LiveCatalogue implements Catalogue {
     const fixed = secretsOf(config);
     const { redaction, conceal, warn } = this.context;
     const sanitise = (message: string): string =>
-      redactedError(sanitised(message.slice(0, maxUpstreamErrorBytes), fixed), redaction());
+      fitStart(message, (words) => redactedError(sanitised(words, fixed), redaction()));
     const provider = implementation.connect(config, {
       sanitise,
       digest: textDigest,

@@ -146,9 +146,9 @@ describe('PostgreSQL without TLS', () => {
   });
 
   it('is reported of DATABASE_URL, too', () => {
-    expect(warnings('{}', { DATABASE_URL: 'postgres://u@db.example.com/g' })).toEqual([
-      ['database.url', message],
-    ]);
+    expect(
+      warnings('teams: [{ id: t, name: T }]', { DATABASE_URL: 'postgres://u@db.example.com/g' }),
+    ).toEqual([['database.url', message]]);
   });
 
   it.each([
@@ -183,7 +183,7 @@ describe('PostgreSQL without TLS', () => {
   });
 
   it('is no matter of the embedded database', () => {
-    expect(warnings('{}')).toEqual([]);
+    expect(warnings('teams: [{ id: t, name: T }]')).toEqual([]);
   });
 });
 
@@ -227,7 +227,9 @@ describe('a listener that others can reach, without an https public_base_url', (
   });
 
   it('is reported of GATEWAY_BIND, too', () => {
-    expect(warnings('{}', { GATEWAY_BIND: '0.0.0.0:8080' }).map(([path]) => path)).toEqual(['server.bind']);
+    expect(
+      warnings('teams: [{ id: t, name: T }]', { GATEWAY_BIND: '0.0.0.0:8080' }).map(([path]) => path),
+    ).toEqual(['server.bind']);
   });
 
   it.each([

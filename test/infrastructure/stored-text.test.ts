@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { storedJson } from '../../infrastructure/postgres/stored-text.ts';
-import { aJsonObject } from '../support/arbitraries/json-text.ts';
+import { storedJson, storedPrint } from '../../infrastructure/postgres/stored-text.ts';
+import { aJsonObject, literalOf } from '../support/arbitraries/json-text.ts';
 import { anyText } from '../support/arbitraries/text.ts';
 
 /** Strings that databases do not like, beside ordinary ones. */
@@ -63,6 +63,18 @@ describe('text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored r
           list: [replaced(text)],
         });
       }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('however somebody else spelled it', () => {
+    fc.assert(
+      fc.property(
+        awkward.chain((text) => fc.tuple(fc.constant(text), literalOf(text))),
+        ([text, literal]) => {
+          expect(JSON.parse(storedPrint(`{"a":${literal}}`))).toEqual({ a: replaced(text) });
+        },
+      ),
       { numRuns: 1000 },
     );
   });

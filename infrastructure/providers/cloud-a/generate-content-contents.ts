@@ -20,7 +20,8 @@ import {
   parseExact,
   parseJson,
 } from '../../../domain/shared/json.ts';
-import { maxJsonDepth, maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import { namedKey } from '../../../domain/shared/named-key.ts';
 import { type Parts, partsOf, textParts } from './generate-content-parts.ts';
 import type { ReadableBuckets } from './readable-buckets.ts';
 import { Turns } from './generate-content-turns.ts';
@@ -79,10 +80,7 @@ function addMessage(message: JsonObject, path: string, reading: Reading): Step {
       return addResult(message, path, reading);
     default:
       return E.left(
-        fault(
-          `${path}.role`,
-          `is \`${role.slice(0, maxNamedKeyChars)}\`, which is not available on this model's route.`,
-        ),
+        fault(`${path}.role`, `is \`${namedKey(role)}\`, which is not available on this model's route.`),
       );
   }
 }

@@ -4,7 +4,7 @@ import { fault } from '../../../domain/messages/blocks.ts';
 import { readReasoningAsk, type Said } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { type JsonObject, without } from '../../../domain/shared/json.ts';
-import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import { namedKey } from '../../../domain/shared/named-key.ts';
 import { thinksInLevels } from './generate-content-models.ts';
 
 /** Tokens that an effort stands for, where a model takes no levels: the platform's own figures. */
@@ -56,7 +56,7 @@ function withEffort({ field, value }: Said<string>, model: string): Either<Gatew
   const [name, known] = thinksInLevels(model) ? ['thinkingLevel', levels] : ['thinkingBudget', budgets];
   const amount = known.get(value);
   if (amount !== undefined) return E.right({ [name]: amount, includeThoughts: true });
-  const named = value.slice(0, maxNamedKeyChars);
+  const named = namedKey(value);
   return E.left(
     fault(
       field,

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { blocksOf, fault, foreignType, isRecord, stringOf } from '../../../domain/messages/blocks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
-import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import { namedKey } from '../../../domain/shared/named-key.ts';
 import { documentFormat, type DocumentNames, fileName } from './unified-documents.ts';
 import { documentFormats, imageFormats } from './unified-limits.ts';
 
@@ -108,10 +108,7 @@ function documentBlock(file: Json | undefined, path: string, names: DocumentName
 }
 
 const foreignFormat = (path: string, given: string, known: readonly string[]): GatewayError =>
-  fault(
-    path,
-    `is of the type \`${given.slice(0, maxNamedKeyChars)}\`, but must be one of: ${known.join(', ')}.`,
-  );
+  fault(path, `is of the type \`${namedKey(given)}\`, but must be one of: ${known.join(', ')}.`);
 
 interface DataUrl {
   /** In lower case, without parameters. */

@@ -12,7 +12,7 @@ import {
 import type { Digest } from '../../../domain/responses/replay-ids.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
-import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import { namedKey } from '../../../domain/shared/named-key.ts';
 import {
   assistantPart,
   type Blocks,
@@ -112,7 +112,7 @@ const foreignRole = (role: Json | undefined, path: string): GatewayError =>
   fault(
     `${path}.role`,
     isString(role)
-      ? `is \`${role.slice(0, maxNamedKeyChars)}\`, which is not available on this model's route.`
+      ? `is \`${namedKey(role)}\`, which is not available on this model's route.`
       : 'must be a string.',
   );
 

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { fault, isRecord } from '../../../domain/messages/blocks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
-import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import { namedKey } from '../../../domain/shared/named-key.ts';
 import {
   guardrailShape,
   guardrailTraces,
@@ -97,8 +97,7 @@ function fieldsOf(
   if (!isRecord(value)) return E.left(fault(path, 'must be an object.'));
   const known = new Set(Object.keys(rules).flatMap((name) => [name, snakeCase(name)]));
   const unknown = Object.keys(value).find((field) => !known.has(field));
-  if (unknown !== undefined)
-    return E.left(fault(`${path}.${unknown.slice(0, maxNamedKeyChars)}`, 'is not a field of it.'));
+  if (unknown !== undefined) return E.left(fault(`${path}.${namedKey(unknown)}`, 'is not a field of it.'));
   const fields: Record<string, Json> = {};
   for (const [name, rule] of Object.entries(rules)) {
     const given = spelled(value, name, `${path}.`);
@@ -133,7 +132,7 @@ function requestMetadata({ path, value }: Spelled): Either<GatewayError, Json> {
   if (entries.length === 0 || entries.length > maxMetadataEntries)
     return E.left(fault(path, `must have 1 to ${maxMetadataEntries} entries.`));
   for (const [key, entry] of entries) {
-    const at = `${path}.${key.slice(0, maxNamedKeyChars)}`;
+    const at = `${path}.${namedKey(key)}`;
     if (!metadataKeyShape.test(key))
       return E.left(fault(at, `has a key that is not 1 to 256 ${metadataAlphabet}`));
     if (!isString(entry) || !metadataValueShape.test(entry))

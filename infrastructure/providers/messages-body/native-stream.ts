@@ -40,10 +40,10 @@ function stepEvent(frame: SseFrame, event: MessagesFrame): Step {
   }
 }
 
-type Told = Pick<Extract<MessagesEvent, { kind: 'chunk' }>, 'chunk' | 'wire'>;
+type Told = Pick<Extract<MessagesEvent, { kind: 'chunk' }>, 'chunk' | 'wire' | 'text'>;
 
 /** The bytes as they came; an event without a name is spelled again with one, which clients go by. */
 const asCame = (frame: SseFrame, { type, value, data }: Extract<MessagesFrame, { kind: 'event' }>): Told =>
   frame.kind === 'frame' && frame.event === type
-    ? { chunk: value, wire: frame.wire }
+    ? { chunk: value, wire: frame.wire, text: data }
     : { chunk: parseExact(data) as JsonObject, wire: undefined };

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { capped } from '../../../domain/payload/cap.ts';
-import { printedSizes } from '../../../domain/payload/printed-size.ts';
+import { capped as cappedWritten } from '../../../domain/payload/cap.ts';
+import { printedSizes as sizesOfWritten } from '../../../domain/payload/printed-size.ts';
+import { printed, type Written } from '../../../domain/payload/written.ts';
 import {
   isArray,
   isObject,
@@ -11,8 +12,12 @@ import {
   numberOf,
   parseExact,
 } from '../../../domain/shared/json.ts';
-import { aJsonObject, exactJsonText } from '../../support/arbitraries/json-text.ts';
+import { aJsonObject, exactJsonText, writtenOf as spelledOf } from '../../support/arbitraries/json-text.ts';
 import { anyText } from '../../support/arbitraries/text.ts';
+import { onJson, writtenOf, writtenText } from '../../support/written.ts';
+
+const capped = onJson(cappedWritten);
+const printedSizes = (limit: number) => (value: Json) => sizesOfWritten(limit)(writtenOf(value));
 
 const bytesOf = (value: Json | undefined): number => Buffer.byteLength(JSON.stringify(value));
 
@@ -34,7 +39,24 @@ const anyJson: fc.Arbitrary<Json> = fc.oneof(
   })).value,
 );
 
+/** A value in somebody's own spelling. */
+const anyWritten: fc.Arbitrary<Written> = anyJson
+  .map((value) => JSON.parse(JSON.stringify(value)) as Json)
+  .chain((value) => spelledOf(value))
+  .map(writtenText);
+
 describe('the printed size of a value', () => {
+  it('is that of its UTF-8 as it is printed tight, however it was written', () => {
+    fc.assert(
+      fc.property(anyWritten, (value) => {
+        expect(sizesOfWritten(Number.MAX_SAFE_INTEGER)(value)).toBe(
+          Buffer.byteLength(printed(value, 'tight')),
+        );
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it('is that of its UTF-8 as `JSON.stringify` prints it', () => {
     fc.assert(
       fc.property(anyJson, (value) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { forCaller, redacted, redactionRules } from '../../../domain/payload/redact.ts';
+import { forCaller, redacted as redactedWritten, redactionRules } from '../../../domain/payload/redact.ts';
 import { isObject, type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { aJsonObject, exactJsonText } from '../../support/arbitraries/json-text.ts';
 import {
@@ -14,7 +14,9 @@ import {
   canaryLetter,
   holding,
 } from '../../support/arbitraries/payloads.ts';
+import { onJson } from '../../support/written.ts';
 
+const redacted = onJson(redactedWritten);
 const builtIn = redactionRules([], []);
 const clean = (body: Json, rules = builtIn): Json | undefined => redacted({ body }, rules)['body'];
 const marker = '[REDACTED]';

@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { withoutBulk } from '../../../domain/payload/truncate.ts';
+import { withoutBulk as withoutBulkWritten } from '../../../domain/payload/truncate.ts';
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import { maxInlineChars } from '../../../domain/shared/limits.ts';
 import { aJsonObject } from '../../support/arbitraries/json-text.ts';
+import { onJson } from '../../support/written.ts';
+
+const withoutBulk = onJson(withoutBulkWritten);
 
 const data = 'iVBORw0KGgo+/A=='.repeat(100);
 const mark = '[TRUNCATED 1600 characters]';

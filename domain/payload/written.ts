@@ -1,0 +1,156 @@
+/**
+ * JSON as it was written: numbers are their digits, members stand in their order, and a repeated key stands there as
+ * often as it came. An array or object that no rule touched knows the text that it was read from.
+ */
+export type Written = null | boolean | Text | Digits | Items | Members;
+
+/** A text that was written without escapes or made by a rule, or one as it was written. */
+export type Text = string | Quoted;
+
+/** A text as it was written, with its quotes and escapes; it is read only where a rule has to know what it says. */
+export class Quoted {
+  readonly literal: string;
+  /** A quote is in it. */
+  readonly hasQuotes: boolean;
+  /** A sign is spelled by its number. */
+  readonly hasNumbers: boolean;
+
+  constructor(literal: string, hasQuotes: boolean, hasNumbers: boolean) {
+    this.literal = literal;
+    this.hasQuotes = hasQuotes;
+    this.hasNumbers = hasNumbers;
+  }
+}
+
+export const isText = (value: Written | undefined): value is Text =>
+  typeof value === 'string' || value instanceof Quoted;
+
+/** What a text says. */
+export const saidBy = (text: Text): string =>
+  typeof text === 'string' ? text : (JSON.parse(text.literal) as string);
+
+/** A number as it was written. */
+export class Digits {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A text that was read. */
+export class Source {
+  readonly text: string;
+  /** Something is blank between its parts. */
+  hasBlanks = false;
+  /** A sign is spelled by its number. */
+  readonly hasNumbers: boolean;
+  private plain: boolean | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+    this.hasNumbers = text.includes('\\u');
+  }
+
+  /** It is tight, and each of its signs is one byte. */
+  get isPlain(): boolean {
+    this.plain ??= !this.hasBlanks && !this.hasNumbers && !beyondAscii.test(this.text);
+    return this.plain;
+  }
+}
+
+const beyondAscii = /[^\0-\x7f]/;
+
+/** Where in which text an array or object stands as it is; undefined: it was read from none, or changed. */
+export interface Span {
+  readonly source: Source;
+  readonly from: number;
+  readonly to: number;
+}
+
+export class Items {
+  readonly items: readonly Written[];
+  readonly span: Span | undefined;
+  /** Each item is known to be a number. */
+  readonly areNumbers: boolean;
+
+  constructor(items: readonly Written[], span?: Span, areNumbers = false) {
+    this.items = items;
+    this.span = span;
+    this.areNumbers = areNumbers;
+  }
+}
+
+export class Members {
+  readonly keys: readonly string[];
+  readonly values: readonly Written[];
+  readonly span: Span | undefined;
+
+  constructor(keys: readonly string[], values: readonly Written[], span?: Span) {
+    this.keys = keys;
+    this.values = values;
+    this.span = span;
+  }
+}
+
+/** Of a key that is repeated the last one counts, as for every reader of JSON. */
+export function valueAt({ keys, values }: Members, key: string): Written | undefined {
+  const index = keys.lastIndexOf(key);
+  return index < 0 ? undefined : values[index];
+}
+
+/** The array with its items changed; the same array when no item was. */
+export function mappedItems(array: Items, change: (item: Written) => Written): Items {
+  const { items } = array;
+  let copy: Written[] | undefined;
+  for (let index = 0; index < items.length; index += 1) {
+    const item = items[index] ?? null;
+    const changed = change(item);
+    if (changed !== item) (copy ??= items.slice())[index] = changed;
+  }
+  return copy === undefined ? array : new Items(copy);
+}
+
+/** The object with its members changed; the same object when no member was. */
+export function mappedMembers(object: Members, change: (value: Written, key: string) => Written): Members {
+  const { keys, values } = object;
+  let copy: Written[] | undefined;
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index] ?? null;
+    const changed = change(value, keys[index] ?? '');
+    if (changed !== value) (copy ??= values.slice())[index] = changed;
+  }
+  return copy === undefined ? object : new Members(keys, copy);
+}
+
+/**
+ * How a value is printed. `as it came`: what nothing touched is the text that it was read from. `tight`: without what
+ * is blank between its parts, and without signs that are spelled by their numbers and need not be.
+ */
+export type Print = 'as it came' | 'tight';
+
+/** The span whose text is the print of an array or object; undefined: it is printed from what is in it. */
+export const printedSpan = ({ span }: Items | Members, print: Print): Span | undefined =>
+  span !== undefined && (print === 'as it came' || span.source.isPlain) ? span : undefined;
+
+/** The text whose print is that of a text. */
+export const printedText = (text: Text, print: Print): Text =>
+  print === 'tight' && text instanceof Quoted && text.hasNumbers ? saidBy(text) : text;
+
+/** The JSON text of a value. */
+export function printed(value: Written, print: Print): string {
+  if (isText(value)) return literalOf(printedText(value, print));
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (value instanceof Digits) return value.text;
+  const span = printedSpan(value, print);
+  if (span !== undefined) return span.source.text.slice(span.from, span.to);
+  return value instanceof Items ? printedItems(value, print) : printedMembers(value, print);
+}
+
+const literalOf = (text: Text): string => (text instanceof Quoted ? text.literal : JSON.stringify(text));
+
+const printedItems = ({ items }: Items, print: Print): string =>
+  `[${items.map((item) => printed(item, print)).join(',')}]`;
+
+const printedMembers = ({ keys, values }: Members, print: Print): string =>
+  `{${values.map((value, index) => `${JSON.stringify(keys[index])}:${printed(value, print)}`).join(',')}}`;

@@ -1,0 +1,31 @@
+import { readWritten } from '../../domain/payload/read-written.ts';
+import { Members, printed, type Written } from '../../domain/payload/written.ts';
+import { type Json, type JsonObject, parseExact } from '../../domain/shared/json.ts';
+
+/** A value as somebody wrote it. */
+export const writtenText = (text: string): Written => {
+  const read = readWritten(text, 10_000, true);
+  if (read === undefined) throw new Error('this is no JSON');
+  return read.value;
+};
+
+/** A value as JSON prints it. */
+export const writtenOf = (value: Json): Written => writtenText(JSON.stringify(value));
+
+export const membersOf = (value: JsonObject): Members => {
+  const written = writtenOf(value);
+  if (!(written instanceof Members)) throw new Error('this is no object');
+  return written;
+};
+
+/** What is written, with every digit. */
+export const jsonOf = (value: Written): Json => parseExact(printed(value, 'as it came'));
+
+/** A rule for what is written, applied to a value; the very same value when it changes nothing. */
+export const onJson =
+  <Rest extends readonly unknown[], Left extends Written>(rule: (payload: Members, ...rest: Rest) => Left) =>
+  (payload: JsonObject, ...rest: Rest): Left extends Members ? JsonObject : Json => {
+    const before = membersOf(payload);
+    const after = rule(before, ...rest);
+    return (after === before ? payload : jsonOf(after)) as Left extends Members ? JsonObject : Json;
+  };
