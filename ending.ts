@@ -17,6 +17,8 @@ export const ending = {
   endMs,
 } as const;
 
+type Steps = Readonly<Record<keyof typeof ending, number>>;
+
 /** What a process that is to end has in flight, and how it lets go of it. */
 export interface Ending {
   readonly inFlight: () => number;
@@ -35,7 +37,7 @@ export interface Ending {
  * What is in flight gets its grace, then it is cut off and settled, then everything is closed: all of it within the
  * grace and `endMs`. Resolves with the number of requests that could not be settled.
  */
-export async function bringToEnd(parts: Ending): Promise<number> {
+export async function bringToEnd(parts: Ending, steps: Steps = ending): Promise<number> {
   const { inFlight, graceMs, forced, cut, endUpstreams, lastCall, release } = parts;
   let hurry = false;
   void forced.then(() => {
@@ -46,12 +48,12 @@ export async function bringToEnd(parts: Ending): Promise<number> {
   const cutAt = performance.now();
   const left = (step: number): number => Math.max(0, cutAt + step - performance.now());
   cut();
-  endUpstreams(ending.upstreamsMs);
-  const timer = setTimeout(lastCall, ending.lastCallMs);
-  await until(idle, left(ending.settledMs));
+  endUpstreams(steps.upstreamsMs);
+  const timer = setTimeout(lastCall, steps.lastCallMs);
+  await until(idle, left(steps.settledMs));
   clearTimeout(timer);
   const unsettled = inFlight();
-  await within(left(ending.releasedMs), release(left(ending.releasedMs)));
+  await within(left(steps.releasedMs), release(left(steps.releasedMs)));
   return unsettled;
 }
 

@@ -45,7 +45,8 @@ interface OpenLine extends Line {
 
 /**
  * Models, routes and ready providers, swapped as a whole when the database's revision moves. A provider whose
- * configuration did not change keeps its connections; one that went away finishes what is in flight.
+ * configuration did not change keeps its connections; one that went away finishes what is in flight, and calls that
+ * were prepared with it are sent all the same.
  */
 export class LiveCatalogue implements Catalogue {
   private readonly context: CatalogueContext;

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { bringToEnd } from '../../ending.ts';
+import { LastCall } from '../../infrastructure/postgres/last-call.ts';
+
+const never = new Promise<void>(() => undefined);
+/** The steps of an end, a hundred times as fast. */
+const steps = { upstreamsMs: 50, lastCallMs: 80, settledMs: 100, releasedMs: 140, endMs: 150 };
+/** Timers are late on a busy machine. */
+const slackMs = 2000;
+
+const plans = fc.record({
+  graceMs: fc.nat(400),
+  idleAfterMs: fc.oneof(fc.nat(700), fc.constant(Number.POSITIVE_INFINITY)),
+  forcedAfterMs: fc.option(fc.nat(400), { nil: undefined }),
+  releaseHangs: fc.boolean(),
+});
+
+type Plan = typeof plans extends fc.Arbitrary<infer A> ? A : never;
+
+async function ended(plan: Plan) {
+  const { graceMs, idleAfterMs, forcedAfterMs, releaseHangs } = plan;
+  const from = performance.now();
+  const now = (): number => performance.now() - from;
+  const at: Record<string, number> = {};
+  const step = (name: string) => (): void => void (at[name] = now());
+  const unsettled = await bringToEnd(
+    {
+      inFlight: () => (now() < idleAfterMs ? 1 : 0),
+      graceMs,
+      forced: forcedAfterMs === undefined ? never : sleep(forcedAfterMs),
+      cut: step('cut'),
+      endUpstreams: step('upstreams'),
+      lastCall: step('lastCall'),
+      release: () => (releaseHangs ? never : Promise.resolve()),
+    },
+    steps,
+  );
+  return { plan, at, unsettled, endedAt: now() };
+}
+
+describe('the end of a process', () => {
+  it('comes within the grace and its bound, whatever waits, and cuts nothing off before the grace is over', async () => {
+    const all = await Promise.all(fc.sample(plans, { seed: 32, numRuns: 200 }).map(ended));
+    for (const { plan, at, unsettled, endedAt } of all) {
+      const { graceMs, idleAfterMs, forcedAfterMs } = plan;
+      const graceOver = Math.min(graceMs, forcedAfterMs ?? graceMs, idleAfterMs);
+      const cutAt = at['cut'] ?? 0;
+      // A timer may be a millisecond early.
+      expect(cutAt).toBeGreaterThanOrEqual(graceOver - 2);
+      expect(at['upstreams']).toBeGreaterThanOrEqual(cutAt);
+      expect(endedAt).toBeLessThan(graceOver + steps.endMs + slackMs);
+      if (at['lastCall'] !== undefined) expect(at['lastCall'] - cutAt).toBeGreaterThan(steps.lastCallMs - 2);
+      if (idleAfterMs === Number.POSITIVE_INFINITY)
+        expect([unsettled, at['lastCall'] !== undefined]).toEqual([1, true]);
+      if (idleAfterMs <= graceOver) expect(unsettled).toBe(0);
+    }
+  });
+});
+
+describe('a last call', () => {
+  it('answers all that waits, and all that comes later, at once; what was answered before stays', async () => {
+    const call = new LastCall();
+    const instead = (): string => 'instead';
+    expect(await call.within(Promise.resolve('done'), instead)).toBe('done');
+    await expect(call.within(Promise.reject(new Error('failed')), instead)).rejects.toThrow('failed');
+    const waiting = [1, 2].map(() => call.within(new Promise<string>(() => undefined), instead));
+    call.come();
+    expect(await Promise.all(waiting)).toEqual(['instead', 'instead']);
+    expect(await call.within(Promise.reject(new Error('later')), instead)).toBe('instead');
+  });
+});
