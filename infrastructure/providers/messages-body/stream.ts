@@ -47,6 +47,8 @@ class Translation {
   private readonly open = new Map<number, Block>();
   private calls = 0;
   private usage: Json | undefined;
+  /** The usage is no longer the placeholder of `message_start`. */
+  private finalUsage = false;
   private events: ChatEvent[] = [];
 
   constructor(words: AnswerWords) {
@@ -91,6 +93,7 @@ class Translation {
         return this.closeBlock(index);
       case 'message_delta':
         this.usage = laterUsage(this.usage, usage);
+        this.finalUsage ||= !isAbsent(usage);
         return this.stopBy(isRecord(delta) ? delta['stop_reason'] : undefined);
       case 'message_stop':
         return this.complete();
@@ -211,9 +214,9 @@ class Translation {
     this.failed(streamFailure(message));
   }
 
-  /** A failure tells what was used so far. */
+  /** A failure tells what was used, where that is known. */
   private failed(error: GatewayError): void {
-    const usage = chatUsage(this.usage);
+    const usage = this.finalUsage ? chatUsage(this.usage) : undefined;
     this.over({ kind: 'failed', error, ...(usage === undefined ? {} : { chunk: this.chunk([], usage) }) });
   }
 
