@@ -13,10 +13,12 @@ import type { SeedStore } from './application/ports/seed.ts';
 import type { Telemetry } from './application/ports/telemetry.ts';
 import type { Upstream } from './application/ports/upstream.ts';
 import { serveModelRequest } from './application/serve-model-request.ts';
+import { redactedError } from './domain/payload/redact.ts';
+import { boundedMessage } from './domain/upstream/upstream-fault.ts';
 import { systemClock } from './infrastructure/clock.ts';
 import { isTimeZone } from './infrastructure/config/formats.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
-import { databaseFaultLog, type Log, nameOf, stackOf } from './infrastructure/logging.ts';
+import { causeOf, databaseFaultLog, defectFields, type Log } from './infrastructure/logging.ts';
 import { type Journal, journalFolder, localJournal } from './infrastructure/journal/journal.ts';
 import { smtpMailer } from './infrastructure/mail/smtp-mailer.ts';
 import { argon2Passwords } from './infrastructure/passwords.ts';
@@ -116,10 +118,10 @@ function bindStores(container: Container): void {
   );
   container.bind(tokens.journal).toResolvedValue(journalOf, [tokens.foundations]);
   container.bind(tokens.payloads).toResolvedValue(
-    ({ pool, log }: Foundations) =>
+    ({ pool, config, log }: Foundations) =>
       payloadStore(pool, {
         onFault: (error) => databaseFaultLog(log)(databaseFault(error), error),
-        onDefect: (error) => log.error({ error: nameOf(error), stack: stackOf(error) }, 'defect'),
+        onDefect: (error) => log.error(defectFields(error, cleaning(config)), 'defect'),
       }),
     [tokens.foundations],
   );
@@ -156,16 +158,20 @@ function bindStores(container: Container): void {
           catalogue.take(await readCatalogue(pool), config.resolver(), config.prices());
           accounts.forget();
         },
-        onFault: (error) => log.error({ error: nameOf(error) }, 'the database state could not be followed'),
+        onFault: (error) => log.error({ error: causeOf(error) }, 'the database state could not be followed'),
       }),
     [tokens.foundations, tokens.accounts, tokens.catalogue],
   );
 }
 
+/** A defect's message may quote what a caller or the configuration keeps secret. */
+const cleaning = (config: LiveConfig) => (message: string) =>
+  boundedMessage(redactedError(message, config.policy().redaction));
+
 const journalOf = ({ config, log }: Foundations): Journal =>
   localJournal({
     directory: journalFolder(config.loaded().config.dataDir),
-    onFault: (error) => log.error({ error: nameOf(error) }, 'the journal could not be written'),
+    onFault: (error) => log.error({ error: causeOf(error) }, 'the journal could not be written'),
     onRecovered: ({ kept, ...counts }) =>
       kept === undefined
         ? log.warn(counts, 'journal settled')
@@ -279,7 +285,7 @@ function bindService(container: Container): void {
         notReady,
         draining,
         onDefect: (error, requestId) =>
-          log.error({ request_id: requestId, error: nameOf(error), stack: stackOf(error) }, 'defect'),
+          log.error({ request_id: requestId, ...defectFields(error, cleaning(config)) }, 'defect'),
       }),
     [
       tokens.foundations,

@@ -8,7 +8,7 @@ import type { Database } from './database.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
 import type { ConfigProblem } from './infrastructure/config/problem.ts';
 import { seedOf } from './infrastructure/config/seed.ts';
-import { type Log, nameOf } from './infrastructure/logging.ts';
+import { causeOf, type Log } from './infrastructure/logging.ts';
 import type { Journal } from './infrastructure/journal/journal.ts';
 import { pendingMigrations } from './infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from './infrastructure/postgres/payload-store.ts';
@@ -145,7 +145,7 @@ function inTheBackground(
       // Without mail the others' mails are left to them, but one whose dispatcher died is noticed all the same.
       await dispatch(mail === undefined ? 0 : budgetAlerts.batchSize, () => goOn() && !draining());
     },
-    (error) => log.error({ error: nameOf(error) }, 'budget alerts could not be dispatched'),
+    (error) => log.error({ error: causeOf(error) }, 'budget alerts could not be dispatched'),
   );
   const recover = container.get(tokens.recovery);
   const journalWatch = watchJournal(container.get(tokens.journal), log);
@@ -157,7 +157,7 @@ function inTheBackground(
   const recovery = repeating(
     () => recoverySecs,
     (goOn) => recover(goOn).finally(watched),
-    (error) => log.error({ error: nameOf(error) }, 'the journal could not be settled'),
+    (error) => log.error({ error: causeOf(error) }, 'the journal could not be settled'),
   );
   return {
     stop: async (): Promise<void> => {
@@ -221,7 +221,7 @@ async function lastRecovery(container: ReturnType<typeof buildContainer>, log: L
     if (journal.size() > 0) await container.get(tokens.recovery)(() => Date.now() < deadline);
     await journal.close();
   } catch (error) {
-    log.error({ error: nameOf(error) }, 'the journal could not be settled');
+    log.error({ error: causeOf(error) }, 'the journal could not be settled');
   }
   if (journal.size() > 0) log.warn({ bytes: journal.size() }, 'the journal is settled at the next start');
 }
@@ -261,7 +261,7 @@ function readiness(
       migrated ||= (await pending()).length === 0;
       return migrated ? undefined : 'migrations are pending';
     } catch (error) {
-      return `the database cannot be asked (${nameOf(error)})`;
+      return `the database cannot be asked (${causeOf(error)})`;
     }
   };
   return async () => {
