@@ -13,13 +13,11 @@ import type { SeedStore } from './application/ports/seed.ts';
 import type { Telemetry } from './application/ports/telemetry.ts';
 import type { Upstream } from './application/ports/upstream.ts';
 import { serveModelRequest } from './application/serve-model-request.ts';
-import { redactedError } from './domain/payload/redact.ts';
-import { boundedMessage } from './domain/upstream/upstream-fault.ts';
 import { systemClock } from './infrastructure/clock.ts';
 import { isTimeZone } from './infrastructure/config/formats.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
 import { causeOf, databaseFaultLog, defectFields, type Log } from './infrastructure/logging.ts';
-import { type Journal, journalFolder, localJournal } from './infrastructure/journal/journal.ts';
+import type { Journal } from './infrastructure/journal/journal.ts';
 import { smtpMailer } from './infrastructure/mail/smtp-mailer.ts';
 import { argon2Passwords } from './infrastructure/passwords.ts';
 import { accountsStore, type CachedAccounts } from './infrastructure/postgres/accounts-store.ts';
@@ -44,11 +42,10 @@ import type { AdminRoute } from './interfaces/http/admin/admin-route.ts';
 import { adminRoutes } from './interfaces/http/admin/routes.ts';
 import { type AdminApiPorts, gatewayApp } from './interfaces/http/app.ts';
 import { authenticate } from './interfaces/http/authenticate.ts';
+import { cutOff, type CutOff } from './interfaces/http/cut-off.ts';
 import { streamKeepAlive } from './interfaces/http/keep-alive.ts';
 import { type LoadGate, loadGate } from './interfaces/http/load-gate.ts';
-
-/** A request lasts as long as its upstream may; a claim outlives it by this much. */
-const claimMarginSecs = 120;
+import { claimSeconds, cleaned, journalOf, mailReady, settlingOptions } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
 type Recovery = (goOn: () => boolean) => Promise<void>;
@@ -70,6 +67,7 @@ export const tokens = {
   foundations: token<Foundations>('Foundations'),
   clock: token<Clock>('Clock'),
   gate: token<LoadGate>('LoadGate'),
+  cutOff: token<CutOff>('CutOff'),
   accounts: token<CachedAccounts>('Accounts'),
   catalogue: token<LiveCatalogue>('Catalogue'),
   follower: token<StateFollower>('StateFollower'),
@@ -96,7 +94,9 @@ export function buildContainer(foundations: Foundations): Container {
       ({ config }: Foundations) => loadGate(config.loaded().config.server),
       [tokens.foundations],
     );
+  container.bind(tokens.cutOff).toResolvedValue(cutOff, []);
   bindStores(container);
+  bindState(container);
   bindAlerts(container);
   bindAdminApi(container);
   bindService(container);
@@ -116,12 +116,14 @@ function bindStores(container: Container): void {
       }),
     [tokens.foundations, tokens.journal],
   );
-  container.bind(tokens.journal).toResolvedValue(journalOf, [tokens.foundations]);
+  container
+    .bind(tokens.journal)
+    .toResolvedValue(({ config, log }: Foundations) => journalOf(config, log), [tokens.foundations]);
   container.bind(tokens.payloads).toResolvedValue(
     ({ pool, config, log }: Foundations) =>
       payloadStore(pool, {
         onFault: (error) => databaseFaultLog(log)(databaseFault(error), error),
-        onDefect: (error) => log.error(defectFields(error, cleaning(config)), 'defect'),
+        onDefect: (error) => log.error(defectFields(error, cleaned(config)), 'defect'),
       }),
     [tokens.foundations],
   );
@@ -132,6 +134,10 @@ function bindStores(container: Container): void {
     },
     [tokens.foundations, tokens.journal],
   );
+}
+
+/** What is read of the database and followed. */
+function bindState(container: Container): void {
   container.bind(tokens.catalogue).toResolvedValue(
     ({ config, log }: Foundations) =>
       new LiveCatalogue(config.prices(), {
@@ -164,20 +170,6 @@ function bindStores(container: Container): void {
   );
 }
 
-/** A defect's message may quote what a caller or the configuration keeps secret. */
-const cleaning = (config: LiveConfig) => (message: string) =>
-  boundedMessage(redactedError(message, config.policy().redaction));
-
-const journalOf = ({ config, log }: Foundations): Journal =>
-  localJournal({
-    directory: journalFolder(config.loaded().config.dataDir),
-    onFault: (error) => log.error({ error: causeOf(error) }, 'the journal could not be written'),
-    onRecovered: ({ kept, ...counts }) =>
-      kept === undefined
-        ? log.warn(counts, 'journal settled')
-        : log.error({ ...counts, file: kept }, 'records of the journal could not be settled, and are kept'),
-  });
-
 function bindAlerts(container: Container): void {
   container.bind(tokens.alertDispatch).toResolvedValue(
     ({ pool, config }: Foundations) =>
@@ -189,20 +181,6 @@ function bindAlerts(container: Container): void {
     [tokens.foundations],
   );
 }
-
-/** What settlement needs to know, at once or out of the journal. */
-const settlingOptions = (config: LiveConfig, log: Log) => ({
-  closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
-  mailReady: mailReady(config),
-  onFault: databaseFaultLog(log),
-});
-
-const mailReady = (config: LiveConfig) => (): boolean => config.loaded().config.mail !== undefined;
-
-const claimSeconds = (config: LiveConfig): number => {
-  const totals = config.loaded().config.providers.map(({ timeouts }) => timeouts.totalMs);
-  return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
-};
 
 function bindAdminApi(container: Container): void {
   container.bind(tokens.adminRoutes).toResolvedValue(
@@ -270,6 +248,7 @@ function bindService(container: Container): void {
       clock: Clock,
       gate: LoadGate,
       admin: AdminApiPorts,
+      cut: CutOff,
     ) =>
       gatewayApp({
         admin,
@@ -284,8 +263,9 @@ function bindService(container: Container): void {
         bodyMaxBytes: config.loaded().config.server.bodyMaxBytes,
         notReady,
         draining,
+        cutOff: cut,
         onDefect: (error, requestId) =>
-          log.error({ request_id: requestId, ...defectFields(error, cleaning(config)) }, 'defect'),
+          log.error({ request_id: requestId, ...defectFields(error, cleaned(config)) }, 'defect'),
       }),
     [
       tokens.foundations,
@@ -297,6 +277,7 @@ function bindService(container: Container): void {
       tokens.clock,
       tokens.gate,
       tokens.admin,
+      tokens.cutOff,
     ],
   );
 }

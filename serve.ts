@@ -30,6 +30,8 @@ const bodyTimeoutMs = 300_000;
 const keepAliveMs = 75_000;
 /** After the grace: time for what was cut off to be settled and written. */
 const settleGraceMs = 15_000;
+/** At the end of the grace: time for callers to be told that they are cut off. */
+const cutOffToldMs = 1_000;
 /** How often a journal that is not empty is told of. */
 const journalToldMs = 60_000;
 /** How soon the journal is looked at again. */
@@ -103,6 +105,8 @@ export async function startService({ config, database, log, seeds }: ServeOption
     log.info({ in_flight: gate.inFlight() }, 'draining');
     const closed = stopListening(server);
     await until(() => gate.inFlight() === 0, config.loaded().config.server.shutdownGraceSecs * 1000);
+    container.get(tokens.cutOff).now();
+    await until(() => gate.inFlight() === 0, cutOffToldMs);
     server.closeAllConnections();
     await until(() => gate.inFlight() === 0, settleGraceMs);
     await closed;

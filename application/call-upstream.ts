@@ -39,24 +39,22 @@ export function callUpstream(
     const attempt = (status: AttemptStatus, statusCode?: number, failure?: End['failure']): Attempt =>
       ended(resolved, stream, startedAt, ports.clock.now(), status, statusCode, failure);
 
-    const { link } = facts.request;
     const clean = (error: GatewayError): GatewayError => withoutSecretsOf(error, facts.request, policy());
     const execution = prepared.begin(upstream.traceContext);
-    const departure = watchDeparture(link, execution, drains(facts, policy()) ? slots : undefined, policy());
+    const departure = watchDeparture(
+      facts.request.link,
+      execution,
+      drains(facts, policy()) ? slots : undefined,
+      policy(),
+    );
 
     const replied = await execution.reply;
     if (E.isLeft(replied)) {
       departure.over();
       const error = clean(upstreamError(replied.left));
-      const failure = departure.early() ? 'client_closed' : error;
-      const status = stream ? 'stream_start_error' : 'provider_error';
-      await settled({
-        failure,
-        attempt: attempt(status, error.upstream?.upstreamStatus, failure),
-        observation: nothingObserved,
-        charged: failure === 'client_closed' && execution.accepted(),
-      });
-      return { kind: 'refused', error };
+      const end = unanswered(error, stream, departure, execution.accepted(), attempt);
+      await settled(end);
+      return { kind: 'refused', error: end.failure === 'client_closed' ? error : end.failure };
     }
     const answer = replied.right;
     if (answer.kind === 'stream') {
@@ -93,6 +91,25 @@ const cleanEnd = (
 
 type AttemptOf = (status: AttemptStatus, statusCode?: number, failure?: End['failure']) => Attempt;
 
+/** The upstream gave no answer, or one that is a failure. */
+function unanswered(
+  error: GatewayError,
+  stream: boolean,
+  departure: Departure,
+  accepted: boolean,
+  attempt: AttemptOf,
+) {
+  const early = departure.early();
+  const failure = early ?? error;
+  const status = stream ? 'stream_start_error' : 'provider_error';
+  return {
+    failure,
+    attempt: attempt(status, error.upstream?.upstreamStatus, failure),
+    observation: nothingObserved,
+    charged: early !== undefined && accepted,
+  };
+}
+
 async function whole(
   { speaks, translation }: Outbound,
   reply: UpstreamReply & { kind: 'whole' },
@@ -103,7 +120,7 @@ async function whole(
   const { value, text } = reply.answer;
   const body = translation === undefined ? value : translation.whole(value);
   const settled = await settle({
-    failure: departure.early() ? 'client_closed' : undefined,
+    failure: departure.early(),
     attempt: attempt('success', reply.status),
     observation: speaks.observeWhole(value),
     answered: { kind: 'whole', body },
@@ -120,7 +137,7 @@ function endOf(
   observation: Observation,
   attempt: AttemptOf,
 ): Ended {
-  const left = departure.early() ? ('client_closed' as const) : undefined;
+  const left = departure.early();
   if (last.kind === 'done')
     return { failure: left, attempt: attempt('success', status), observation, charged: true };
   const failure = left ?? last.error;
@@ -128,7 +145,7 @@ function endOf(
     failure,
     attempt: attempt('stream_error', status, failure),
     observation,
-    charged: failure === 'client_closed',
+    charged: left !== undefined,
   };
 }
 

@@ -1,0 +1,36 @@
+import { redactedError } from './domain/payload/redact.ts';
+import { boundedMessage } from './domain/upstream/upstream-fault.ts';
+import type { LiveConfig } from './infrastructure/config/live-config.ts';
+import { type Journal, journalFolder, localJournal } from './infrastructure/journal/journal.ts';
+import { causeOf, databaseFaultLog, type Log } from './infrastructure/logging.ts';
+
+/** A request lasts as long as its upstream may; a claim outlives it by this much. */
+const claimMarginSecs = 120;
+
+/** A defect's message may quote what a caller or the configuration keeps secret. */
+export const cleaned = (config: LiveConfig) => (message: string) =>
+  boundedMessage(redactedError(message, config.policy().redaction));
+
+export const journalOf = (config: LiveConfig, log: Log): Journal =>
+  localJournal({
+    directory: journalFolder(config.loaded().config.dataDir),
+    onFault: (error) => log.error({ error: causeOf(error) }, 'the journal could not be written'),
+    onRecovered: ({ kept, ...counts }) =>
+      kept === undefined
+        ? log.warn(counts, 'journal settled')
+        : log.error({ ...counts, file: kept }, 'records of the journal could not be settled, and are kept'),
+  });
+
+/** What settlement needs to know, at once or out of the journal. */
+export const settlingOptions = (config: LiveConfig, log: Log) => ({
+  closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
+  mailReady: mailReady(config),
+  onFault: databaseFaultLog(log),
+});
+
+export const mailReady = (config: LiveConfig) => (): boolean => config.loaded().config.mail !== undefined;
+
+export const claimSeconds = (config: LiveConfig): number => {
+  const totals = config.loaded().config.providers.map(({ timeouts }) => timeouts.totalMs);
+  return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
+};
