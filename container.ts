@@ -26,6 +26,7 @@ import { budgetsStore } from './infrastructure/postgres/budgets-store.ts';
 import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from './infrastructure/postgres/database-fault.ts';
 import { isDatabaseTrouble } from './infrastructure/postgres/database-trouble.ts';
+import type { GatewayProcess } from './infrastructure/postgres/gateway-process.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from './infrastructure/postgres/ledger-store.ts';
 import { mcpInvocationsStore } from './infrastructure/postgres/mcp-invocations-store.ts';
 import { payloadStore, type PayloadStore } from './infrastructure/postgres/payload-store.ts';
@@ -45,7 +46,7 @@ import { authenticate } from './interfaces/http/authenticate.ts';
 import { cutOff, type CutOff } from './interfaces/http/cut-off.ts';
 import { streamKeepAlive } from './interfaces/http/keep-alive.ts';
 import { type LoadGate, loadGate } from './interfaces/http/load-gate.ts';
-import { claimSeconds, cleaned, journalOf, mailReady, settlingOptions } from './settling.ts';
+import { claimSeconds, cleaned, journalOf, mailReady, processOf, settlingOptions } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
 type Recovery = (goOn: () => boolean) => Promise<void>;
@@ -71,6 +72,7 @@ export const tokens = {
   accounts: token<CachedAccounts>('Accounts'),
   catalogue: token<LiveCatalogue>('Catalogue'),
   follower: token<StateFollower>('StateFollower'),
+  process: token<GatewayProcess>('GatewayProcess'),
   ledger: token<LedgerStore>('Ledger'),
   journal: token<Journal>('Journal'),
   payloads: token<PayloadStore>('Payloads'),
@@ -108,14 +110,18 @@ function bindStores(container: Container): void {
     .bind(tokens.seed)
     .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
   container.bind(tokens.ledger).toResolvedValue(
-    ({ pool, config, log }: Foundations, journal: Journal) =>
+    ({ pool, config, log }: Foundations, journal: Journal, process: GatewayProcess) =>
       ledgerStore(pool, {
+        process,
         journal: journal.keep,
         ...settlingOptions(config, log),
         claimSeconds: () => claimSeconds(config),
       }),
-    [tokens.foundations, tokens.journal],
+    [tokens.foundations, tokens.journal, tokens.process],
   );
+  container
+    .bind(tokens.process)
+    .toResolvedValue(({ pool, log }: Foundations) => processOf(pool, log), [tokens.foundations]);
   container
     .bind(tokens.journal)
     .toResolvedValue(({ config, log }: Foundations) => journalOf(config, log), [tokens.foundations]);

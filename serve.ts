@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
-import { sql } from 'slonik';
 import { purgeRequestLogs } from './application/retention/purge-request-logs.ts';
 import { buildContainer, tokens } from './container.ts';
 import type { Database } from './database.ts';
@@ -20,6 +19,8 @@ import { openTelemetry } from './infrastructure/telemetry/open.ts';
 import type { ProcessParts } from './infrastructure/telemetry/process-metrics.ts';
 import { listen, stopListening, urlOf } from './interfaces/http/listener.ts';
 import { malformedRequests } from './interfaces/http/malformed-request.ts';
+import { readiness } from './readiness.ts';
+import { heartbeat } from './settling.ts';
 
 /** Request headers up to 32 KiB (CONTRACT §3). */
 const maxHeaderBytes = 32 * 1024;
@@ -36,9 +37,6 @@ const cutOffToldMs = 1_000;
 const journalToldMs = 60_000;
 /** How soon the journal is looked at again. */
 const recoverySecs = 2;
-/** The database must answer a readiness check in this time. */
-const readyTimeoutMs = 2_000;
-
 export interface ServeOptions {
   readonly config: LiveConfig;
   readonly database: Database;
@@ -63,7 +61,7 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const notReady = readiness(
     () => draining,
     () => pendingMigrations(database.url, database.migrations),
-    () => pool.query(sql.unsafe`select 1`),
+    () => container.get(tokens.process).check(),
   );
   const exported = await openTelemetry(settings.otel, log);
   const { telemetry } = exported;
@@ -163,9 +161,10 @@ function inTheBackground(
     (goOn) => recover(goOn).finally(watched),
     (error) => log.error({ error: causeOf(error) }, 'the journal could not be settled'),
   );
+  const beats = heartbeat(container.get(tokens.process), log);
   return {
     stop: async (): Promise<void> => {
-      await Promise.all([alerts.stop(), recovery.stop()]);
+      await Promise.all([alerts.stop(), recovery.stop(), beats.stop()]);
       await lastRecovery(container, log);
     },
   };
@@ -251,27 +250,6 @@ function httpServer(container: ReturnType<typeof buildContainer>): Server {
 export async function reportSeed(log: Log, { keptRevoked }: { readonly keptRevoked: readonly string[] }) {
   for (const name of keptRevoked)
     log.warn({ key: name }, 'a key of the file stays revoked, because an admin revoked it');
-}
-
-function readiness(
-  draining: () => boolean,
-  pending: () => Promise<readonly string[]>,
-  ask: () => Promise<unknown>,
-): () => Promise<string | undefined> {
-  let migrated = false;
-  const check = async (): Promise<string | undefined> => {
-    try {
-      await ask();
-      migrated ||= (await pending()).length === 0;
-      return migrated ? undefined : 'migrations are pending';
-    } catch (error) {
-      return `the database cannot be asked (${causeOf(error)})`;
-    }
-  };
-  return async () => {
-    if (draining()) return 'draining';
-    return Promise.race([check(), sleep(readyTimeoutMs, 'the database does not answer', { ref: false })]);
-  };
 }
 
 async function until(done: () => boolean, withinMs: number): Promise<void> {

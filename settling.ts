@@ -1,8 +1,11 @@
+import type { DatabasePool } from 'slonik';
 import { redactedError } from './domain/payload/redact.ts';
 import { boundedMessage } from './domain/upstream/upstream-fault.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
 import { type Journal, journalFolder, localJournal } from './infrastructure/journal/journal.ts';
 import { causeOf, databaseFaultLog, type Log } from './infrastructure/logging.ts';
+import { beatSecs, type GatewayProcess, gatewayProcess } from './infrastructure/postgres/gateway-process.ts';
+import { type Repeating, repeating } from './infrastructure/repeating.ts';
 
 /** A request lasts as long as its upstream may; a claim outlives it by this much. */
 const claimMarginSecs = 120;
@@ -21,6 +24,15 @@ export const journalOf = (config: LiveConfig, log: Log): Journal =>
         : log.error({ ...counts, file: kept }, 'records of the journal could not be settled, and are kept'),
   });
 
+/** What the database is told of this process; the log is told when rows cannot be written. */
+export const processOf = (pool: DatabasePool, log: Log): GatewayProcess =>
+  gatewayProcess(pool, {
+    onWriting: (trouble) =>
+      trouble === undefined
+        ? log.info({}, 'the database takes rows again')
+        : log.error({ cause: trouble }, 'the database takes no rows: owners with a hard limit are refused'),
+  });
+
 /** What settlement needs to know, at once or out of the journal. */
 export const settlingOptions = (config: LiveConfig, log: Log) => ({
   closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
@@ -34,3 +46,19 @@ export const claimSeconds = (config: LiveConfig): number => {
   const totals = config.loaded().config.providers.map(({ timeouts }) => timeouts.totalMs);
   return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
 };
+
+/** Says once a second that this process is there; told when that begins to fail, not each time. */
+export function heartbeat({ beat }: Pick<GatewayProcess, 'beat'>, log: Log): Repeating {
+  let failing = false;
+  return repeating(
+    () => beatSecs,
+    async () => {
+      await beat();
+      failing = false;
+    },
+    (error) => {
+      if (!failing) log.error({ error: causeOf(error) }, 'the database could not be told of this process');
+      failing = true;
+    },
+  );
+}

@@ -167,7 +167,7 @@ export const rules: readonly Rule[] = [
     instead: 'The composition root may import anything.',
   },
   {
-    of: /^(?:main|serve|serve-command|settling|supervise|database|quickstart)\.ts$/,
+    of: /^(?:main|serve|serve-command|readiness|settling|supervise|database|quickstart)\.ts$/,
     files: [/^(?!test\/|bench\/)/],
     packages: [fpTs, node, /^slonik$/],
     instead: 'Only container.ts imports inversify.',
