@@ -14,7 +14,7 @@ import { type BudgetAlerting, budgetAlerting } from './budget-alerting.ts';
 import { systemClock } from './infrastructure/clock.ts';
 import { isTimeZone } from './infrastructure/config/formats.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
-import { adminCallLog, databaseFaultLog, type Log, nameOf, stackOf } from './infrastructure/logging.ts';
+import { adminCallLog, causeOf, databaseFaultLog, defectFields, type Log } from './infrastructure/logging.ts';
 import type { Journal } from './infrastructure/journal/journal.ts';
 import { argon2Passwords } from './infrastructure/passwords.ts';
 import { accountsStore, type CachedAccounts } from './infrastructure/postgres/accounts-store.ts';
@@ -24,6 +24,7 @@ import { budgetsStore } from './infrastructure/postgres/budgets-store.ts';
 import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from './infrastructure/postgres/database-fault.ts';
 import { isDatabaseTrouble } from './infrastructure/postgres/database-trouble.ts';
+import type { GatewayProcess } from './infrastructure/postgres/gateway-process.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from './infrastructure/postgres/ledger-store.ts';
 import { mcpInvocationsStore } from './infrastructure/postgres/mcp-invocations-store.ts';
 import { payloadStore, type PayloadStore } from './infrastructure/postgres/payload-store.ts';
@@ -41,9 +42,10 @@ import type { AdminRoute } from './interfaces/http/admin/admin-route.ts';
 import { adminRoutes } from './interfaces/http/admin/routes.ts';
 import { type AdminApiPorts, gatewayApp } from './interfaces/http/app.ts';
 import { authenticate } from './interfaces/http/authenticate.ts';
+import { cutOff, type CutOff } from './interfaces/http/cut-off.ts';
 import { streamKeepAlive } from './interfaces/http/keep-alive.ts';
 import { type LoadGate, loadGate } from './interfaces/http/load-gate.ts';
-import { claimSeconds, journalOf, mailReady, settlingOptions } from './settling.ts';
+import { claimSeconds, cleaned, journalOf, mailReady, processOf, settlingOptions } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
 type Recovery = (goOn: () => boolean) => Promise<void>;
@@ -65,9 +67,11 @@ export const tokens = {
   foundations: token<Foundations>('Foundations'),
   clock: token<Clock>('Clock'),
   gate: token<LoadGate>('LoadGate'),
+  cutOff: token<CutOff>('CutOff'),
   accounts: token<CachedAccounts>('Accounts'),
   catalogue: token<LiveCatalogue>('Catalogue'),
   follower: token<StateFollower>('StateFollower'),
+  process: token<GatewayProcess>('GatewayProcess'),
   ledger: token<LedgerStore>('Ledger'),
   journal: token<Journal>('Journal'),
   payloads: token<PayloadStore>('Payloads'),
@@ -92,7 +96,9 @@ export function buildContainer(foundations: Foundations): Container {
       ({ config }: Foundations) => loadGate(config.loaded().config.server),
       [tokens.foundations],
     );
+  container.bind(tokens.cutOff).toResolvedValue(cutOff, []);
   bindStores(container);
+  bindState(container);
   bindAlerts(container);
   bindAdminApi(container);
   bindService(container);
@@ -104,20 +110,26 @@ function bindStores(container: Container): void {
     .bind(tokens.seed)
     .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
   container.bind(tokens.ledger).toResolvedValue(
-    ({ pool, config, log }: Foundations, journal: Journal) =>
+    ({ pool, config, log }: Foundations, journal: Journal, process: GatewayProcess) =>
       ledgerStore(pool, {
+        process,
         journal: journal.keep,
         ...settlingOptions(config, log),
         claimSeconds: () => claimSeconds(config),
       }),
-    [tokens.foundations, tokens.journal],
+    [tokens.foundations, tokens.journal, tokens.process],
   );
-  container.bind(tokens.journal).toResolvedValue(journalOf, [tokens.foundations]);
+  container
+    .bind(tokens.process)
+    .toResolvedValue(({ pool, log }: Foundations) => processOf(pool, log), [tokens.foundations]);
+  container
+    .bind(tokens.journal)
+    .toResolvedValue(({ config, log }: Foundations) => journalOf(config, log), [tokens.foundations]);
   container.bind(tokens.payloads).toResolvedValue(
-    ({ pool, log }: Foundations) =>
+    ({ pool, config, log }: Foundations) =>
       payloadStore(pool, {
         onFault: (error) => databaseFaultLog(log)(databaseFault(error), error),
-        onDefect: (error) => log.error({ error: nameOf(error), stack: stackOf(error) }, 'defect'),
+        onDefect: (error) => log.error(defectFields(error, cleaned(config)), 'defect'),
       }),
     [tokens.foundations],
   );
@@ -128,6 +140,10 @@ function bindStores(container: Container): void {
     },
     [tokens.foundations, tokens.journal],
   );
+}
+
+/** What is read of the database and followed. */
+function bindState(container: Container): void {
   container.bind(tokens.catalogue).toResolvedValue(
     ({ config, log }: Foundations) =>
       new LiveCatalogue(config.prices(), {
@@ -154,7 +170,7 @@ function bindStores(container: Container): void {
           catalogue.take(await readCatalogue(pool), config.resolver(), config.prices());
           accounts.forget();
         },
-        onFault: (error) => log.error({ error: nameOf(error) }, 'the database state could not be followed'),
+        onFault: (error) => log.error({ error: causeOf(error) }, 'the database state could not be followed'),
       }),
     [tokens.foundations, tokens.accounts, tokens.catalogue],
   );
@@ -228,7 +244,7 @@ function bindService(container: Container): void {
   container.bind(tokens.largeBodies).toResolvedValue(
     ({ log }: Foundations, upstream: Executor) =>
       largeBodies(upstream, {
-        onFault: (error) => log.error({ error: nameOf(error) }, 'the thread for large bodies ended'),
+        onFault: (error) => log.error({ error: causeOf(error) }, 'the thread for large bodies ended'),
       }),
     [tokens.foundations, tokens.upstream],
   );
@@ -248,6 +264,7 @@ function bindApp(container: Container): void {
       clock: Clock,
       gate: LoadGate,
       admin: AdminApiPorts,
+      cut: CutOff,
     ) =>
       gatewayApp({
         admin,
@@ -266,8 +283,9 @@ function bindApp(container: Container): void {
         secrets: () => config.policy().redaction.secrets,
         notReady,
         draining,
+        cutOff: cut,
         onDefect: (error, requestId) =>
-          log.error({ request_id: requestId, error: nameOf(error), stack: stackOf(error) }, 'defect'),
+          log.error({ request_id: requestId, ...defectFields(error, cleaned(config)) }, 'defect'),
       }),
     [
       tokens.foundations,
@@ -280,6 +298,7 @@ function bindApp(container: Container): void {
       tokens.clock,
       tokens.gate,
       tokens.admin,
+      tokens.cutOff,
     ],
   );
 }

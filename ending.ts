@@ -6,6 +6,8 @@ import { endMs } from './orders.ts';
  * and nothing that hangs takes the time of what comes after it.
  */
 export const ending = {
+  /** Callers have been told that they are cut off. */
+  toldMs: 1000,
   /** Upstreams that are read on for their usage, because a hard budget wants it, are left. */
   upstreamsMs: 5000,
   /** What may wait in the journal waits for the database no longer. */
@@ -25,6 +27,8 @@ export interface Ending {
   readonly graceMs: number;
   /** A second request to stop: no more grace. */
   readonly forced: Promise<void>;
+  /** Tells callers that they are cut off. */
+  readonly tell: () => void;
   /** Ends every connection of callers. */
   readonly cut: () => void;
   readonly endUpstreams: (withinMs: number) => void;
@@ -34,11 +38,11 @@ export interface Ending {
 }
 
 /**
- * What is in flight gets its grace, then it is cut off and settled, then everything is closed: all of it within the
+ * What is in flight gets its grace, then its callers are told, then it is cut off and settled, then everything is closed: all of it within the
  * grace and `endMs`. Resolves with the number of requests that could not be settled.
  */
 export async function bringToEnd(parts: Ending, steps: Steps = ending): Promise<number> {
-  const { inFlight, graceMs, forced, cut, endUpstreams, lastCall, release } = parts;
+  const { inFlight, graceMs, forced, tell, cut, endUpstreams, lastCall, release } = parts;
   let hurry = false;
   void forced.then(() => {
     hurry = true;
@@ -47,9 +51,11 @@ export async function bringToEnd(parts: Ending, steps: Steps = ending): Promise<
   await until(() => hurry || idle(), graceMs);
   const cutAt = performance.now();
   const left = (step: number): number => Math.max(0, cutAt + step - performance.now());
-  cut();
+  tell();
   endUpstreams(steps.upstreamsMs);
   const timer = setTimeout(lastCall, steps.lastCallMs);
+  await until(idle, left(steps.toldMs));
+  cut();
   await until(idle, left(steps.settledMs));
   clearTimeout(timer);
   const unsettled = inFlight();

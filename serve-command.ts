@@ -8,7 +8,7 @@ import type { ConfigProblem } from './infrastructure/config/problem.ts';
 import { seedOf } from './infrastructure/config/seed.ts';
 import { folderFault } from './infrastructure/embedded-postgres/folder-fault.ts';
 import { journalFolder } from './infrastructure/journal/journal.ts';
-import { type Log, nameOf, openLog } from './infrastructure/logging.ts';
+import { causeOf, type Log, openLog } from './infrastructure/logging.ts';
 import { argon2Passwords } from './infrastructure/passwords.ts';
 import { migrate } from './infrastructure/postgres/migrate.ts';
 import { openPool } from './infrastructure/postgres/pool.ts';
@@ -181,7 +181,7 @@ function hangups(orders: Orders, log: Log): (reload: Reload) => void {
     early = reload === undefined;
     reload?.().then(
       (problems) => reportReload(log, problems),
-      (error: unknown) => log.error({ error: nameOf(error) }, 'the configuration could not be taken up'),
+      (error: unknown) => log.error({ error: causeOf(error) }, 'the configuration could not be taken up'),
     );
   };
   orders.onReload(take);

@@ -1,13 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'slonik';
 import { purgeRequestLogs } from './application/retention/purge-request-logs.ts';
 import { buildContainer, tokens } from './container.ts';
 import type { Database } from './database.ts';
 import { bringToEnd, ending, within } from './ending.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
 import type { ConfigProblem } from './infrastructure/config/problem.ts';
-import { type Log, nameOf } from './infrastructure/logging.ts';
+import { causeOf, type Log } from './infrastructure/logging.ts';
 import type { Journal } from './infrastructure/journal/journal.ts';
 import { pendingMigrations } from './infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from './infrastructure/postgres/payload-store.ts';
@@ -19,7 +18,9 @@ import { openTelemetry } from './infrastructure/telemetry/open.ts';
 import type { ProcessParts } from './infrastructure/telemetry/process-metrics.ts';
 import { listen, stopListening, urlOf } from './interfaces/http/listener.ts';
 import { malformedRequests } from './interfaces/http/malformed-request.ts';
+import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
+import { heartbeat } from './settling.ts';
 
 /** Request headers up to 32 KiB (CONTRACT §3). */
 const maxHeaderBytes = 32 * 1024;
@@ -34,9 +35,6 @@ const closeMs = 1000;
 const journalToldMs = 60_000;
 /** How soon the journal is looked at again. */
 const recoverySecs = 2;
-/** The database must answer a readiness check in this time. */
-const readyTimeoutMs = 2_000;
-
 export interface ServeOptions {
   readonly config: LiveConfig;
   readonly database: Database;
@@ -69,7 +67,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const notReady = readiness(
     () => draining,
     () => pendingMigrations(database.url, database.migrations),
-    () => pool.query(sql.unsafe`select 1`),
+    () => container.get(tokens.process).check(),
   );
   const exported = await openTelemetry(settings.otel, log);
   const { telemetry } = exported;
@@ -134,6 +132,7 @@ async function end(
     inFlight: container.get(tokens.gate).inFlight,
     graceMs: graceSecs * 1000,
     forced,
+    tell: () => container.get(tokens.cutOff).now(),
     cut: () => server.closeAllConnections(),
     endUpstreams: container.get(tokens.upstream).endAll,
     lastCall: container.get(tokens.ledger).lastCall,
@@ -177,7 +176,7 @@ function inTheBackground(
       // Without mail the others' mails are left to them, but one whose dispatcher died is noticed all the same.
       await dispatch(mail === undefined ? 0 : budgetAlerts.batchSize, () => goOn() && !draining());
     },
-    (error) => log.error({ error: nameOf(error) }, 'budget alerts could not be dispatched'),
+    (error) => log.error({ error: causeOf(error) }, 'budget alerts could not be dispatched'),
   );
   const recover = container.get(tokens.recovery);
   const journalWatch = watchJournal(container.get(tokens.journal), log);
@@ -189,12 +188,13 @@ function inTheBackground(
   const recovery = repeating(
     () => recoverySecs,
     (goOn) => recover(goOn).finally(watched),
-    (error) => log.error({ error: nameOf(error) }, 'the journal could not be settled'),
+    (error) => log.error({ error: causeOf(error) }, 'the journal could not be settled'),
   );
+  const beats = heartbeat(container.get(tokens.process), log);
   return {
     stop: async (withinMs: number): Promise<void> => {
       const deadline = performance.now() + withinMs;
-      await Promise.all([alerts.stop(), recovery.stop()]);
+      await Promise.all([alerts.stop(), recovery.stop(), beats.stop()]);
       await lastRecovery(container, log, () => performance.now() < deadline);
     },
   };
@@ -257,7 +257,7 @@ async function lastRecovery(
     if (journal.size() > 0) await container.get(tokens.recovery)(goOn);
     await journal.close();
   } catch (error) {
-    log.error({ error: nameOf(error) }, 'the journal could not be settled');
+    log.error({ error: causeOf(error) }, 'the journal could not be settled');
   }
   if (journal.size() > 0) log.warn({ bytes: journal.size() }, 'the journal is settled at the next start');
 }
@@ -278,25 +278,4 @@ function httpServer(container: ReturnType<typeof buildContainer>): Server {
     },
   );
   return server.on('clientError', malformed.refuse);
-}
-
-function readiness(
-  draining: () => boolean,
-  pending: () => Promise<readonly string[]>,
-  ask: () => Promise<unknown>,
-): () => Promise<string | undefined> {
-  let migrated = false;
-  const check = async (): Promise<string | undefined> => {
-    try {
-      await ask();
-      migrated ||= (await pending()).length === 0;
-      return migrated ? undefined : 'migrations are pending';
-    } catch (error) {
-      return `the database cannot be asked (${nameOf(error)})`;
-    }
-  };
-  return async () => {
-    if (draining()) return 'draining';
-    return Promise.race([check(), sleep(readyTimeoutMs, 'the database does not answer', { ref: false })]);
-  };
 }

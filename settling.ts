@@ -1,19 +1,37 @@
+import type { DatabasePool } from 'slonik';
+import { redactedError } from './domain/payload/redact.ts';
+import { boundedMessage } from './domain/upstream/upstream-fault.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
 import { type Journal, journalFolder, localJournal } from './infrastructure/journal/journal.ts';
-import { databaseFaultLog, type Log, nameOf } from './infrastructure/logging.ts';
+import { causeOf, databaseFaultLog, type Log } from './infrastructure/logging.ts';
+import { beatSecs, type GatewayProcess, gatewayProcess } from './infrastructure/postgres/gateway-process.ts';
+import { type Repeating, repeating } from './infrastructure/repeating.ts';
 
 /** A request lasts as long as its upstream may; a claim outlives it by this much. */
 const claimMarginSecs = 120;
 
+/** A defect's message may quote what a caller or the configuration keeps secret. */
+export const cleaned = (config: LiveConfig) => (message: string) =>
+  boundedMessage(redactedError(message, config.policy().redaction));
+
 /** Where settlements wait that the database could not take. */
-export const journalOf = ({ config, log }: { readonly config: LiveConfig; readonly log: Log }): Journal =>
+export const journalOf = (config: LiveConfig, log: Log): Journal =>
   localJournal({
     directory: journalFolder(config.loaded().config.dataDir),
-    onFault: (error) => log.error({ error: nameOf(error) }, 'the journal could not be written'),
+    onFault: (error) => log.error({ error: causeOf(error) }, 'the journal could not be written'),
     onRecovered: ({ kept, ...counts }) =>
       kept === undefined
         ? log.warn(counts, 'journal settled')
         : log.error({ ...counts, file: kept }, 'records of the journal could not be settled, and are kept'),
+  });
+
+/** What the database is told of this process; the log is told when rows cannot be written. */
+export const processOf = (pool: DatabasePool, log: Log): GatewayProcess =>
+  gatewayProcess(pool, {
+    onWriting: (trouble) =>
+      trouble === undefined
+        ? log.info({}, 'the database takes rows again')
+        : log.error({ cause: trouble }, 'the database takes no rows: owners with a hard limit are refused'),
   });
 
 /** What settlement needs to know, at once or out of the journal. */
@@ -30,3 +48,19 @@ export const claimSeconds = (config: LiveConfig): number => {
   const totals = config.loaded().config.providers.map(({ timeouts }) => timeouts.totalMs);
   return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
 };
+
+/** Says once a second that this process is there; told when that begins to fail, not each time. */
+export function heartbeat({ beat }: Pick<GatewayProcess, 'beat'>, log: Log): Repeating {
+  let failing = false;
+  return repeating(
+    () => beatSecs,
+    async () => {
+      await beat();
+      failing = false;
+    },
+    (error) => {
+      if (!failing) log.error({ error: causeOf(error) }, 'the database could not be told of this process');
+      failing = true;
+    },
+  );
+}

@@ -48,15 +48,9 @@ export function callUpstream(
     if (E.isLeft(replied)) {
       departure.over();
       const error = clean(upstreamError(replied.left));
-      const failure = departure.early() ? 'client_closed' : error;
-      const status = stream ? 'stream_start_error' : 'provider_error';
-      await settled({
-        failure,
-        attempt: attempt(status, error.upstream?.upstreamStatus, failure),
-        observation: nothingObserved,
-        charged: failure === 'client_closed' && execution.accepted(),
-      });
-      return { kind: 'refused', error };
+      const end = unanswered(error, stream, departure, execution.accepted(), attempt);
+      await settled(end);
+      return { kind: 'refused', error: end.failure === 'client_closed' ? error : end.failure };
     }
     const answer = replied.right;
     if (answer.kind === 'stream') {
@@ -99,6 +93,25 @@ const cleanEnd = (
 
 type AttemptOf = (status: AttemptStatus, statusCode?: number, failure?: End['failure']) => Attempt;
 
+/** The upstream gave no answer, or one that is a failure. */
+function unanswered(
+  error: GatewayError,
+  stream: boolean,
+  departure: Departure,
+  accepted: boolean,
+  attempt: AttemptOf,
+) {
+  const early = departure.early();
+  const failure = early ?? error;
+  const status = stream ? 'stream_start_error' : 'provider_error';
+  return {
+    failure,
+    attempt: attempt(status, error.upstream?.upstreamStatus, failure),
+    observation: nothingObserved,
+    charged: early !== undefined && accepted,
+  };
+}
+
 async function whole(
   { speaks, translation }: AnswerPath,
   reply: UpstreamReply & { kind: 'whole' },
@@ -108,7 +121,7 @@ async function whole(
 ): Promise<ModelAnswer> {
   const { value, text } = reply.answer;
   const told = translation === undefined ? E.right(text) : E.map(printed)(translation.whole(value));
-  const left = departure.early() ? ('client_closed' as const) : undefined;
+  const left = departure.early();
   const observation = speaks.observeWhole(value);
   if (E.isLeft(told)) {
     const error = upstreamError(told.left);
@@ -137,7 +150,7 @@ function endOf(
   observation: Observation,
   attempt: AttemptOf,
 ): Ended {
-  const left = departure.early() ? ('client_closed' as const) : undefined;
+  const left = departure.early();
   if (last.kind === 'done')
     return { failure: left, attempt: attempt('success', status), observation, charged: true };
   const failure = left ?? last.error;
@@ -145,7 +158,7 @@ function endOf(
     failure,
     attempt: attempt('stream_error', status, failure),
     observation,
-    charged: failure === 'client_closed',
+    charged: left !== undefined,
   };
 }
 

@@ -1,5 +1,7 @@
-import type { ServePolicy, CallerLink } from './model-request.ts';
+import { shuttingDown } from '../domain/shared/gateway-error.ts';
+import type { CallerLink, Loss, ServePolicy } from './model-request.ts';
 import type { UpstreamExecution } from './ports/upstream.ts';
+import type { End } from './settle-request.ts';
 
 /** Keeps reading upstream after the caller left, so that usage is known; only so many at once. */
 export function drainSlots(max: () => number) {
@@ -20,15 +22,19 @@ export type DrainSlots = ReturnType<typeof drainSlots>;
 
 /** What happens when the caller leaves. */
 export interface Departure {
-  /** The caller left before the answer was complete. */
-  readonly early: () => boolean;
+  /** How the request ends when the caller left, or was cut off, before the answer was complete; else undefined. */
+  readonly early: () => End['failure'];
   /** The answer is complete, or has told its own failure: from now on leaving is not early. True the first time. */
   readonly answered: () => boolean;
   /** The upstream call has ended. */
   readonly over: () => void;
 }
 
-/** A caller that leaves early cancels the upstream call, or leaves it to be drained for a bounded time. */
+/** A loss as what the request ends with. */
+export const failureOf = (loss: Loss | undefined): End['failure'] =>
+  loss === 'shutting_down' ? shuttingDown() : loss;
+
+/** A caller that leaves early, or is cut off, cancels the upstream call, or leaves it to be drained for a bounded time. */
 export function watchDeparture(
   link: CallerLink,
   execution: UpstreamExecution,
@@ -36,10 +42,10 @@ export function watchDeparture(
   policy: ServePolicy,
 ): Departure {
   let state: 'open' | 'answered' | 'draining' | 'left' | 'over' = 'open';
-  let early = false;
-  link.whenGone(() => {
+  let early: Loss | undefined;
+  link.whenLost((why) => {
     if (state !== 'open') return;
-    early = true;
+    early = why;
     if (slots?.take() === true) {
       state = 'draining';
       execution.cancelWithin(policy.drainTimeoutMs);
@@ -49,7 +55,7 @@ export function watchDeparture(
     }
   });
   return {
-    early: () => early,
+    early: () => failureOf(early),
     answered: () => {
       if (state !== 'open') return false;
       state = 'answered';

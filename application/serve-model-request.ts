@@ -7,7 +7,7 @@ import { resolveRoute } from '../domain/routing/resolve-route.ts';
 import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
 import { nothingObserved } from '../domain/upstream/observation.ts';
 import { callUpstream } from './call-upstream.ts';
-import { drainSlots } from './departure.ts';
+import { drainSlots, failureOf } from './departure.ts';
 import { withoutSecretsOf } from './keep-payload.ts';
 import type {
   AnswerPath,
@@ -44,13 +44,14 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     const refuse = async (error: GatewayError): Promise<ModelAnswer> => {
       // It may name a key of the caller's body, and that may be anything.
       const told = withoutSecretsOf(error, request, policy());
+      const failure = failureOf(request.link.lost()) ?? told;
       await settle(facts, {
-        failure: request.link.gone() ? 'client_closed' : told,
+        failure,
         attempt: undefined,
         observation: nothingObserved,
         charged: false,
       });
-      return { kind: 'refused', error: told };
+      return { kind: 'refused', error: failure === 'client_closed' ? told : failure };
     };
 
     const ask = E.isLeft(request.tags) ? request.tags : await body.read();
@@ -79,13 +80,13 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
 
     const rejection = admissionRejection(admission.right, policy());
     if (rejection !== undefined) return refuse(rejection);
-    if (request.link.gone()) return refuse(callerLeft);
+    if (request.link.lost() !== undefined) return refuse(callerLeft);
 
     return call(facts, resolved.right, path, prepared.right);
   };
 }
 
-/** Nobody is there to be told, and nothing is sent upstream for nobody. */
+/** Nobody is there to be told, or soon; nothing is sent upstream for nobody. */
 const callerLeft: GatewayError = invalidRequest('The caller left before the request was sent upstream.');
 
 const callTerms = (

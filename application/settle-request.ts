@@ -39,7 +39,8 @@ export interface End {
   /** What the upstream's answer was for the caller; undefined where there is none. */
   readonly answered?: Answered;
   /**
-   * Which outcome writes a ledger row: `success` does; `client_closed` after an upstream 2xx does;
+   * Which outcome writes a ledger row: `success` does; `client_closed` and what the gateway's end cut off do after an
+   * upstream 2xx;
    * `upstream_error`, and `budget_error` before or after the provider, do not (CONTRACT §5).
    */
   readonly charged: boolean;

@@ -1,7 +1,10 @@
 import { toUsd } from '../domain/money/money.ts';
 import { priceUsage } from '../domain/money/price-usage.ts';
 import type {
+  AuditedAmount,
+  AuditedRow,
   DayDifference,
+  ImpossibleRow,
   LedgerAudit,
   LedgerRow,
   RollupAmount,
@@ -19,7 +22,7 @@ const maxDifferences = 1000;
 
 /**
  * Recomputes every ledger row from its tokens and its stored prices, and every day total and usage rollup from its
- * rows.
+ * rows. A row that cannot be is named, and the others are looked at all the same.
  */
 export const verifyLedger = (audit: LedgerAudit) => async (): Promise<LedgerVerification> => {
   const differences: string[] = [];
@@ -27,9 +30,8 @@ export const verifyLedger = (audit: LedgerAudit) => async (): Promise<LedgerVeri
   for await (const page of audit.pricedRows()) {
     rows += page.length;
     for (const each of page) {
-      const expected = priceUsage(each, { input: each.inputPerToken, output: each.outputPerToken });
-      if (expected !== each.cost && differences.length < maxDifferences)
-        differences.push(rowDifference(each, expected));
+      const difference = differenceOf(each);
+      if (difference !== undefined && differences.length < maxDifferences) differences.push(difference);
     }
   }
   differences.push(...(await audit.dayDifferences()).slice(0, maxDifferences).map(dayDifference));
@@ -37,16 +39,29 @@ export const verifyLedger = (audit: LedgerAudit) => async (): Promise<LedgerVeri
   return { rows, differences };
 };
 
+function differenceOf(audited: AuditedRow): string | undefined {
+  if (audited.kind === 'impossible') return impossibleRow(audited.row);
+  const { row } = audited;
+  const expected = priceUsage(row, { input: row.inputPerToken, output: row.outputPerToken });
+  return expected === row.cost ? undefined : rowDifference(row, expected);
+}
+
+const nameOf = ({ requestLogId, requestId, scope }: LedgerRow | ImpossibleRow): string =>
+  `row ${requestLogId} (request ${JSON.stringify(requestId)}, ${scope})`;
+
 const rowDifference = (row: LedgerRow, expected: bigint): string =>
-  `row ${row.requestLogId} (request ${JSON.stringify(row.requestId)}, ${row.scope}): ` +
-  `cost ${toUsd(row.cost)} USD is stored, ${toUsd(expected)} USD follows from its tokens`;
+  `${nameOf(row)}: cost ${toUsd(row.cost)} USD is stored, ${toUsd(expected)} USD follows from its tokens`;
+
+const impossibleRow = (row: ImpossibleRow): string =>
+  `${nameOf(row)}: no settlement writes such a row (${row.columns.join(', ')})`;
 
 const dayDifference = ({ scope, day, total, sumOfRows }: DayDifference): string =>
-  `day ${day} (${scope}): total ${toUsd(total)} USD is stored, its rows sum up to ${toUsd(sumOfRows)} USD`;
+  `day ${day} (${scope}): total ${usd(total)} is stored, its rows sum up to ${usd(sumOfRows)}`;
 
 const rollupDifference = (found: RollupDifference): string =>
   `rollup ${found.bucketStart.toISOString()} (${found.scope}, ${found.modelKey}, ${found.pricingStatus}): ` +
   `${amount(found.rollup)} is stored, its rows sum up to ${amount(found.sumOfRows)}`;
 
-const amount = ({ requestCount, spend }: RollupAmount): string =>
-  `${requestCount} requests, ${toUsd(spend)} USD`;
+const amount = ({ requestCount, spend }: RollupAmount): string => `${requestCount} requests, ${usd(spend)}`;
+
+const usd = (money: AuditedAmount): string => (money === undefined ? 'no amount' : `${toUsd(money)} USD`);

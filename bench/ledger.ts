@@ -14,6 +14,7 @@ import { agentHarness } from '../domain/request-log/agent-harness.ts';
 import { noTags } from '../domain/request-log/caller-tags.ts';
 import { logMetadata } from '../domain/request-log/request-log.ts';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { gatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
 import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
 import { payloadStore } from '../infrastructure/postgres/payload-store.ts';
@@ -37,6 +38,7 @@ const ledger = ledgerStore(pool, {
   mailReady: () => false,
   journal: async () => false,
   claimSeconds: () => 60,
+  process: gatewayProcess(pool, { onWriting: () => undefined }),
   onFault: (fault) => void process.stderr.write(`${fault}\n`),
 });
 

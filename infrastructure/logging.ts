@@ -3,7 +3,8 @@ import type { FinishedRequest } from '../application/ports/telemetry.ts';
 import type { KeyOwner } from '../domain/identity/caller.ts';
 import { toUsd } from '../domain/money/money.ts';
 import type { ErrorCode } from '../domain/shared/gateway-error.ts';
-import { type DatabaseFault, sqlState } from './postgres/database-fault.ts';
+import { brokenConnection, type DatabaseFault, sqlState } from './postgres/database-fault.ts';
+import { errorChain } from './postgres/error-chain.ts';
 
 export interface Log {
   readonly info: (fields: object, message: string) => void;
@@ -135,12 +136,38 @@ const shown = (text: string): string =>
 export const databaseFaultLog =
   (log: Log) =>
   (fault: DatabaseFault, error: unknown): void =>
-    log.error({ fault, sqlstate: sqlState(error), error: nameOf(error) }, 'database statement failed');
+    log.error({ fault, sqlstate: sqlState(error), error: causeOf(error) }, 'database statement failed');
 
-export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+/**
+ * What an error comes from, in words that quote nothing: the code of the system (`ECONNREFUSED`, `EMFILE`, `ENOSPC`) or
+ * of PostgreSQL, else how a connection broke, else the kind of error. Its message may quote values, so it stays out.
+ */
+export function causeOf(error: unknown): string {
+  const links = errorChain(error);
+  const coded = links.find(({ code }) => code !== undefined);
+  return (
+    coded?.code ??
+    brokenConnection(error) ??
+    links.find(({ name }) => name !== 'Error')?.name ??
+    links[0]?.name ??
+    typeof error
+  );
+}
 
-/** Where a defect happened, without its message: messages may quote what a caller sent. */
-export const stackOf = (error: unknown): string | undefined =>
+/** A defect: its cause, its message as `clean` leaves it, and where it happened. */
+export const defectFields = (error: unknown, clean: (message: string) => string) => ({
+  error: causeOf(error),
+  message: messageOf(error, clean),
+  stack: stackOf(error),
+});
+
+const messageOf = (error: unknown, clean: (message: string) => string): string | undefined => {
+  const message = errorChain(error)[0]?.message;
+  return message === undefined ? undefined : clean(message);
+};
+
+/** Where a defect happened. The message, which stands before it, may quote what a caller sent. */
+const stackOf = (error: unknown): string | undefined =>
   error instanceof Error
     ? error.stack
         ?.split('\n')

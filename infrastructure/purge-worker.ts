@@ -1,6 +1,6 @@
 import { scheduleJob } from 'node-schedule';
 import { isPurgeDue, type Retention } from '../domain/request-log/retention.ts';
-import { type Log, nameOf } from './logging.ts';
+import { causeOf, type Log } from './logging.ts';
 import { sqlState } from './postgres/database-fault.ts';
 
 /** Calls `fire` whenever a cron line says so; `undefined` when the line never does. */
@@ -48,7 +48,7 @@ export function purgeWorker({ settings, purge, schedule, now, log }: PurgeWorker
       if (report === undefined) log.info({}, 'another process purges the request logs');
       else log.info(report, 'request logs purged');
     } catch (error) {
-      log.error({ error: nameOf(error), sqlstate: sqlState(error) }, 'the request logs could not be purged');
+      log.error({ error: causeOf(error), sqlstate: sqlState(error) }, 'the request logs could not be purged');
     }
     underWay = undefined;
   };

@@ -13,12 +13,28 @@ export interface LedgerRow {
   readonly cost: Picodollars;
 }
 
+/** A counted ledger row that no settlement writes: what it should hold is missing, or no token count or amount. */
+export interface ImpossibleRow {
+  readonly requestLogId: string;
+  readonly requestId: string;
+  readonly scope: string;
+  /** The columns at fault. */
+  readonly columns: readonly string[];
+}
+
+export type AuditedRow =
+  | { readonly kind: 'row'; readonly row: LedgerRow }
+  | { readonly kind: 'impossible'; readonly row: ImpossibleRow };
+
+/** Undefined: no amount, because an impossible row is in the sum. */
+export type AuditedAmount = Picodollars | undefined;
+
 /** A day whose stored total is not the sum of its rows. */
 export interface DayDifference {
   readonly scope: string;
   readonly day: string;
-  readonly total: Picodollars;
-  readonly sumOfRows: Picodollars;
+  readonly total: AuditedAmount;
+  readonly sumOfRows: AuditedAmount;
 }
 
 /** A usage rollup that is not what its rows add up to; one side is zero where the other is alone. */
@@ -33,12 +49,12 @@ export interface RollupDifference {
 
 export interface RollupAmount {
   readonly requestCount: bigint;
-  readonly spend: Picodollars;
+  readonly spend: AuditedAmount;
 }
 
 export interface LedgerAudit {
   /** Every priced row, in pages, as of one moment. */
-  readonly pricedRows: () => AsyncIterable<readonly LedgerRow[]>;
+  readonly pricedRows: () => AsyncIterable<readonly AuditedRow[]>;
   readonly dayDifferences: () => Promise<readonly DayDifference[]>;
   readonly rollupDifferences: (atMost: number) => Promise<readonly RollupDifference[]>;
 }

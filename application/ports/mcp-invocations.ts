@@ -49,6 +49,8 @@ export interface McpTokenOverhead extends TokenOverheadRecord {
 export interface InvocationFilter {
   readonly invocationId?: string | undefined;
   readonly requestId?: string | undefined;
+  /** SHA-256 in hex of an id of more than 1,024 bytes. */
+  readonly longRequestIdSha256?: string | undefined;
   readonly requestLogId?: string | undefined;
   readonly apiKeyId?: string | undefined;
   readonly userId?: string | undefined;

@@ -6,6 +6,8 @@ import type { McpTokenOverhead } from './mcp-invocations.ts';
 /** Request-log list filters; a row must meet all that are given. */
 export interface RequestLogFilter {
   readonly requestId?: string | undefined;
+  /** SHA-256 in hex of an id of more than 1,024 bytes. */
+  readonly longRequestIdSha256?: string | undefined;
   readonly apiKeyId?: string | undefined;
   readonly userId?: string | undefined;
   readonly serviceAccountId?: string | undefined;

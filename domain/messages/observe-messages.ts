@@ -48,15 +48,20 @@ export const observeMessage = (message: JsonObject): Observation =>
     objectsOf(message['content']).filter((block) => isToolUse(block)).length,
   );
 
-/** Watches a messages stream in its own words beside the pipeline. */
+/**
+ * Watches a messages stream in its own words beside the pipeline. The usage of `message_start` is a placeholder until
+ * `message_delta` has told its own, or `message_stop` that there is none: a stream that is left before has no usage.
+ */
 export class MessagesObserver implements StreamObserver {
   private usage: Json | undefined;
+  private final = false;
   private readonly calls = new Set<number>();
 
   see(event: JsonObject): void {
     const { type, message, usage } = event;
     if (type === 'message_start' && isRecord(message)) this.usage = laterUsage(this.usage, message['usage']);
     if (type === 'message_delta') this.usage = laterUsage(this.usage, usage);
+    if (type === 'message_stop' || (type === 'message_delta' && !isAbsent(usage))) this.final = true;
     if (type === 'content_block_start' && isToolUse(event['content_block'])) this.count(event['index']);
   }
 
@@ -66,6 +71,6 @@ export class MessagesObserver implements StreamObserver {
   }
 
   observed(): Observation {
-    return observation(this.usage, messagesBodyUsage, this.calls.size);
+    return observation(this.final ? this.usage : undefined, messagesBodyUsage, this.calls.size);
   }
 }

@@ -20,6 +20,7 @@ export type ErrorCode =
   | 'no_routes_available'
   | 'overloaded'
   | 'store_unavailable'
+  | 'shutting_down'
   | 'upstream_error'
   | 'internal_error';
 
@@ -34,6 +35,7 @@ export type Outcome =
   | 'budget_error'
   | 'no_routes_available'
   | 'overloaded'
+  | 'interrupted'
   | 'upstream_error'
   | 'internal_error';
 
@@ -81,6 +83,7 @@ export const outcomeOf = {
   no_routes_available: 'no_routes_available',
   overloaded: 'overloaded',
   store_unavailable: 'overloaded',
+  shutting_down: 'interrupted',
   upstream_error: 'upstream_error',
   internal_error: 'internal_error',
 } as const satisfies Record<ErrorCode, Outcome>;
@@ -107,6 +110,7 @@ export const statusOf = {
   no_routes_available: 503,
   overloaded: 503,
   store_unavailable: 503,
+  shutting_down: 503,
   upstream_error: 502,
   internal_error: 500,
 } as const satisfies Record<ErrorCode, number>;
@@ -131,4 +135,11 @@ export const storeUnavailable = (): GatewayError => ({
   code: 'store_unavailable',
   message: 'The gateway cannot reach its database; the request was not completed.',
   retryAfterSecs: 5,
+});
+
+/** The gateway ends before the answer does, and has cut it off: no fault of the caller's. */
+export const shuttingDown = (): GatewayError => ({
+  code: 'shutting_down',
+  message: 'The gateway is shutting down and has cut this answer off; try again.',
+  retryAfterSecs: 1,
 });

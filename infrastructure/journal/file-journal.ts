@@ -1,7 +1,7 @@
 import path from 'node:path';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Disk, DiskFile } from './disk.ts';
+import { codeOf, type Disk, type DiskFile } from './disk.ts';
 import { journalLine } from './journal-line.ts';
 
 /** Why a record could not be kept. */
@@ -35,6 +35,9 @@ export const suffix = '.journal';
 
 /** Digits of a file's number, so that names are in the order of their making. */
 const serialDigits = 6;
+
+/** No room is left for so much: on the disk, for this user, or in a file of this size. */
+const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error) ?? '');
 
 /** Somebody took the open file for one that a dead process has left. */
 class TakenAway extends Error {}
@@ -116,10 +119,25 @@ export class FileJournal {
   private async writeWaiting(): Promise<void> {
     const batch = this.waiting;
     this.waiting = [];
+    const fits = await this.writtenOf(batch);
+    batch.forEach(({ bytes, done }, index) => {
+      this.waitingBytes -= bytes;
+      done(index < fits ? E.right(undefined) : E.left('disk'));
+    });
+  }
+
+  /**
+   * How many records, from the first on, are on the disk. One that is nearly full takes what fits: a batch that it
+   * does not take whole is tried in halves, the second one only after the first.
+   */
+  private async writtenOf(batch: readonly Waiting[]): Promise<number> {
     const bytes = batch.reduce((sum, each) => sum + each.bytes, 0);
     const kept = await this.written(batch.map(({ line }) => line).join(''), bytes);
-    this.waitingBytes -= bytes;
-    for (const { done } of batch) done(kept);
+    if (E.isRight(kept)) return batch.length;
+    if (kept.left !== 'full' || batch.length === 1) return 0;
+    const half = Math.ceil(batch.length / 2);
+    const first = await this.writtenOf(batch.slice(0, half));
+    return first < half ? first : half + (await this.writtenOf(batch.slice(half)));
   }
 
   private async written(lines: string, bytes: number): Promise<Either<JournalFault, void>> {
@@ -130,7 +148,7 @@ export class FileJournal {
     } catch (error) {
       this.options.onFault(error);
       await this.abandon();
-      return E.left('disk');
+      return E.left(isFull(error) ? 'full' : 'disk');
     }
   }
 

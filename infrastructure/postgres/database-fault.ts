@@ -1,4 +1,5 @@
 import { InvalidInputError } from 'slonik';
+import { errorChain } from './error-chain.ts';
 
 /** What a failed statement means for those who wait for it. */
 export type DatabaseFault =
@@ -31,8 +32,33 @@ export function databaseFault(error: unknown): DatabaseFault {
 const sqlStateShape = /^(?=[A-Z]*\d)[0-9A-Z]{5}$/;
 
 /** PostgreSQL's own error code; drivers wrap the error that holds it. */
-export function sqlState(error: unknown): string | undefined {
-  for (let at: unknown = error; at instanceof Error; at = at.cause)
-    if ('code' in at && typeof at.code === 'string' && sqlStateShape.test(at.code)) return at.code;
+export const sqlState = (error: unknown): string | undefined =>
+  errorChain(error).find(({ code }) => code !== undefined && sqlStateShape.test(code))?.code;
+
+/** How Node calls a connection that cannot be had, breaks, or is used once it is broken. */
+const ofTheNetwork =
+  /^(?:E(?:CONN(?:RESET|REFUSED|ABORTED)|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|PROTO|HOST(?:DOWN|UNREACH)|NET(?:DOWN|UNREACH|RESET)|NOTCONN|ADDRNOTAVAIL|MFILE|NFILE)|ERR_(?:STREAM|SOCKET|SSL|TLS)_\w+)$/;
+
+/** What the driver says of a connection, in plain errors without a code. */
+const ofTheConnection = new Set([
+  'Connection terminated',
+  'Connection terminated unexpectedly',
+  'Connection terminated due to connection timeout',
+  'Client has encountered a connection error and is not queryable',
+  'Client was closed and is not queryable',
+  'Query read timeout',
+  'timeout expired',
+  'The server does not support SSL connections',
+  'There was an error establishing an SSL connection',
+  'Connection pool is being terminated.',
+  'Connection pool has ended.',
+]);
+
+/** The way to the database broke: the system's code for it, or what the driver says. Undefined: it is something else. */
+export function brokenConnection(error: unknown): string | undefined {
+  for (const { code, message } of errorChain(error)) {
+    if (code !== undefined && ofTheNetwork.test(code)) return code;
+    if (ofTheConnection.has(message)) return message;
+  }
   return undefined;
 }

@@ -5,9 +5,10 @@ import {
   StatementCancelledError,
   StatementTimeoutError,
 } from 'slonik';
-import { databaseFault, sqlState } from './database-fault.ts';
+import { AnswerTooLate, brokenConnection, databaseFault, sqlState } from './database-fault.ts';
 
 const ofTheDriver = [
+  AnswerTooLate,
   BackendTerminatedError,
   BackendTerminatedUnexpectedlyError,
   ConnectionError,
@@ -17,5 +18,7 @@ const ofTheDriver = [
 
 /** The database was away or too busy: nothing is wrong with the statement, and it may be tried again. */
 export const isDatabaseTrouble = (error: unknown): boolean =>
-  (sqlState(error) !== undefined || ofTheDriver.some((kind) => error instanceof kind)) &&
+  (sqlState(error) !== undefined ||
+    brokenConnection(error) !== undefined ||
+    ofTheDriver.some((kind) => error instanceof kind)) &&
   databaseFault(error) !== 'refused';

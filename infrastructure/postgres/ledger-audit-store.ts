@@ -1,33 +1,36 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
-import type { LedgerAudit, LedgerRow } from '../../application/ports/ledger-audit.ts';
-import { instant, integer } from './codecs.ts';
+import type { AuditedRow, LedgerAudit } from '../../application/ports/ledger-audit.ts';
+import { instant, integer, orNull } from './codecs.ts';
 import { row } from './pool.ts';
 
 /** Rows of one page: a few MB in memory. */
 const pageSize = 10_000;
 
+/** A number as PostgreSQL has it: an audit must be able to read what should not be there. */
+const asItIs = orNull(t.string);
+
 const pricedRow = t.type({
   request_log_id: t.string,
   request_id: t.string,
   ownership_scope_key: t.string,
-  prompt_tokens: integer,
-  completion_tokens: integer,
-  total_tokens: integer,
-  input_picousd_per_token: integer,
-  output_picousd_per_token: integer,
-  cost_picousd: integer,
+  prompt_tokens: asItIs,
+  completion_tokens: asItIs,
+  total_tokens: asItIs,
+  input_picousd_per_token: asItIs,
+  output_picousd_per_token: asItIs,
+  cost_picousd: asItIs,
 });
-const dayRow = t.type({ scope: t.string, day: t.string, total: integer, sum_of_rows: integer });
+const dayRow = t.type({ scope: t.string, day: t.string, total: asItIs, sum_of_rows: asItIs });
 const rollupRow = t.type({
   bucket_start: instant,
   scope: t.string,
   model_key: t.string,
   pricing_status: t.string,
   rollup_count: integer,
-  rollup_spend: integer,
+  rollup_spend: asItIs,
   row_count: integer,
-  row_spend: integer,
+  row_spend: asItIs,
 });
 
 /** `legacy_estimated` rows carry no token prices to recompute from; their costs still count in the day totals. */
@@ -43,13 +46,18 @@ export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
         order by request_log_id limit ${pageSize}
       `);
       if (rows.length === 0) return;
-      yield rows.map(ledgerRow);
+      yield rows.map(auditedRow);
       after = rows.at(-1)?.request_log_id ?? after;
     }
   },
   dayDifferences: async () => {
     const rows = await unhurried(pool, (connection) => connection.any(dayDifferences()));
-    return rows.map(({ scope, day, total, sum_of_rows }) => ({ scope, day, total, sumOfRows: sum_of_rows }));
+    return rows.map(({ scope, day, total, sum_of_rows }) => ({
+      scope,
+      day,
+      total: wholeNumber(total),
+      sumOfRows: wholeNumber(sum_of_rows),
+    }));
   },
   rollupDifferences: async (atMost) =>
     (await unhurried(pool, (connection) => connection.any(rollupDifferences(atMost)))).map((found) => ({
@@ -57,8 +65,8 @@ export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
       scope: found.scope,
       modelKey: found.model_key,
       pricingStatus: found.pricing_status,
-      rollup: { requestCount: found.rollup_count, spend: found.rollup_spend },
-      sumOfRows: { requestCount: found.row_count, spend: found.row_spend },
+      rollup: { requestCount: found.rollup_count, spend: wholeNumber(found.rollup_spend) },
+      sumOfRows: { requestCount: found.row_count, spend: wholeNumber(found.row_spend) },
     })),
 });
 
@@ -101,14 +109,35 @@ const unhurried = <A>(pool: DatabasePool, ask: (connection: CommonQueryMethods) 
     return ask(connection);
   });
 
-const ledgerRow = (found: t.TypeOf<typeof pricedRow>): LedgerRow => ({
-  requestLogId: found.request_log_id,
-  requestId: found.request_id,
-  scope: found.ownership_scope_key,
-  promptTokens: Number(found.prompt_tokens),
-  completionTokens: Number(found.completion_tokens),
-  totalTokens: Number(found.total_tokens),
-  inputPerToken: found.input_picousd_per_token,
-  outputPerToken: found.output_picousd_per_token,
-  cost: found.cost_picousd,
-});
+/** Undefined: it is none (`NaN` is a numeric, too). */
+const wholeNumber = (text: string | null): bigint | undefined =>
+  text !== null && /^-?\d+$/.test(text) ? BigInt(text) : undefined;
+
+function auditedRow(found: t.TypeOf<typeof pricedRow>): AuditedRow {
+  const columns: string[] = [];
+  const read = (
+    column: Exclude<keyof typeof found, 'request_log_id' | 'request_id' | 'ownership_scope_key'>,
+  ) => {
+    const value = wholeNumber(found[column]);
+    const tokens = column.endsWith('_tokens');
+    if (value !== undefined && value >= 0n && (!tokens || value <= BigInt(Number.MAX_SAFE_INTEGER)))
+      return value;
+    columns.push(`${column} is ${found[column] ?? 'null'}`);
+    return 0n;
+  };
+  const identity = {
+    requestLogId: found.request_log_id,
+    requestId: found.request_id,
+    scope: found.ownership_scope_key,
+  };
+  const row = {
+    ...identity,
+    promptTokens: Number(read('prompt_tokens')),
+    completionTokens: Number(read('completion_tokens')),
+    totalTokens: Number(read('total_tokens')),
+    inputPerToken: read('input_picousd_per_token'),
+    outputPerToken: read('output_picousd_per_token'),
+    cost: read('cost_picousd'),
+  };
+  return columns.length === 0 ? { kind: 'row', row } : { kind: 'impossible', row: { ...identity, columns } };
+}

@@ -13,6 +13,7 @@ import type {
 import type { Cadence } from '../../domain/budget/budget.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
 import { type GatewayError, storeUnavailable } from '../../domain/shared/gateway-error.ts';
+import type { GatewayProcess } from './gateway-process.ts';
 import { instant, instantText, integer, orNull } from './codecs.ts';
 import { Collector, putBack, WaitedTooLong } from './collector.ts';
 import { type DatabaseFault, databaseFault } from './database-fault.ts';
@@ -27,6 +28,8 @@ export interface LedgerOptions {
   readonly closeOnBlock: () => boolean;
   /** Mails can be sent: alerts queue their deliveries. */
   readonly mailReady: () => boolean;
+  /** What claims belong to, and who knows whether rows can be written. */
+  readonly process: Pick<GatewayProcess, 'id' | 'unwritable' | 'failed' | 'release'>;
   /** Seconds after which a claim of a request that never ended is void: longer than any request may last. */
   readonly claimSeconds: () => number;
   /** Keeps what `replay` takes, on a durable disk; false when it cannot. */
@@ -48,7 +51,7 @@ const maxTriesAgain = 2;
 /** Admission and settlement over PostgreSQL, each in one statement that concurrent requests share. */
 export function ledgerStore(pool: DatabasePool, options: LedgerOptions): LedgerStore {
   const admissions = new Collector<AdmissionAsk, Either<GatewayError, Admission>>({
-    run: (asks) => orUnavailable(() => admitBatch(pool, asks, options.claimSeconds()), asks.length, options),
+    run: (asks) => orUnavailable(() => admitBatch(pool, asks, options), asks.length, options),
     lane: () => undefined,
     size: ({ requestId }) => 512 + requestId.length,
   });
@@ -72,11 +75,20 @@ export function ledgerStore(pool: DatabasePool, options: LedgerOptions): LedgerS
   return {
     waiting: () => ({ admission: admissions.depth, settlement: settlements.depth }),
     lastCall: () => lastCall.come(),
-    admit: (ask) => answered(admissions.add(ask)),
+    admit: async (ask) => {
+      const admission = await answered(admissions.add(ask));
+      // The statement may have taken effect before its answer was lost.
+      if (E.isLeft(admission) && ask.claim) options.process.release(ask.requestLogId);
+      return admission;
+    },
     settle: async (record) => {
       const settled = await answered(settlements.add(record));
-      if (E.isRight(settled) || settled.left.code !== 'store_unavailable') return settled;
-      return (await deferred(record, options)) ? E.right({ kind: 'journaled' }) : settled;
+      if (E.isRight(settled)) return settled;
+      if (settled.left.code === 'store_unavailable' && (await deferred(record, options)))
+        return E.right({ kind: 'journaled' });
+      // Nothing was accounted: who asks again may not be told that it was, or is in flight.
+      if (record.release !== undefined) options.process.release(record.release);
+      return settled;
     },
   };
 }
@@ -103,7 +115,7 @@ export const replayJournaled =
     try {
       await withinTime(pool, (connection) =>
         connection.query(sql.unsafe`
-          select ord from gateway_settle(${storedJson([record])}::json, '{}', ${options.closeOnBlock()},
+          select ord from gateway_settle(${storedJson([record])}::json, ${releasesOf(record)}, ${options.closeOnBlock()},
                                          ${options.mailReady()}, ${at}::timestamptz, true)
         `),
       );
@@ -114,6 +126,10 @@ export const replayJournaled =
       return fault === 'refused' ? 'refused' : 'later';
     }
   };
+
+/** A record in the journal has held its claim until now. */
+const releasesOf = (record: Readonly<Record<string, unknown>>) =>
+  sql.array(typeof record['request_log_id'] === 'string' ? [record['request_log_id']] : [], 'uuid');
 
 /** Records with a charge need their scope's lock; the others need none. */
 const laneOf = ({ charge }: SettlementRecord): string | undefined =>
@@ -135,6 +151,7 @@ const budgetResult = t.type({
 /** One row for a whole batch: budgets by scope, and the request log ids that are not as they should be. */
 const admissionResult = t.type({
   database_time: instantText,
+  read_only: t.boolean,
   budgets: t.array(budgetResult),
   accounted: t.array(t.string),
   unclaimed: t.array(t.string),
@@ -143,25 +160,33 @@ const admissionResult = t.type({
 async function admitBatch(
   pool: DatabasePool,
   asks: readonly AdmissionAsk[],
-  claimSeconds: number,
+  { claimSeconds, process }: Pick<LedgerOptions, 'claimSeconds' | 'process'>,
 ): Promise<readonly Either<GatewayError, Admission>[]> {
   const scopes = [...new Map(asks.map(({ caller }) => [scopeOf(caller), scopeRow(caller)])).values()];
   const chosen = asks.filter(({ callerChoseRequestId }) => callerChoseRequestId).map(askRow);
   const statement = sql.type(row(t.type({ result: admissionResult })))`
-    select gateway_admit(${storedJson(scopes)}::json, ${storedJson(chosen)}::json, ${claimSeconds}) as result
+    select gateway_admit(${storedJson(scopes)}::json, ${storedJson(chosen)}::json, ${claimSeconds()},
+                         ${process.id}) as result
   `;
   const { result } = await withinTime(pool, (connection) => connection.one(statement));
   const budgets = new Map(result.budgets.map((budget) => [budget.scope, activeBudget(budget)]));
   const accounted = new Set(result.accounted);
   const unclaimed = new Set(result.unclaimed);
-  return asks.map(({ requestLogId, caller }) =>
-    E.right({
+  const unwritable = result.read_only || process.unwritable() !== undefined;
+  return asks.map(({ requestLogId, caller, claim }) => {
+    const budget = budgets.get(scopeOf(caller));
+    // Whoever must be judged before anything completes is not sent upstream to be refused afterwards.
+    if (unwritable && budget?.terms.hardLimit === true) {
+      if (claim && !unclaimed.has(requestLogId)) process.release(requestLogId);
+      return E.left(storeUnavailable());
+    }
+    return E.right({
       alreadyAccounted: accounted.has(requestLogId),
       claimed: !unclaimed.has(requestLogId),
-      budget: budgets.get(scopeOf(caller)),
+      budget,
       databaseTime: result.database_time,
-    }),
-  );
+    });
+  });
 }
 
 const activeBudget = (found: t.TypeOf<typeof budgetResult>): ActiveBudget => ({
@@ -206,6 +231,7 @@ async function settleBatch(
   } catch (error) {
     const fault = databaseFault(error);
     options.onFault(fault, error);
+    options.process.failed(error);
     if (fault === 'stuck' && new Set(records.map(laneOf)).size > 1) return records.map(() => putBack);
     if (fault === 'connection' && triesLeft > 0) return settleBatch(pool, records, options, triesLeft - 1);
     if (fault !== 'refused' || records.length === 1) return records.map(() => E.left(failureOf(fault)));
@@ -260,6 +286,7 @@ async function orUnavailable<A>(
     return await run();
   } catch (error) {
     options.onFault(databaseFault(error), error);
+    options.process.failed(error);
     return Array.from({ length: count }, () => E.left(storeUnavailable()));
   }
 }

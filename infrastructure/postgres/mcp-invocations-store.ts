@@ -126,6 +126,7 @@ const columns: readonly Column[] = [
   ['invocationId', sql.fragment`i.mcp_tool_invocation_id`],
   ['requestLogId', sql.fragment`i.request_log_id`],
   ['requestId', sql.fragment`i.request_id`],
+  ['longRequestIdSha256', sql.fragment`long_request_id_sha256(i.request_id)`],
   ['apiKeyId', sql.fragment`i.api_key_id`],
   ['userId', sql.fragment`i.user_id`],
   ['teamId', sql.fragment`i.team_id`],

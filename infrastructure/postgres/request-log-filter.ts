@@ -18,6 +18,7 @@ type Column = readonly [
 /** Of all that is asked for the first leads: what few rows have comes first. A tag stands between the two lists. */
 const who: readonly Column[] = [
   ['requestId', sql.fragment`l.request_id`],
+  ['longRequestIdSha256', sql.fragment`long_request_id_sha256(l.request_id)`],
   ['apiKeyId', sql.fragment`l.api_key_id`],
   ['userId', sql.fragment`l.user_id`],
   ['serviceAccountId', sql.fragment`l.service_account_id`],

@@ -1,4 +1,4 @@
-import { type Log, nameOf } from '../logging.ts';
+import { causeOf, type Log } from '../logging.ts';
 
 /** How exporters say what became of an export. */
 interface ExportResult {
@@ -24,7 +24,7 @@ export function toldOnce<Items, E extends Exporter<Items>>(
     if (failed === failing) return;
     failing = failed;
     const about = { signal, endpoint };
-    if (failed) log.warn({ ...about, error: causeOf(error) }, 'telemetry could not be exported');
+    if (failed) log.warn({ ...about, error: reasonOf(error) }, 'telemetry could not be exported');
     else log.info(about, 'telemetry is exported again');
   };
   return {
@@ -36,8 +36,8 @@ export function toldOnce<Items, E extends Exporter<Items>>(
   };
 }
 
-/** A system's code or an HTTP status, else the kind of error; its message may quote an answer. */
-function causeOf(error: Error | undefined): string {
+/** An HTTP status, else the cause; its message may quote an answer. */
+function reasonOf(error: Error | undefined): string {
   const code = error !== undefined && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' || typeof code === 'number' ? String(code) : nameOf(error);
+  return typeof code === 'number' ? String(code) : causeOf(error);
 }

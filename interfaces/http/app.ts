@@ -7,6 +7,7 @@ import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import { adminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
 import type { AdminRoute } from './admin/admin-route.ts';
 import { type SessionRoutesPorts, sessionRoutes } from './admin/session-routes.ts';
+import type { CutOff } from './cut-off.ts';
 import { type Envelope, sendError } from './error-presenter.ts';
 import { type HealthPorts, healthz, readyz } from './health.ts';
 import { type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
@@ -24,6 +25,8 @@ export interface AppPorts extends ModelEndpointPorts, ModelsPorts, HealthPorts {
   readonly digest: Digest;
   /** The process is about to end: connections are not kept. */
   readonly draining: () => boolean;
+  /** The end of the grace, where something is still in flight. */
+  readonly cutOff: CutOff;
   /** Told of defects: what an expected failure never is. */
   readonly onDefect: (error: unknown, requestId: string) => void;
 }
@@ -51,7 +54,7 @@ export function gatewayApp(ports: AppPorts): Koa<State> {
   app.silent = true;
   app.use(async (ctx, next) => {
     ctx.respond = false;
-    const context = openContext(ctx.req, ctx.res, ports.clock.now(), ports.clock.newId);
+    const context = openContext(ctx.req, ctx.res, ports.clock.now(), ports.clock.newId, ports.cutOff);
     ctx.state.request = context;
     if (ports.draining()) ctx.res.setHeader('connection', 'close');
     try {

@@ -28,6 +28,7 @@ const typeOf = {
   no_routes_available: 'routing_error',
   overloaded: 'overloaded_error',
   store_unavailable: 'overloaded_error',
+  shutting_down: 'overloaded_error',
   upstream_error: 'upstream_error',
   internal_error: 'internal_error',
 } as const satisfies Record<ErrorCode, string>;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CallerLink } from '../../application/model-request.ts';
+import type { CallerLink, Loss } from '../../application/model-request.ts';
+import type { CutOff } from './cut-off.ts';
 
 /** What every handler of one request shares. */
 export interface RequestContext {
@@ -19,6 +20,7 @@ export function openContext(
   res: ServerResponse,
   now: number,
   newId: () => string,
+  cutOff: Pick<CutOff, 'whenCut'> = neverCut,
 ): RequestContext {
   const given = req.headers['x-request-id'];
   const chosen = typeof given === 'string' && given !== '' ? given : undefined;
@@ -28,24 +30,36 @@ export function openContext(
     requestId: chosen ?? newId(),
     callerChoseRequestId: chosen !== undefined,
     receivedAt: now,
-    link: callerLink(res),
+    link: callerLink(res, cutOff),
   };
 }
 
+/** Of a door that stays open. */
+const neverCut: Pick<CutOff, 'whenCut'> = { whenCut: () => () => undefined };
+
 /** The caller is gone when its connection closes before the answer was handed over whole. */
-function callerLink(res: ServerResponse): CallerLink {
+function callerLink(res: ServerResponse, cutOff: Pick<CutOff, 'whenCut'>): CallerLink {
   let gone = false;
-  const callbacks: (() => void)[] = [];
+  let lost: Loss | undefined;
+  const callbacks: ((why: Loss) => void)[] = [];
+  const lose = (why: Loss): void => {
+    if (lost !== undefined) return;
+    lost = why;
+    for (const callback of callbacks) callback(why);
+  };
+  const forget = cutOff.whenCut(() => lose('shutting_down'));
   res.once('close', () => {
+    forget();
     if (res.writableFinished) return;
     gone = true;
-    for (const callback of callbacks) callback();
+    lose('client_closed');
   });
   return {
     gone: () => gone,
-    whenGone: (callback) => {
-      if (gone) callback();
-      else callbacks.push(callback);
+    lost: () => lost,
+    whenLost: (callback) => {
+      if (lost === undefined) callbacks.push(callback);
+      else callback(lost);
     },
   };
 }

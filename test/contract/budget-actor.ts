@@ -9,6 +9,7 @@ import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import { type Journal, localJournal } from '../../infrastructure/journal/journal.ts';
 import { budgetsStore } from '../../infrastructure/postgres/budgets-store.ts';
 import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
+import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { ledgerStore, replayJournaled } from '../../infrastructure/postgres/ledger-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
@@ -76,6 +77,7 @@ export async function openActor(url: string, connections: number, folder?: strin
     closeOnBlock: () => false,
     mailReady: () => true,
     claimSeconds: () => 60,
+    process: gatewayProcess(pool, { onWriting: ignore }),
     journal: journal?.keep ?? (async () => false),
     onFault: ignore,
   };

@@ -21,6 +21,7 @@ import type { Picodollars } from '../../domain/money/money.ts';
 import type { RequestLog } from '../../domain/request-log/request-log.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { DatabaseFault } from '../../infrastructure/postgres/database-fault.ts';
+import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { type LedgerOptions, ledgerStore } from '../../infrastructure/postgres/ledger-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { queries } from '../support/gateway.ts';
@@ -47,6 +48,7 @@ export async function openLedger(
     mailReady: () => false,
     journal: async () => false,
     claimSeconds: () => 60,
+    process: gatewayProcess(pool, { onWriting: () => undefined }),
     onFault: (fault) => void faults.push(fault),
     ...over,
   });

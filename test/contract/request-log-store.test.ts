@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { copyFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -107,6 +107,7 @@ function withRequestLogs(url: () => string): {
 }
 
 const ids = [1, 2, 3].map((n) => `00000000-0000-7000-8000-00000000000${n}`);
+const sha256 = (text: string): string => hash('sha256', text);
 const orNull = <A>(arbitrary: fc.Arbitrary<A>) => fc.option(arbitrary, { nil: null });
 const oneOf = (...texts: readonly string[]) => fc.constantFrom(...texts);
 
@@ -140,6 +141,7 @@ const rarely = <A>(arbitrary: fc.Arbitrary<A>) =>
 
 const aFilter: fc.Arbitrary<RequestLogFilter> = fc.record({
   requestId: rarely(oneOf('one', 'x'.repeat(9000), 'never')),
+  longRequestIdSha256: rarely(oneOf(sha256('x'.repeat(9000)), sha256('never'))),
   apiKeyId: rarely(oneOf(...ids)),
   userId: rarely(oneOf(...ids)),
   serviceAccountId: rarely(oneOf('a', 'c')),
@@ -161,6 +163,7 @@ function meets(row: Row, filter: RequestLogFilter): boolean {
   const { tag, from, until } = filter;
   const pairs: readonly (readonly [unknown, unknown])[] = [
     [filter.requestId, row.request_id],
+    [filter.longRequestIdSha256, sha256(row.request_id)],
     [filter.apiKeyId, row.api_key_id],
     [filter.userId, row.user_id],
     [filter.serviceAccountId, row.service_account_id],
@@ -281,6 +284,7 @@ describe('the list of request logs', () => {
       ['status 200', { statusCode: 200 }, 'request_logs_occurred_at_idx'],
       ['another status', { statusCode: 429 }, 'request_logs_status_code_idx'],
       ['a request id', { requestId: 'one' }, 'request_logs_request_id_idx'],
+      ['a long request id', { longRequestIdSha256: sha256('one') }, 'request_logs_long_request_id_idx'],
       ['a key', { apiKeyId: user }, 'request_logs_api_key_id_idx'],
       ['a user', { userId: user }, 'request_logs_user_id_idx'],
       ['a team', { teamId: 'a' }, 'request_logs_team_id_idx'],
@@ -320,6 +324,7 @@ describe('the list of request logs', () => {
     /** Whose rows are looked at before it is known which are on the page. */
     const withRows = [
       'a request id',
+      'a long request id',
       'a user and a provider',
       'a tag pair and an env',
       'a tag pair and a user',

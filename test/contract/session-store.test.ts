@@ -1,9 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { type DatabasePool, sql } from 'slonik';
 import type { AdminSessions, LoginAttempts } from '../../application/ports/admin-access.ts';
 import { newSession } from '../../domain/identity/admin-session.ts';
+import { AnswerTooLate } from '../../infrastructure/postgres/database-fault.ts';
 import { isDatabaseTrouble } from '../../infrastructure/postgres/database-trouble.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
@@ -319,5 +321,51 @@ describe('trouble with the database', () => {
     expect(isDatabaseTrouble(await failureOf(store.find(digest())))).toBe(true);
     await pool.end();
     await proxy.close();
+  });
+
+  it.each([
+    ['closes', (socket: Socket) => socket.destroy()],
+    ['resets', (socket: Socket) => socket.resetAndDestroy()],
+  ])('is a server that accepts a connection and %s it', async (_, end) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      setTimeout(() => end(socket), 20);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = new URL(database.url());
+    url.port = String((server.address() as AddressInfo).port);
+    const error: unknown = await openPool(url.href, 1)
+      .then((pool) => sessionStore(pool).find(digest()))
+      .catch((refusal: unknown) => refusal);
+    server.close();
+    expect(isDatabaseTrouble(error)).toBe(true);
+  });
+
+  it.each([
+    ...['ECONNRESET', 'EPIPE', 'ECONNREFUSED', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'].map(
+      (code) => Object.assign(new Error(`read ${code}`), { code }),
+    ),
+    Object.assign(new Error('write after end'), { code: 'ERR_STREAM_DESTROYED' }),
+    new Error('Connection terminated unexpectedly'),
+    new Error('timeout expired'),
+    new Error('Client has encountered a connection error and is not queryable'),
+  ])('is %p, by itself and as the cause of another error', (error) => {
+    expect(isDatabaseTrouble(error)).toBe(true);
+    expect(isDatabaseTrouble(new Error('wrapped', { cause: error }))).toBe(true);
+    expect(isDatabaseTrouble(new AggregateError([new Error('first'), error]))).toBe(true);
+  });
+
+  it('is an answer that did not come in time', () => {
+    expect(isDatabaseTrouble(new AnswerTooLate('late'))).toBe(true);
+  });
+
+  it.each([
+    new Error('Cannot use released connection'),
+    Object.assign(new Error('no such file'), { code: 'ENOENT' }),
+    Object.assign(new Error('x', { cause: Object.assign(new Error('y'), { code: '23505' }) }), {}),
+    'a text',
+    undefined,
+  ])('is not %p', (error) => {
+    expect(isDatabaseTrouble(error)).toBe(false);
   });
 });

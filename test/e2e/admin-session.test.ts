@@ -10,6 +10,7 @@ import { createAdmin } from '../../application/admin/create-admin.ts';
 import { buildContainer, tokens } from '../../container.ts';
 import { liveConfig } from '../../infrastructure/config/live-config.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
+import { maxErrorMessageChars } from '../../domain/shared/limits.ts';
 import { argon2Passwords } from '../../infrastructure/passwords.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { adminsStore } from '../../infrastructure/postgres/session-store.ts';
@@ -426,6 +427,8 @@ describe('paths of the admin API', () => {
 describe('an admin endpoint in the application', () => {
   const servers: Server[] = [];
   const log = memoryLog();
+  /** A token of the configuration, a caller's key, the query of a URL. */
+  const secrets = ['upstream-token-0123456789', aKey(), 'https://host/path?signature=hunter2'];
   let url = '';
 
   beforeAll(async () => {
@@ -447,7 +450,7 @@ describe('an admin endpoint in the application', () => {
     const breaks = {
       path: '/api/v1/admin/breaks',
       handle: async () => {
-        throw new Error(`a secret: ${password}`);
+        throw new TypeError(`secrets: ${secrets.join(' ')} ${'x'.repeat(10_000)}`);
       },
     };
     container.rebind(tokens.adminRoutes).toConstantValue([
@@ -521,8 +524,18 @@ describe('an admin endpoint in the application', () => {
     const answer = await call(url, '/api/v1/admin/breaks', { cookie });
     expect([answer.status, codeOf(answer)]).toEqual([500, 'internal_error']);
     expect(answer.body).not.toContain('secret');
-    expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: 'defect' }));
-    expect(JSON.stringify(log.lines)).not.toContain(password);
+  });
+
+  it('a defect is in the log with its message, bounded and without what is known to be secret', async () => {
+    await call(url, '/api/v1/admin/breaks', { cookie: await aSession() });
+    const fields = log.lines.find(({ message }) => message === 'defect')?.fields ?? {};
+    expect(fields).toMatchObject({
+      error: 'TypeError',
+      message: expect.stringMatching(/^secrets: \S+ \S+ https:\/\/host\/path/),
+      stack: expect.stringContaining('at '),
+    });
+    expect(String(fields['message']).length).toBeLessThanOrEqual(maxErrorMessageChars);
+    for (const secret of [...secrets, 'hunter2']) expect(JSON.stringify(log.lines)).not.toContain(secret);
   });
 });
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { recordInvocation } from '../../application/mcp/record-invocation.ts';
 import { redactionRules } from '../../domain/payload/redact.ts';
@@ -10,6 +10,7 @@ import {
   type SimulatedUpstream,
 } from '../../interfaces/simulated-upstream/server.ts';
 import { withClock } from '../contract/ledger-bench.ts';
+import { rawExchange } from './raw-http.ts';
 import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -493,5 +494,49 @@ describe('whoever is no platform admin', () => {
       expect(answer.status).toBe(401);
       expect(await answer.json()).toMatchObject({ error: { code: 'session_required' } });
     }
+  });
+});
+
+describe('a request id of any length that the gateway stored', () => {
+  const longest = 31_000;
+  const sent = async (id: string): Promise<string> => {
+    const { status } = await rawExchange(gateway.url, {
+      path: '/v1/chat/completions',
+      headers: [
+        ['x-api-key', keys.ann],
+        ['content-type', 'application/json'],
+        ['x-request-id', id],
+      ],
+      body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Hi' }] }),
+    });
+    expect([id.length, status]).toEqual([id.length, 200]);
+    return hash('sha256', id);
+  };
+
+  it.each([1024, 1025, longest])('is found as it is: %d characters', async (chars) => {
+    const id = 'i'.repeat(chars);
+    await sent(id);
+    expect(await placesIn(`request_id=${id}`)).toEqual([id]);
+  });
+
+  it.each(['é'.repeat(513), '%'.repeat(longest), 'é& '.repeat(longest / 4).trim()])(
+    'is found by its digest where it fits into no URL: %#',
+    async (id) => {
+      const digest = await sent(id);
+      expect(await placesIn(`request_id_sha256=${digest.toUpperCase()}`)).toEqual([id]);
+      expect((await list('mcp-invocations', `request_id_sha256=${digest}`)).items).toEqual([]);
+    },
+  );
+
+  it('is of the MCP invocations too', async () => {
+    const id = 'ü'.repeat(20_000);
+    await query(
+      `insert into mcp_tool_invocations (mcp_tool_invocation_id, request_id, server_id, tool_id, status, policy_result,
+         latency_ms, arguments_truncated, result_truncated, occurred_at)
+       values (gen_random_uuid(), $1, 's', 't', 'success', 'allowed', 1, false, false, gateway_now())`,
+      [id],
+    );
+    const { items } = await list('mcp-invocations', `request_id_sha256=${hash('sha256', id)}`);
+    expect(items.map((item) => item['request_id'])).toEqual([id]);
   });
 });

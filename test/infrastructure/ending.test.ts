@@ -6,7 +6,7 @@ import { LastCall } from '../../infrastructure/postgres/last-call.ts';
 
 const never = new Promise<void>(() => undefined);
 /** The steps of an end, a hundred times as fast. */
-const steps = { upstreamsMs: 50, lastCallMs: 80, settledMs: 100, releasedMs: 140, endMs: 150 };
+const steps = { toldMs: 10, upstreamsMs: 50, lastCallMs: 80, settledMs: 100, releasedMs: 140, endMs: 150 };
 /** Timers are late on a busy machine. */
 const slackMs = 2000;
 
@@ -30,6 +30,7 @@ async function ended(plan: Plan) {
       inFlight: () => (now() < idleAfterMs ? 1 : 0),
       graceMs,
       forced: forcedAfterMs === undefined ? never : sleep(forcedAfterMs),
+      tell: step('tell'),
       cut: step('cut'),
       endUpstreams: step('upstreams'),
       lastCall: step('lastCall'),
@@ -46,12 +47,13 @@ describe('the end of a process', () => {
     for (const { plan, at, unsettled, endedAt } of all) {
       const { graceMs, idleAfterMs, forcedAfterMs } = plan;
       const graceOver = Math.min(graceMs, forcedAfterMs ?? graceMs, idleAfterMs);
-      const cutAt = at['cut'] ?? 0;
+      const toldAt = at['tell'] ?? 0;
       // A timer may be a millisecond early.
-      expect(cutAt).toBeGreaterThanOrEqual(graceOver - 2);
-      expect(at['upstreams']).toBeGreaterThanOrEqual(cutAt);
+      expect(toldAt).toBeGreaterThanOrEqual(graceOver - 2);
+      expect(at['cut']).toBeGreaterThanOrEqual(toldAt);
+      expect(at['upstreams']).toBeGreaterThanOrEqual(toldAt);
       expect(endedAt).toBeLessThan(graceOver + steps.endMs + slackMs);
-      if (at['lastCall'] !== undefined) expect(at['lastCall'] - cutAt).toBeGreaterThan(steps.lastCallMs - 2);
+      if (at['lastCall'] !== undefined) expect(at['lastCall'] - toldAt).toBeGreaterThan(steps.lastCallMs - 2);
       if (idleAfterMs === Number.POSITIVE_INFINITY)
         expect([unsettled, at['lastCall'] !== undefined]).toEqual([1, true]);
       if (idleAfterMs <= graceOver) expect(unsettled).toBe(0);

@@ -128,6 +128,40 @@ function testDisk() {
   };
 }
 
+/** A disk with room for so many bytes: what does not fit is written as far as it goes, as a full disk does. */
+function smallDisk(room: number): Disk {
+  const used = new Map<string, number>();
+  const total = (): number => [...used.values()].reduce((sum, bytes) => sum + bytes, 0);
+  return {
+    ...localDisk,
+    create: async (at) => {
+      const file = await localDisk.create(at);
+      used.set(at, 0);
+      const take = async (bytes: Buffer): Promise<void> => {
+        await file.append(bytes.toString());
+        used.set(at, (used.get(at) ?? 0) + bytes.length);
+      };
+      return {
+        ...file,
+        append: async (text) => {
+          const bytes = Buffer.from(text);
+          const left = room - total();
+          await take(bytes.subarray(0, left));
+          if (bytes.length > left) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+        },
+        truncate: async (bytes) => {
+          await file.truncate(bytes);
+          used.set(at, bytes);
+        },
+      };
+    },
+    remove: async (at) => {
+      await localDisk.remove(at);
+      used.delete(at);
+    },
+  };
+}
+
 interface Bench {
   readonly journal: FileJournal;
   readonly recover: ReturnType<typeof journalRecovery>;
@@ -277,6 +311,48 @@ describe('a record', () => {
     await recover(database.replay, always);
     expect(database.settled).toEqual(['"before"', '"r"']);
     expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('a small disk', () => {
+  it('takes what fits of a batch, from its first record on, and holds nothing of the others', async () => {
+    const sizes = fc.array(fc.nat({ max: 300 }), { minLength: 1, maxLength: 24 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(sizes, { minLength: 1, maxLength: 3 }),
+        fc.nat({ max: 4000 }),
+        async (batches, room) => {
+          const folder = await makeTestFolder('journal');
+          const journal = new FileJournal({
+            directory: folder,
+            name: 'a',
+            maxBytes: 1_000_000,
+            disk: smallDisk(room),
+            onFault: () => undefined,
+          });
+          const kept: string[] = [];
+          let left = room;
+          for (const [batch, records] of batches.entries()) {
+            const texts = records.map((size, index) =>
+              JSON.stringify(`${batch}.${index}.${'x'.repeat(size)}`),
+            );
+            const words = await wordsOf(texts.map((text) => journal.append(text)));
+            let full = false;
+            const fits = texts.map((text) => {
+              full ||= journalLine(text).length > left;
+              if (!full) left -= journalLine(text).length;
+              return full ? 'disk' : 'kept';
+            });
+            expect(words).toEqual(fits);
+            kept.push(...texts.filter((_, index) => words[index] === 'kept'));
+          }
+          expect((await contentsOf(folder)).toSorted()).toEqual(kept.toSorted());
+          expect(journal.size()).toBe(room - left);
+          await journal.close();
+        },
+      ),
+      { numRuns: 60 },
+    );
   });
 });
 

@@ -287,10 +287,14 @@ describe('usage', () => {
     expect(usageOf(eventsOf(silent + stop))).toBeUndefined();
   });
 
-  it('a failure tells what was used so far', () => {
-    expect(eventsOf(start + hello).at(-1)).toMatchObject({
+  it('a failure tells what was used where `message_delta` has told it: `message_start` holds a placeholder', () => {
+    const failed = eventsOf(start + hello).at(-1);
+    expect(failed).toMatchObject({ kind: 'failed' });
+    expect(failed).not.toHaveProperty('chunk');
+    const broken = event({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } });
+    expect(eventsOf(start + hello + stopped('end_turn') + broken).at(-1)).toMatchObject({
       kind: 'failed',
-      chunk: { choices: [], usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 } },
+      chunk: { choices: [], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } },
     });
   });
 });

@@ -118,7 +118,7 @@ describe('the purge worker', () => {
     expect(log.lines).toEqual([
       {
         level: 'error',
-        fields: { error: 'Error', sqlstate: '57014' },
+        fields: { error: '57014', sqlstate: '57014' },
         message: 'the request logs could not be purged',
       },
     ]);

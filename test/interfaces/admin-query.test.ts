@@ -7,6 +7,8 @@ import {
   optional,
   readPage,
   readQuery,
+  requestIdText,
+  sha256,
   text,
   uuid,
   whole,
@@ -18,7 +20,9 @@ const shape = {
   owner_kind: word(['all', 'user', 'team'], 'all'),
   status: optional(word(['success', 'timeout'], 'success')),
   user_id: uuid,
-  request_id: text,
+  team_id: text,
+  request_id: requestIdText,
+  digest: sha256,
   from: instant,
 };
 const read = (query: string) => readQuery(new URLSearchParams(query), shape);
@@ -33,7 +37,9 @@ describe('the query of an admin call', () => {
         owner_kind: 'all',
         status: undefined,
         user_id: undefined,
+        team_id: undefined,
         request_id: undefined,
+        digest: undefined,
         from: undefined,
       }),
     );
@@ -42,14 +48,16 @@ describe('the query of an admin call', () => {
 
   it('is read into values', () => {
     const id = '019ABCDE-0000-7000-8000-000000000000';
-    const query = `days=366&owner_kind=team&status=timeout&user_id=${id}&request_id=a%20%26&from=2026-01-31T23:59:59.5%2B01:00`;
+    const query = `days=366&owner_kind=team&status=timeout&user_id=${id}&request_id=a%20%26&digest=${'A'.repeat(64)}&from=2026-01-31T23:59:59.5%2B01:00`;
     expect(read(query)).toEqual(
       E.right({
         days: 366,
         owner_kind: 'team',
         status: 'timeout',
         user_id: id.toLowerCase(),
+        team_id: undefined,
         request_id: 'a &',
+        digest: 'a'.repeat(64),
         from: new Date('2026-01-31T22:59:59.500Z'),
       }),
     );
@@ -77,7 +85,10 @@ describe('the query of an admin call', () => {
     ['user_id=1', 'user_id'],
     ['request_id=', 'request_id'],
     ['request_id=a%00b', 'request_id'],
-    [`request_id=${'x'.repeat(1025)}`, 'request_id'],
+    [`request_id=${'x'.repeat(32 * 1024 + 1)}`, 'request_id'],
+    [`team_id=${'x'.repeat(1025)}`, 'team_id'],
+    [`digest=${'0'.repeat(63)}`, 'digest'],
+    [`digest=${'g'.repeat(64)}`, 'digest'],
     ['from=2026-01-31', 'from'],
     ['from=2026-02-30T00:00:00Z', 'from'],
     ['from=2026-01-31T24:00:00Z', 'from'],

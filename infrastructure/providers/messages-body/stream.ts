@@ -48,6 +48,8 @@ class Translation {
   private readonly open = new Map<number, Block>();
   private calls = 0;
   private usage: Json | undefined;
+  /** The usage is no longer the placeholder of `message_start`. */
+  private finalUsage = false;
   private events: ChatEvent[] = [];
 
   constructor(words: AnswerWords) {
@@ -92,11 +94,16 @@ class Translation {
       case 'content_block_stop':
         return this.closeBlock(index);
       case 'message_delta':
-        this.usage = laterUsage(this.usage, usage);
+        this.useFinal(usage);
         return this.stopBy(isRecord(delta) ? delta['stop_reason'] : undefined);
       case 'message_stop':
         return this.complete();
     }
+  }
+
+  private useFinal(usage: Json | undefined): void {
+    this.usage = laterUsage(this.usage, usage);
+    this.finalUsage ||= !isAbsent(usage);
   }
 
   private begin(): void {
@@ -213,9 +220,9 @@ class Translation {
     this.failed(streamFailure(message));
   }
 
-  /** A failure tells what was used so far. */
+  /** A failure tells what was used, where that is known. */
   private failed(error: GatewayError): void {
-    const usage = chatUsage(this.usage);
+    const usage = this.finalUsage ? chatUsage(this.usage) : undefined;
     this.over({ kind: 'failed', error, ...(usage === undefined ? {} : { chunk: this.chunk([], usage) }) });
   }
 

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { AdminRoute } from './admin-route.ts';
 import { type AdminData, orNull, storedJson } from './json-text.ts';
 import { presentPage } from './page-body.ts';
-import { instant, noQuery, optional, readPage, text, uuid, word } from './query.ts';
+import { instant, noQuery, optional, readPage, requestIdText, sha256, text, uuid, word } from './query.ts';
 
 export interface McpRoutePorts {
   readonly mcpInvocations: McpInvocations;
@@ -17,7 +17,8 @@ const root = '/api/v1/admin/observability/mcp-invocations';
 
 const listShape = {
   mcp_tool_invocation_id: uuid,
-  request_id: text,
+  request_id: requestIdText,
+  request_id_sha256: sha256,
   request_log_id: uuid,
   api_key_id: uuid,
   user_id: uuid,
@@ -42,6 +43,7 @@ export const mcpRoutes = ({ mcpInvocations }: McpRoutePorts): readonly AdminRout
       const filter = {
         invocationId: asked.mcp_tool_invocation_id,
         requestId: asked.request_id,
+        longRequestIdSha256: asked.request_id_sha256,
         requestLogId: asked.request_log_id,
         apiKeyId: asked.api_key_id,
         userId: asked.user_id,

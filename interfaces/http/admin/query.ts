@@ -43,12 +43,26 @@ export const word = <const W extends string>(words: readonly [W, ...W[]], otherw
 
 /** Characters of an id or a name to look for: longer ones are in no table. */
 const maxTextChars = 1024;
+/** A request id is the caller's, and may fill the headers of its request (CONTRACT §3). */
+const maxRequestIdChars = 32 * 1024;
 
-/** Any text that a table can hold; may be left out. */
-export const text: QueryParam<string | undefined> = {
-  read: (given) =>
-    given !== '' && given.length <= maxTextChars && !given.includes('\0') ? given : undefined,
-  must: `must have 1 to ${maxTextChars} characters`,
+/** Any text of so many characters that a table can hold; may be left out. */
+const textUpTo = (maxChars: number): QueryParam<string | undefined> => ({
+  read: (given) => (given !== '' && given.length <= maxChars && !given.includes('\0') ? given : undefined),
+  must: `must have 1 to ${maxChars} characters`,
+  otherwise: () => undefined,
+});
+
+/** An id or a name; may be left out. */
+export const text = textUpTo(maxTextChars);
+
+/** A request id, as long as any that is stored; may be left out. */
+export const requestIdText = textUpTo(maxRequestIdChars);
+
+/** A SHA-256 in hex; may be left out. */
+export const sha256: QueryParam<string | undefined> = {
+  read: (given) => (/^[0-9a-f]{64}$/i.test(given) ? given.toLowerCase() : undefined),
+  must: 'must be a SHA-256 in 64 hex digits',
   otherwise: () => undefined,
 };
 

@@ -4,7 +4,18 @@ import type { RequestLogFilter, RequestLogs } from '../../../application/ports/r
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { AdminRoute } from './admin-route.ts';
 import { presentPage } from './page-body.ts';
-import { instant, noQuery, optional, type Page, readPage, text, uuid, whole } from './query.ts';
+import {
+  instant,
+  noQuery,
+  optional,
+  type Page,
+  readPage,
+  requestIdText,
+  sha256,
+  text,
+  uuid,
+  whole,
+} from './query.ts';
 import { presentDetail, presentLog } from './request-log-bodies.ts';
 
 export interface RequestLogRoutePorts {
@@ -14,7 +25,8 @@ export interface RequestLogRoutePorts {
 const root = '/api/v1/admin/observability/request-logs';
 
 const listShape = {
-  request_id: text,
+  request_id: requestIdText,
+  request_id_sha256: sha256,
   model_key: text,
   provider_key: text,
   status_code: optional(whole(100, 599, 200)),
@@ -75,6 +87,7 @@ function readAsk(
   if (key !== undefined && value === undefined) return E.left(halfATag('tag_value', 'tag_key'));
   const filter: RequestLogFilter = {
     requestId: asked.request_id,
+    longRequestIdSha256: asked.request_id_sha256,
     apiKeyId: asked.api_key_id,
     userId: asked.user_id,
     serviceAccountId: asked.service_account_id,

@@ -78,6 +78,7 @@ const delta = {
   delta: { stop_reason: 'end_turn' },
   usage: { input_tokens: 9, output_tokens: 7 },
 };
+const stop = { type: 'message_stop' };
 const block = (index: number, type: string) => ({
   type: 'content_block_start',
   index,
@@ -86,10 +87,27 @@ const block = (index: number, type: string) => ({
 
 describe('a messages stream', () => {
   it('usage on message_start only, on message_delta only, on both: never a sum', () => {
-    expect(seen(start).usage).toEqual(usage(5, 1));
+    expect(seen(start, stop).usage).toEqual(usage(5, 1));
     expect(seen(delta).usage).toEqual(usage(9, 7));
     expect(seen(start, delta).usage).toEqual(usage(9, 7));
     expect(seen(start, delta, delta).usage).toEqual(usage(9, 7));
+  });
+
+  it('usage of `message_start` alone is a placeholder until the stream is complete, whatever comes between', () => {
+    const between = fc.constantFrom<JsonObject>(
+      block(0, 'text'),
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'x' } },
+      { type: 'ping' },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: null },
+    );
+    fc.assert(
+      fc.property(fc.array(between), (events) => {
+        expect(seen(start, ...events)).toMatchObject({ usage: undefined, usageUnusable: false });
+        expect(seen(start, ...events, delta).usage).toEqual(usage(9, 7));
+        expect(seen(start, ...events, stop).usage).toEqual(usage(5, 1));
+      }),
+    );
   });
 
   it('usage that was reported and cannot be used is told apart from none', () => {

@@ -29,6 +29,7 @@ const rows: readonly (readonly [ErrorCode, number, string])[] = [
   ['no_routes_available', 503, 'no_routes_available'],
   ['overloaded', 503, 'overloaded'],
   ['store_unavailable', 503, 'overloaded'],
+  ['shutting_down', 503, 'interrupted'],
   ['upstream_error', 502, 'upstream_error'],
   ['internal_error', 500, 'internal_error'],
 ];

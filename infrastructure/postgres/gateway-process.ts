@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { type DatabasePool, sql } from 'slonik';
+import { sqlState } from './database-fault.ts';
+import { withinTime } from './within-time.ts';
+
+/** Why the database takes no rows. */
+export type WriteTrouble = 'read_only' | 'disk_full';
+
+/** What the database is told of this process, and what this process knows of the database beyond its answers. */
+export interface GatewayProcess {
+  /** Its claims carry it. */
+  readonly id: string;
+  /** Undefined: rows can be written, as far as anybody knows. */
+  readonly unwritable: () => WriteTrouble | undefined;
+  /** A statement failed: rows that cannot be written now cannot be until a probe succeeds. */
+  readonly failed: (error: unknown) => void;
+  /** This request is over, and its claim could not end with it: it ends with the next beat. */
+  readonly release: (requestLogId: string) => void;
+  /** Says that the process is there, and probes whether rows can be written. Rejects where the database is away. */
+  readonly beat: () => Promise<void>;
+  /** The same for who wants to know now: a beat of the last second is as good, if the database answers. */
+  readonly check: () => Promise<WriteTrouble | undefined>;
+}
+
+/** How often a process says that it is there; after five that were missed it is taken for gone (`process_is_gone`). */
+export const beatSecs = 1;
+
+/** Pages of 8 KB that a probe needs: one, or room for a batch once rows could not be written. */
+const probePages = 1;
+const doubtfulPages = 128;
+
+/** Claims that wait to be released; what comes beyond them ends when it expires. */
+const maxReleases = 10_000;
+
+export interface GatewayProcessOptions {
+  /** Told when rows can be written no longer, and when they can be again. */
+  readonly onWriting: (trouble: WriteTrouble | undefined) => void;
+}
+
+export function gatewayProcess(pool: DatabasePool, { onWriting }: GatewayProcessOptions): GatewayProcess {
+  const id = randomUUID();
+  const releases = new Set<string>();
+  let trouble: WriteTrouble | undefined;
+  let failures = 0;
+  let probedAt = Number.NEGATIVE_INFINITY;
+
+  const enter = (next: WriteTrouble | undefined): void => {
+    if (next === trouble) return;
+    trouble = next;
+    onWriting(trouble);
+  };
+  const failed = (error: unknown): void => {
+    const kind = writeTroubleOf(error);
+    if (kind === undefined) return;
+    failures += 1;
+    enter(kind);
+  };
+  const beat = async (): Promise<void> => {
+    const before = failures;
+    const released = [...releases];
+    const pages = trouble === undefined ? probePages : doubtfulPages;
+    const startedAt = performance.now();
+    try {
+      await withinTime(pool, (connection) =>
+        connection.query(sql.unsafe`select gateway_beat(${id}, ${sql.array(released, 'uuid')}, ${pages})`),
+      );
+    } catch (error) {
+      failed(error);
+      if (writeTroubleOf(error) === undefined) throw error;
+      return;
+    }
+    for (const each of released) releases.delete(each);
+    // A statement that failed meanwhile knows better.
+    if (failures !== before) return;
+    probedAt = startedAt;
+    enter(undefined);
+  };
+  return {
+    id,
+    unwritable: () => trouble,
+    failed,
+    release: (requestLogId) => {
+      if (releases.size < maxReleases) releases.add(requestLogId);
+    },
+    beat,
+    check: async () => {
+      if (trouble === undefined && performance.now() - probedAt < beatSecs * 1000)
+        await pool.query(sql.unsafe`select 1`);
+      else await beat();
+      return trouble;
+    },
+  };
+}
+
+const writeTroubles: Readonly<Record<string, WriteTrouble>> = { '25006': 'read_only', '53100': 'disk_full' };
+
+const writeTroubleOf = (error: unknown): WriteTrouble | undefined => writeTroubles[sqlState(error) ?? ''];

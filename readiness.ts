@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { causeOf } from './infrastructure/logging.ts';
+import type { WriteTrouble } from './infrastructure/postgres/gateway-process.ts';
+
+/** The database must answer a readiness check in this time. */
+const readyTimeoutMs = 2_000;
+
+const whyUnwritable = {
+  read_only: 'the database is read-only',
+  disk_full: 'the disk of the database is full',
+} as const satisfies Record<WriteTrouble, string>;
+
+/** Why this process must not get requests: config loaded, migrations applied, a database that answers and takes rows. */
+export function readiness(
+  draining: () => boolean,
+  pending: () => Promise<readonly string[]>,
+  ask: () => Promise<WriteTrouble | undefined>,
+): () => Promise<string | undefined> {
+  let migrated = false;
+  const check = async (): Promise<string | undefined> => {
+    try {
+      migrated ||= (await pending()).length === 0;
+      if (!migrated) return 'migrations are pending';
+      const trouble = await ask();
+      return trouble === undefined ? undefined : whyUnwritable[trouble];
+    } catch (error) {
+      return `the database cannot be asked (${causeOf(error)})`;
+    }
+  };
+  return async () => {
+    if (draining()) return 'draining';
+    return Promise.race([check(), sleep(readyTimeoutMs, 'the database does not answer', { ref: false })]);
+  };
+}

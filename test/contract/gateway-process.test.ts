@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { type DatabasePool, sql } from 'slonik';
+import { type GatewayProcess, gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
+import { ledgerStore } from '../../infrastructure/postgres/ledger-store.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import { aRecord, aUser, admitted, anAsk, pricedAt, unit } from './ledger-bench.ts';
+import { tcpProxy } from './tcp-proxy.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const told: unknown[] = [];
+
+/** A process with a ledger of its own. */
+function aProcess(pool: DatabasePool) {
+  const process = gatewayProcess(pool, { onWriting: (trouble) => void told.push(trouble) });
+  const ledger = ledgerStore(pool, {
+    closeOnBlock: () => false,
+    mailReady: () => false,
+    journal: async () => false,
+    claimSeconds: () => 3600,
+    process,
+    onFault: () => undefined,
+  });
+  return { process, ledger };
+}
+
+let pool: DatabasePool;
+beforeAll(async () => {
+  pool = await openPool(database.url(), 4);
+});
+afterAll(() => pool.end());
+beforeEach(async () => {
+  told.length = 0;
+  await query('truncate gateway_processes, request_claims');
+});
+
+/** Moves what was seen of a process into the past. */
+const seen = (process: GatewayProcess, secondsAgo: number, unbrokenForSeconds = secondsAgo) =>
+  query(
+    `update gateway_processes set seen_at = clock_timestamp() - make_interval(secs => $2),
+       unbroken_since = clock_timestamp() - make_interval(secs => $3) where process_id = $1`,
+    [process.id, secondsAgo, unbrokenForSeconds],
+  );
+
+describe('a claim on a request id', () => {
+  it('ends with its process: once it was not seen for 5 seconds by one who was there all the time', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(0, 3, 4, 6, 7, 100),
+        fc.constantFrom(0, 3, 4, 6, 7, 100),
+        fc.constantFrom(0, 3, 6, 100),
+        async (holderSeen, observerSeen, observerThere) => {
+          await query('truncate gateway_processes, request_claims');
+          const caller = await aUser(query);
+          const requestId = randomUUID();
+          const [holder, observer] = [aProcess(pool), aProcess(pool)];
+          const claim = () => anAsk(caller, { requestId, claim: true });
+          expect((await admitted(holder.ledger, claim())).claimed).toBe(true);
+          await observer.process.beat();
+          await seen(holder.process, holderSeen);
+          await seen(observer.process, observerSeen, Math.max(observerSeen, observerThere));
+          const gone = holderSeen > 5 && observerSeen < 5 && Math.max(observerSeen, observerThere) > 5;
+          expect((await admitted(observer.ledger, claim())).claimed).toBe(gone);
+          expect((await admitted(holder.ledger, claim())).claimed).toBe(false);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('outlives an outage in which nobody was seen', async () => {
+    const caller = await aUser(query);
+    const requestId = randomUUID();
+    const [holder, observer] = [aProcess(pool), aProcess(pool)];
+    const claim = () => anAsk(caller, { requestId, claim: true });
+    await admitted(holder.ledger, claim());
+    await observer.process.beat();
+    for (const { process } of [holder, observer]) await seen(process, 60, 3600);
+    await observer.process.beat();
+    expect((await admitted(observer.ledger, claim())).claimed).toBe(false);
+    await holder.process.beat();
+    await seen(observer.process, 0, 60);
+    expect((await admitted(observer.ledger, claim())).claimed).toBe(false);
+  });
+
+  it('and its process are tidied away after a minute, those of others are not', async () => {
+    const caller = await aUser(query);
+    const [gone, there, observer] = [aProcess(pool), aProcess(pool), aProcess(pool)];
+    for (const { ledger } of [gone, there])
+      await admitted(ledger, anAsk(caller, { requestId: randomUUID(), claim: true }));
+    await observer.process.beat();
+    await seen(observer.process, 0, 3600);
+    await seen(gone.process, 50);
+    await observer.process.beat();
+    expect(await query('select from request_claims')).toHaveLength(2);
+    await seen(gone.process, 70);
+    await observer.process.beat();
+    expect(await query('select process_id from request_claims')).toEqual([{ process_id: there.process.id }]);
+    expect(await query('select from gateway_processes')).toHaveLength(2);
+  });
+
+  it('is released with a refusal that the database did not take, at the next beat', async () => {
+    const caller = await aUser(query);
+    const proxy = await tcpProxy();
+    const far = await openPool(proxy.to(database.url()), 4);
+    const { process, ledger } = aProcess(far);
+    const requestId = randomUUID();
+    const ask = anAsk(caller, { requestId, claim: true });
+    expect((await admitted(ledger, ask)).claimed).toBe(true);
+    await proxy.refuse();
+    const record = aRecord(caller, pricedAt(1n));
+    const settled = await ledger.settle({ ...record, release: ask.requestLogId });
+    expect(settled).toMatchObject({ left: { code: 'store_unavailable' } });
+    const lost = anAsk(caller, { requestId: randomUUID(), claim: true });
+    expect(await ledger.admit(lost)).toMatchObject({ left: { code: 'store_unavailable' } });
+    await expect(process.beat()).rejects.toThrow();
+    // As when the answer to the admission was lost on its way.
+    await query(
+      `insert into request_claims values (request_digest($1), 'user:x', $2, now() + interval '1 hour', $3)`,
+      [lost.requestId, lost.requestLogId, process.id],
+    );
+    await proxy.open();
+    const other = aProcess(pool);
+    expect((await admitted(other.ledger, anAsk(caller, { requestId, claim: true }))).claimed).toBe(false);
+    await process.beat();
+    expect(await query('select from request_claims')).toEqual([]);
+    expect((await admitted(other.ledger, anAsk(caller, { requestId, claim: true }))).claimed).toBe(true);
+    await far.end();
+    await proxy.close();
+  });
+});
+
+/** As a full disk: neither these tables nor a probe get room. */
+const fill = `
+  create function full_disk() returns trigger language plpgsql as
+    $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$;
+  create trigger full_disk before insert on usage_cost_events for each row execute function full_disk();
+  create trigger full_disk before insert on write_probes for each row execute function full_disk()`;
+const empty = 'drop function if exists full_disk() cascade';
+
+describe('a database that takes no rows', () => {
+  it('is noticed by a beat and by a settlement; owners with a hard limit are not admitted until a probe succeeds', async () => {
+    const { process, ledger } = aProcess(pool);
+    const [free, hard] = [await aUser(query), await aUser(query, { amount: unit, cadence: 'daily' })];
+    const admissions = async () => [
+      E.isRight(await ledger.admit(anAsk(free))),
+      E.isRight(await ledger.admit(anAsk(hard))),
+    ];
+    expect(await process.check()).toBeUndefined();
+    expect(await admissions()).toEqual([true, true]);
+    await query(fill);
+    expect(await ledger.settle(aRecord(hard, pricedAt(1n)))).toMatchObject({
+      left: { code: 'store_unavailable' },
+    });
+    expect([process.unwritable(), told]).toEqual(['disk_full', ['disk_full']]);
+    expect(await admissions()).toEqual([true, false]);
+    await process.beat();
+    expect(await process.check()).toBe('disk_full');
+    expect(await aProcess(pool).process.check()).toBe('disk_full');
+    await query(empty);
+    expect(await process.check()).toBeUndefined();
+    expect(told).toEqual(['disk_full', 'disk_full', undefined]);
+    expect(await admissions()).toEqual([true, true]);
+  });
+
+  it('that only reads is seen by the admission itself, and by a beat', async () => {
+    const one = await openPool(database.url(), 1);
+    const { process, ledger } = aProcess(one);
+    const [free, hard] = [await aUser(query), await aUser(query, { amount: unit, cadence: 'daily' })];
+    await one.query(sql.unsafe`set default_transaction_read_only = on`);
+    expect(E.isRight(await ledger.admit(anAsk(free)))).toBe(true);
+    expect(await ledger.admit(anAsk(hard))).toMatchObject({ left: { code: 'store_unavailable' } });
+    expect(await process.check()).toBe('read_only');
+    await one.query(sql.unsafe`set default_transaction_read_only = off`);
+    expect(E.isRight(await ledger.admit(anAsk(hard)))).toBe(false);
+    expect(await process.check()).toBeUndefined();
+    expect(E.isRight(await ledger.admit(anAsk(hard)))).toBe(true);
+    await one.end();
+  });
+
+  it('is probed without leaving a row, or more room than a few pages', async () => {
+    const { process } = aProcess(pool);
+    for (let turn = 0; turn < 300; turn += 1) await process.beat();
+    expect(await query('select from write_probes')).toEqual([]);
+    const [{ bytes } = { bytes: '' }] = await query<{ bytes: string }>(
+      `select pg_relation_size('write_probes')::text as bytes`,
+    );
+    expect(Number(bytes)).toBeGreaterThan(8192);
+    expect(Number(bytes)).toBeLessThan(2 * 1024 * 1024);
+  });
+});

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { DatabasePool } from 'slonik';
+import { verifyLedger } from '../../application/verify-ledger.ts';
+import { ledgerAuditStore } from '../../infrastructure/postgres/ledger-audit-store.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import { aRecord, aUser, pricedAt, settleTogether, withLedgers } from './ledger-bench.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const { ledgers } = withLedgers(database.url, 1);
+let pool: DatabasePool;
+beforeAll(async () => {
+  pool = await openPool(database.url(), 2);
+  const caller = await aUser(query);
+  await settleTogether(
+    ledgers[0]!,
+    Array.from({ length: 6 }, () => aRecord(caller, pricedAt(150n))),
+  );
+  await query('alter table usage_cost_events drop constraint usage_cost_events_counted_check');
+  await query('create table kept as select * from usage_cost_events');
+});
+afterAll(() => pool.end());
+beforeEach(async () => {
+  await query(`update usage_cost_events e set (prompt_tokens, completion_tokens, total_tokens, cost_picousd,
+      input_picousd_per_token, output_picousd_per_token)
+    = (select prompt_tokens, completion_tokens, total_tokens, cost_picousd, input_picousd_per_token,
+         output_picousd_per_token from kept k where k.request_log_id = e.request_log_id)`);
+});
+
+const tokens = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
+const amounts = ['input_picousd_per_token', 'output_picousd_per_token', 'cost_picousd'];
+const aFault = fc.oneof(
+  fc.tuple(fc.constantFrom(...tokens), fc.constantFrom(null, '-1', '9007199254740992')),
+  fc.tuple(fc.constantFrom(...amounts), fc.constantFrom(null, '-1', 'NaN')),
+);
+
+describe('ledger verify', () => {
+  const verify = () => verifyLedger(ledgerAuditStore(pool))();
+
+  it('names a row with an impossible shape, and goes on to the others, wherever it stands', async () => {
+    const ids = (
+      await query<{ id: string }>('select request_log_id as id from usage_cost_events order by 1')
+    ).map(({ id }) => id);
+    expect(await verify()).toEqual({ rows: ids.length, differences: [] });
+    await fc.assert(
+      fc.asyncProperty(aFault, fc.nat(), fc.nat(), async ([column, value], at, by) => {
+        const broken = ids[at % ids.length]!;
+        const tampered = ids[(at + 1 + (by % (ids.length - 1))) % ids.length]!;
+        await query(`update usage_cost_events set ${column} = $2 where request_log_id = $1`, [broken, value]);
+        await query(
+          'update usage_cost_events set cost_picousd = cost_picousd + 1 where request_log_id = $1',
+          [tampered],
+        );
+        const { rows, differences } = await verify();
+        await query(
+          `update usage_cost_events e set ${column} = (select ${column} from kept k where k.request_log_id = $1)
+           where request_log_id = $1`,
+          [broken],
+        );
+        await query(
+          'update usage_cost_events set cost_picousd = cost_picousd - 1 where request_log_id = $1',
+          [tampered],
+        );
+        expect(rows).toBe(ids.length);
+        const about = (id: string) => differences.filter((line) => line.startsWith(`row ${id} `));
+        expect(about(broken)).toEqual([
+          expect.stringMatching(
+            new RegExp(`no settlement writes such a row \\(${column} is ${value ?? 'null'}\\)$`),
+          ),
+        ]);
+        expect(about(tampered)).toEqual([expect.stringContaining('follows from its tokens')]);
+        const sums = differences.filter((line) => !line.startsWith('row '));
+        expect(sums.map((line) => line.split(' ')[0])).toEqual(['day', 'rollup']);
+        expect(sums.every((line) => line.includes('no amount'))).toBe(
+          value === 'NaN' && column === 'cost_picousd',
+        );
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

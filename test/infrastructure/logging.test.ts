@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { ConnectionError } from 'slonik';
+import { causeOf, defectFields } from '../../infrastructure/logging.ts';
+
+const coded = (code: string): Error =>
+  Object.assign(new Error(`it says ${code}, and quotes a value`), { code });
+
+describe('the cause that a log line names', () => {
+  it.each(['ECONNREFUSED', 'EMFILE', 'ENOSPC', '53100', '25006', 'UND_ERR_SOCKET'])(
+    'is the code %s, however the error is wrapped',
+    (code) => {
+      const wrap = fc.constantFrom<(error: Error) => Error>(
+        (cause) => new Error('wrapped', { cause }),
+        (cause) => new ConnectionError(`connect ${code} 127.0.0.1:1`, { cause }),
+        (cause) => new AggregateError([new Error('another address'), cause]),
+      );
+      fc.assert(
+        fc.property(fc.array(wrap, { maxLength: 4 }), (wraps) => {
+          expect(causeOf(wraps.reduce((error, each) => each(error), coded(code)))).toBe(code);
+        }),
+      );
+    },
+  );
+
+  it('is the code of errors that the system made', async () => {
+    const missing: unknown = await readFile('/there/is/nothing').catch((error: unknown) => error);
+    expect(causeOf(missing)).toBe('ENOENT');
+    const refused: unknown = await new Promise((resolve) => connect(1, '127.0.0.1').once('error', resolve));
+    expect(causeOf(refused)).toBe('ECONNREFUSED');
+  });
+
+  it.each([
+    [new Error('Connection terminated unexpectedly'), 'Connection terminated unexpectedly'],
+    [new ConnectionError('hunter2'), 'ConnectionError'],
+    [new TypeError('hunter2'), 'TypeError'],
+    [new Error('hunter2', { cause: new RangeError('hunter2') }), 'RangeError'],
+    [new Error('hunter2'), 'Error'],
+    ['hunter2', 'string'],
+    [undefined, 'undefined'],
+  ])('of %p is %s: a message that may quote a value stays out', (error, cause) => {
+    expect(causeOf(error)).toBe(cause);
+  });
+
+  it('comes to an end where errors are causes of each other', () => {
+    const first: Error & { cause?: unknown } = new Error('a');
+    first.cause = new Error('b', { cause: first });
+    expect(causeOf(first)).toBe('Error');
+  });
+});
+
+describe('a defect in the log', () => {
+  it('has its cause, its message once it is clean, and where it happened', () => {
+    const fields = defectFields(new TypeError('x is no function of hunter2'), (message) =>
+      message.replace('hunter2', '[REDACTED]'),
+    );
+    expect(fields).toEqual({
+      error: 'TypeError',
+      message: 'x is no function of [REDACTED]',
+      stack: expect.stringMatching(/^\s+at /),
+    });
+    expect(fields.stack).not.toContain('hunter2');
+  });
+});
