@@ -5,6 +5,7 @@ import { createFirstAdmin } from './application/admin/create-admin.ts';
 import { openDatabase } from './database.ts';
 import { type LiveConfig, liveConfig } from './infrastructure/config/live-config.ts';
 import { environment, loadConfig, type processVariables } from './infrastructure/config/load.ts';
+import { closedFolder } from './infrastructure/embedded-postgres/closed-folder.ts';
 import type { ConfigProblem } from './infrastructure/config/problem.ts';
 import { seedOf } from './infrastructure/config/seed.ts';
 import { journalFolder } from './infrastructure/journal/journal.ts';
@@ -66,6 +67,9 @@ export async function serveCommand(
   const config = liveConfig(file, variables, loaded.right, bundledCatalogue());
   const { server, database: databaseConfig } = loaded.right.config;
   const workers = wholeNumber('workers', values.workers, 1, 1024) ?? server.workers;
+  await closedFolder(loaded.right.config.dataDir).catch((error: Error) =>
+    log.warn({ reason: error.message }, 'the data folder could not be made, or closed to others'),
+  );
   const database = await openDatabase(databaseConfig, (line) => log.info({}, line));
   const seeds = values['no-seed'] !== true;
   try {
