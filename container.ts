@@ -42,8 +42,8 @@ import type { AdminRoute } from './interfaces/http/admin/admin-route.ts';
 import { adminRoutes } from './interfaces/http/admin/routes.ts';
 import { type AdminApiPorts, gatewayApp } from './interfaces/http/app.ts';
 import { authenticate } from './interfaces/http/authenticate.ts';
+import { type Gates, gatesOf } from './interfaces/http/gates.ts';
 import { streamKeepAlive } from './interfaces/http/keep-alive.ts';
-import { type LoadGate, loadGate } from './interfaces/http/load-gate.ts';
 
 /** A request lasts as long as its upstream may; a claim outlives it by this much. */
 const claimMarginSecs = 120;
@@ -67,7 +67,7 @@ export interface Foundations {
 export const tokens = {
   foundations: token<Foundations>('Foundations'),
   clock: token<Clock>('Clock'),
-  gate: token<LoadGate>('LoadGate'),
+  gates: token<Gates>('Gates'),
   accounts: token<CachedAccounts>('Accounts'),
   catalogue: token<LiveCatalogue>('Catalogue'),
   follower: token<StateFollower>('StateFollower'),
@@ -89,9 +89,9 @@ export function buildContainer(foundations: Foundations): Container {
   container.bind(tokens.foundations).toConstantValue(foundations);
   container.bind(tokens.clock).toResolvedValue(systemClock, []);
   container
-    .bind(tokens.gate)
+    .bind(tokens.gates)
     .toResolvedValue(
-      ({ config }: Foundations) => loadGate(config.loaded().config.server),
+      ({ config }: Foundations) => gatesOf(config.loaded().config.server),
       [tokens.foundations],
     );
   bindStores(container);
@@ -215,7 +215,7 @@ function bindAdminApi(container: Container): void {
     (
       { config, pool, log }: Foundations,
       clock: Clock,
-      gate: LoadGate,
+      gates: Gates,
       routes: readonly AdminRoute[],
     ): AdminApiPorts => {
       const login = {
@@ -230,7 +230,8 @@ function bindAdminApi(container: Container): void {
         logOut: logOut(login),
         currentSession: currentSession(login),
         authenticateAdmin: authenticateAdmin(login),
-        gate,
+        gates: gates.admin,
+        pace: gates.pace,
         clock,
         routes,
         publicBaseUrl: () => config.loaded().config.server.publicBaseUrl,
@@ -242,7 +243,7 @@ function bindAdminApi(container: Container): void {
         },
       };
     },
-    [tokens.foundations, tokens.clock, tokens.gate, tokens.adminRoutes],
+    [tokens.foundations, tokens.clock, tokens.gates, tokens.adminRoutes],
   );
 }
 
@@ -262,7 +263,7 @@ function bindService(container: Container): void {
       upstream: Upstream,
       payloads: PayloadStore,
       clock: Clock,
-      gate: LoadGate,
+      gates: Gates,
       admin: AdminApiPorts,
     ) =>
       gatewayApp({
@@ -271,7 +272,8 @@ function bindService(container: Container): void {
         serve: serveModelRequest({ catalogue, ledger, upstream, payloads, clock }, config.policy),
         listModels: listModels(catalogue),
         telemetry,
-        gate,
+        gate: gates.models,
+        pace: gates.pace,
         clock,
         digest: textDigest,
         keepAlive: streamKeepAlive(() => config.loaded().config.server.streamKeepaliveSecs),
@@ -289,7 +291,7 @@ function bindService(container: Container): void {
       tokens.upstream,
       tokens.payloads,
       tokens.clock,
-      tokens.gate,
+      tokens.gates,
       tokens.admin,
     ],
   );

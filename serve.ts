@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { sql } from 'slonik';
@@ -16,6 +16,7 @@ import { openPool } from './infrastructure/postgres/pool.ts';
 import { purgeAlone } from './infrastructure/postgres/purge-store.ts';
 import { inUtc, purgeWorker } from './infrastructure/purge-worker.ts';
 import { repeating } from './infrastructure/repeating.ts';
+import { sharedAnswer } from './infrastructure/shared-answer.ts';
 import { openTelemetry } from './infrastructure/telemetry/open.ts';
 import type { ProcessParts } from './infrastructure/telemetry/process-metrics.ts';
 import { listen, stopListening, urlOf } from './interfaces/http/listener.ts';
@@ -36,6 +37,8 @@ const journalToldMs = 60_000;
 const recoverySecs = 2;
 /** The database must answer a readiness check in this time. */
 const readyTimeoutMs = 2_000;
+/** A readiness check is answered from one that is not older: whoever asks more often asks nobody else. */
+const readyMaxAgeMs = 250;
 
 export interface ServeOptions {
   readonly config: LiveConfig;
@@ -68,7 +71,7 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const container = buildContainer({ config, pool, log, telemetry, notReady, draining: () => draining });
   exported.watch(watchedParts(container, pool, databaseSettings.maxConnections));
   const follower = container.get(tokens.follower);
-  const gate = container.get(tokens.gate);
+  const gates = container.get(tokens.gates);
   const server = httpServer(container);
   const background = inTheBackground(container, config, log, () => draining);
   const purge = purgeOnSchedule(container, config, database.url, log, () => draining);
@@ -100,11 +103,11 @@ export async function startService({ config, database, log, seeds }: ServeOption
   const stop = async (): Promise<void> => {
     if (draining) return;
     draining = true;
-    log.info({ in_flight: gate.inFlight() }, 'draining');
+    log.info({ in_flight: gates.inFlight() }, 'draining');
     const closed = stopListening(server);
-    await until(() => gate.inFlight() === 0, config.loaded().config.server.shutdownGraceSecs * 1000);
+    await until(() => gates.inFlight() === 0, config.loaded().config.server.shutdownGraceSecs * 1000);
     server.closeAllConnections();
-    await until(() => gate.inFlight() === 0, settleGraceMs);
+    await until(() => gates.inFlight() === 0, settleGraceMs);
     await closed;
     await release();
     log.info({}, 'stopped');
@@ -120,7 +123,7 @@ const watchedParts = (
   pool: Awaited<ReturnType<typeof openPool>>,
   max: number,
 ): ProcessParts => ({
-  inFlight: container.get(tokens.gate).inFlight,
+  inFlight: container.get(tokens.gates).models.inFlight,
   queues: container.get(tokens.ledger).waiting,
   journal: container.get(tokens.journal),
   payloads: container.get(tokens.payloads).counts,
@@ -229,19 +232,23 @@ async function lastRecovery(container: ReturnType<typeof buildContainer>, log: L
 function httpServer(container: ReturnType<typeof buildContainer>): Server {
   const handle = container.get(tokens.app).callback();
   const malformed = malformedRequests(container.get(tokens.clock).newId);
+  const answer = (req: IncomingMessage, res: ServerResponse): void => {
+    malformed.answering(req, res);
+    void handle(req, res);
+  };
   const server = createServer(
     {
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: headersTimeoutMs,
       requestTimeout: bodyTimeoutMs,
       keepAliveTimeout: keepAliveMs,
+      // Told in the gateway's own words.
+      requireHostHeader: false,
     },
-    (req, res) => {
-      malformed.answering(req, res);
-      void handle(req, res);
-    },
+    answer,
   );
-  return server.on('clientError', malformed.refuse);
+  // An expectation that nobody knows is none (RFC 9110, 10.1.1 leaves it open).
+  return server.on('checkExpectation', answer).on('clientError', malformed.refuse);
 }
 
 export async function reportSeed(log: Log, { keptRevoked }: { readonly keptRevoked: readonly string[] }) {
@@ -264,10 +271,10 @@ function readiness(
       return `the database cannot be asked (${nameOf(error)})`;
     }
   };
-  return async () => {
-    if (draining()) return 'draining';
-    return Promise.race([check(), sleep(readyTimeoutMs, 'the database does not answer', { ref: false })]);
-  };
+  const checked = sharedAnswer(readyMaxAgeMs, () =>
+    Promise.race([check(), sleep(readyTimeoutMs, 'the database does not answer', { ref: false })]),
+  );
+  return async () => (draining() ? 'draining' : checked());
 }
 
 async function until(done: () => boolean, withinMs: number): Promise<void> {

@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'invalid_request'
   | 'thread_unsupported_request'
   | 'budget_exceeded'
+  | 'too_many_requests'
   | 'no_routes_available'
   | 'overloaded'
   | 'store_unavailable'
@@ -78,6 +79,7 @@ export const outcomeOf = {
   invalid_request: 'invalid_request',
   thread_unsupported_request: 'invalid_request',
   budget_exceeded: 'budget_error',
+  too_many_requests: 'overloaded',
   no_routes_available: 'no_routes_available',
   overloaded: 'overloaded',
   store_unavailable: 'overloaded',
@@ -104,6 +106,7 @@ export const statusOf = {
   invalid_request: 400,
   thread_unsupported_request: 400,
   budget_exceeded: 429,
+  too_many_requests: 429,
   no_routes_available: 503,
   overloaded: 503,
   store_unavailable: 503,

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
+import type { Arrivals } from './body-pace.ts';
 import { type Lease, overloaded } from './load-gate.ts';
 import { header } from './request-context.ts';
 
@@ -13,15 +14,16 @@ const tooLarge = (maxBytes: number): GatewayError => ({
 
 const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-/** A JSON body as text. What is over the bound, not JSON by its type, or not UTF-8, is told by name. */
+/** A JSON body as text. What is over the bound, too slow, not JSON by its type, or not UTF-8, is told by name. */
 export async function readJsonText(
   req: IncomingMessage,
   maxBytes: number,
-  lease: Lease,
+  lease: Pick<Lease, 'hold'>,
+  arrivals: Arrivals,
 ): Promise<Either<GatewayError, string>> {
   const refusal = headFault(req, maxBytes);
   if (refusal !== undefined) return E.left(refusal);
-  const bytes = await readBytes(req, maxBytes, lease);
+  const bytes = await readBytes(req, maxBytes, lease, arrivals);
   if (E.isLeft(bytes)) return bytes;
   return isUtf8(bytes.right)
     ? E.right(bytes.right.toString('utf8'))
@@ -44,28 +46,36 @@ const brokenOff: Either<GatewayError, never> = E.left(invalidRequest('The reques
 function readBytes(
   req: IncomingMessage,
   maxBytes: number,
-  lease: Lease,
+  lease: Pick<Lease, 'hold'>,
+  arrivals: Arrivals,
 ): Promise<Either<GatewayError, Buffer>> {
   if (req.destroyed) return Promise.resolve(brokenOff);
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const done = (result: Either<GatewayError, Buffer>): void => {
+      arriving?.over();
+      resolve(result);
+    };
     const stop = (error: GatewayError): void => {
       req.off('data', collect);
       req.resume();
-      resolve(E.left(error));
+      done(E.left(error));
     };
+    // What is here whole need not be watched.
+    const arriving = req.complete ? undefined : arrivals(stop);
     const collect = (chunk: Buffer): void => {
       size += chunk.length;
+      arriving?.received(chunk.length);
       if (size > maxBytes) stop(tooLarge(maxBytes));
       else if (lease.hold(chunk.length)) chunks.push(chunk);
       else stop(overloaded);
     };
     req.on('data', collect);
     req.once('end', () =>
-      resolve(E.right(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))),
+      done(E.right(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))),
     );
-    req.once('error', () => resolve(brokenOff));
-    req.once('close', () => resolve(brokenOff));
+    req.once('error', () => done(brokenOff));
+    req.once('close', () => done(brokenOff));
   });
 }

@@ -6,20 +6,27 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import { changesState, isCrossOrigin } from '../../../domain/identity/cross-origin.ts';
 import { type GatewayError, storeUnavailable } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
+import { type Arrivals, hangingUp } from '../body-pace.ts';
+import { clientAddress, type ClientOrigin, countedOrigin } from '../client-address.ts';
 import { sendError } from '../error-presenter.ts';
-import { type Lease, type LoadGate, overloaded } from '../load-gate.ts';
+import type { AdminGates } from '../gates.ts';
+import { type Lease, overloaded } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
-import { readAdminBody } from './admin-body.ts';
+import { handedOver } from '../stalled-caller.ts';
+import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
 import type { AdminRoute } from './admin-route.ts';
 import { type AdminData, printed } from './json-text.ts';
 import { sessionToken } from './session-cookie.ts';
 
 export interface AdminEndpointPorts {
-  readonly gate: LoadGate;
+  readonly gates: AdminGates;
+  readonly pace: Arrivals;
   readonly clock: Clock;
   /** `server.public_base_url`, as it is at the moment. */
   readonly publicBaseUrl: () => string | undefined;
+  /** `server.trusted_proxies`, as they are at the moment. */
+  readonly trustedProxies: () => readonly string[];
   readonly currentSession: (token: string | undefined) => Promise<Either<GatewayError, CurrentSession>>;
   readonly authenticateAdmin: (token: string | undefined) => Promise<Either<GatewayError, Person>>;
   /** True when what was thrown means that the database was away or too busy. */
@@ -33,57 +40,77 @@ export interface OpenCall {
   readonly query: URLSearchParams;
   /** The token that its cookie holds. */
   readonly token: string | undefined;
-  readonly body: () => Promise<Either<GatewayError, JsonObject | undefined>>;
+  readonly origin: ClientOrigin;
+  readonly lease: Lease;
 }
 
 /** An endpoint that decides itself who may call it. */
 export interface OpenRoute {
   readonly method: AdminRoute['method'];
   readonly path: string;
+  /** Which gate it is behind; that of calls unless given. */
+  readonly gate?: 'calls' | 'logins';
   readonly handle: (call: OpenCall) => Promise<Either<GatewayError, AdminData>>;
 }
 
 /** An admin endpoint as an open one: session and role first, the body last. */
 export const forAdmins =
-  ({ authenticateAdmin }: AdminEndpointPorts) =>
+  (ports: AdminEndpointPorts) =>
   (route: AdminRoute): OpenRoute => ({
     ...route,
-    handle: async ({ token, params, query, body }) => {
-      const admin = await authenticateAdmin(token);
+    handle: async (call) => {
+      const { token, params, query } = call;
+      const admin = await ports.authenticateAdmin(token);
       if (E.isLeft(admin)) return admin;
       const { userId, email } = admin.right;
-      const read = changesState(route.method) ? await body() : E.right(undefined);
+      const read = changesState(route.method) ? await bodyOf(ports, call) : E.right(undefined);
       if (E.isLeft(read)) return read;
       return route.handle({ admin: { userId, email }, params, query, body: read.right });
     },
   });
 
-/** One endpoint: origin → handler → `{data, meta}`, or the error in the OpenAI envelope. Nothing of it is cached. */
+/** The body of somebody whose session is known. */
+const bodyOf = (
+  { pace }: AdminEndpointPorts,
+  { context, lease }: OpenCall,
+): Promise<Either<GatewayError, JsonObject | undefined>> =>
+  readAdminBody(context.req, maxAdminBodyBytes, lease, hangingUp(context, pace));
+
+/** One endpoint: origin → handler → `{data, meta}`, or the error in the OpenAI envelope. */
 export const adminEndpoint =
-  (ports: AdminEndpointPorts, { handle }: OpenRoute) =>
+  (ports: AdminEndpointPorts, { handle, gate = 'calls' }: OpenRoute) =>
   async (context: RequestContext, params: Readonly<Record<string, string>>): Promise<void> => {
-    context.res.setHeader('cache-control', 'no-store');
-    const lease = ports.gate.enter();
-    if (lease === undefined) return answer(ports, context, E.left(overloaded));
+    const origin = originOf(context, ports.trustedProxies());
+    const lease = ports.gates[gate].enter();
     try {
-      answer(ports, context, await answerOf(ports, handle, openCall(context, params, lease)));
+      if (lease?.belongsTo(origin.network) !== true) return answer(ports, context, E.left(overloaded));
+      const result = await answerOf(ports, handle, openCall(context, params, origin, lease));
+      answer(ports, context, result);
+      // It is in flight until its last byte has left the process: only then may the process end. An error has left
+      // at once, and must hold no place: whoever has no session could keep it by not reading.
+      if (E.isRight(result)) await handedOver(context.res);
     } finally {
-      // The call is in flight until its last byte has left the process: only then may the process end.
-      if (context.res.closed) lease.release();
-      else context.res.once('close', lease.release);
+      lease?.release();
     }
   };
+
+function originOf({ req }: RequestContext, trustedProxies: readonly string[]): ClientOrigin {
+  const hops = { peer: req.socket.remoteAddress, forwardedFor: header(req, 'x-forwarded-for') };
+  return countedOrigin(clientAddress(hops, trustedProxies));
+}
 
 const openCall = (
   context: RequestContext,
   params: Readonly<Record<string, string>>,
+  origin: ClientOrigin,
   lease: Lease,
 ): OpenCall => ({
   context,
   params,
   query: new URLSearchParams((context.req.url ?? '').replace(/^[^?]*\??/, '')),
   token: sessionToken(context.req),
-  body: () => readAdminBody(context.req, lease),
+  origin,
+  lease,
 });
 
 const crossOrigin: GatewayError = {
@@ -128,7 +155,6 @@ function answer(
 ): void {
   if (E.isLeft(result)) {
     sendError(context, 'openai', result.left, closing(result.left));
-    context.req.resume();
   } else if (!context.res.destroyed) {
     const meta = { generated_at: new Date(clock.now()).toISOString() };
     sendJson(context.res, 200, idHeaders(context), printed({ data: result.right, meta }));

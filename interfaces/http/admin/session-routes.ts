@@ -7,21 +7,20 @@ import { isPasswordTooLong, maxEmailChars, maxPasswordBytes } from '../../../dom
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
-import { clientAddress, countedAddress } from '../client-address.ts';
-import { header } from '../request-context.ts';
+import { hangingUp } from '../body-pace.ts';
+import { readAdminBody } from './admin-body.ts';
 import type { AdminEndpointPorts, OpenCall, OpenRoute } from './admin-endpoint.ts';
+import { maxLoginBytes } from './login-bodies.ts';
 import { clearSessionCookie, setSessionCookie } from './session-cookie.ts';
 
 export interface SessionRoutesPorts extends AdminEndpointPorts {
   readonly logIn: (login: Login) => Promise<Either<GatewayError, LoggedIn>>;
   readonly logOut: (token: string | undefined) => Promise<boolean>;
-  /** `server.trusted_proxies`, as they are at the moment. */
-  readonly trustedProxies: () => readonly string[];
 }
 
 /** How people log in and out; any active person with a password may. */
 export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] => [
-  { method: 'POST', path: '/api/v1/auth/login', handle: login(ports) },
+  { method: 'POST', path: '/api/v1/auth/login', gate: 'logins', handle: login(ports) },
   { method: 'POST', path: '/api/v1/auth/logout', handle: logout(ports) },
   {
     method: 'GET',
@@ -32,15 +31,14 @@ export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] =
 
 const login =
   (ports: SessionRoutesPorts) =>
-  async (call: OpenCall): Promise<Either<GatewayError, Json>> => {
-    const { req, res } = call.context;
-    const body = await call.body();
+  async ({ context, origin, lease }: OpenCall): Promise<Either<GatewayError, Json>> => {
+    const { req, res, link } = context;
+    const arrivals = hangingUp(context, ports.gates.loginBodies.of(origin.network));
+    const body = await readAdminBody(req, maxLoginBytes, lease, arrivals);
     if (E.isLeft(body)) return body;
     const credentials = readCredentials(body.right ?? {});
     if (E.isLeft(credentials)) return credentials;
-    const hops = { peer: req.socket.remoteAddress, forwardedFor: header(req, 'x-forwarded-for') };
-    const address = countedAddress(clientAddress(hops, ports.trustedProxies()));
-    const loggedIn = await ports.logIn({ ...credentials.right, address });
+    const loggedIn = await ports.logIn({ ...credentials.right, ...origin, whenGone: link.whenGone });
     if (E.isLeft(loggedIn)) return loggedIn;
     setSessionCookie(res, loggedIn.right.token, isSecure(ports));
     return E.right(presentSession(loggedIn.right));
