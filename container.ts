@@ -1,51 +1,37 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
-import { logIn } from './application/admin/log-in.ts';
-import { currentSession, logOut } from './application/admin/session.ts';
 import { listModels } from './application/list-models.ts';
 import type { Clock } from './application/ports/clock.ts';
 import type { Ledger } from './application/ports/ledger.ts';
 import type { SeedStore } from './application/ports/seed.ts';
 import type { Telemetry } from './application/ports/telemetry.ts';
 import { serveModelRequest } from './application/serve-model-request.ts';
+import { adminApi, adminRoutesOf } from './admin-api.ts';
 import { type BudgetAlerting, budgetAlerting } from './budget-alerting.ts';
 import { systemClock } from './infrastructure/clock.ts';
-import { isTimeZone } from './infrastructure/config/formats.ts';
 import type { LiveConfig } from './infrastructure/config/live-config.ts';
-import { adminCallLog, causeOf, databaseFaultLog, defectFields, type Log } from './infrastructure/logging.ts';
+import { causeOf, databaseFaultLog, defectFields, type Log } from './infrastructure/logging.ts';
 import type { Journal } from './infrastructure/journal/journal.ts';
-import { argon2Passwords } from './infrastructure/passwords.ts';
 import { accountsStore, type CachedAccounts } from './infrastructure/postgres/accounts-store.ts';
-import { adminEventsStore } from './infrastructure/postgres/admin-events-store.ts';
-import { alertsStore } from './infrastructure/postgres/alerts-store.ts';
-import { budgetsStore } from './infrastructure/postgres/budgets-store.ts';
 import { readCatalogue } from './infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from './infrastructure/postgres/database-fault.ts';
-import { isDatabaseTrouble } from './infrastructure/postgres/database-trouble.ts';
 import type { GatewayProcess } from './infrastructure/postgres/gateway-process.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from './infrastructure/postgres/ledger-store.ts';
-import { mcpInvocationsStore } from './infrastructure/postgres/mcp-invocations-store.ts';
 import { payloadStore, type PayloadStore } from './infrastructure/postgres/payload-store.ts';
-import { reportStore } from './infrastructure/postgres/report-store.ts';
-import { requestLogsStore } from './infrastructure/postgres/request-logs-store.ts';
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
-import { loginAttemptsStore, sessionStore } from './infrastructure/postgres/session-store.ts';
 import { StateFollower } from './infrastructure/postgres/state-follower.ts';
 import { largeBodies, type LargeBodyThread } from './infrastructure/large-bodies/large-bodies.ts';
 import { type Executor, executor } from './infrastructure/providers/executor.ts';
 import { LiveCatalogue } from './infrastructure/providers/live-catalogue.ts';
-import { sessionTokens } from './infrastructure/session-tokens.ts';
 import { textDigest } from './infrastructure/text-digest.ts';
 import type { AdminRoute } from './interfaces/http/admin/admin-route.ts';
-import { adminRoutes } from './interfaces/http/admin/routes.ts';
 import { type AdminApiPorts, gatewayApp } from './interfaces/http/app.ts';
 import { authenticate } from './interfaces/http/authenticate.ts';
 import { cutOff, type CutOff } from './interfaces/http/cut-off.ts';
+import { type Gates, gatesOf } from './interfaces/http/gates.ts';
 import { streamKeepAlive } from './interfaces/http/keep-alive.ts';
-import { type LoadGate, loadGate } from './interfaces/http/load-gate.ts';
-import { claimSeconds, cleaned, journalOf, mailReady, processOf, settlingOptions } from './settling.ts';
+import { claimSeconds, cleaned, journalOf, processOf, settlingOptions } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
 type Recovery = (goOn: () => boolean) => Promise<void>;
@@ -66,7 +52,7 @@ export interface Foundations {
 export const tokens = {
   foundations: token<Foundations>('Foundations'),
   clock: token<Clock>('Clock'),
-  gate: token<LoadGate>('LoadGate'),
+  gates: token<Gates>('Gates'),
   cutOff: token<CutOff>('CutOff'),
   accounts: token<CachedAccounts>('Accounts'),
   catalogue: token<LiveCatalogue>('Catalogue'),
@@ -91,9 +77,9 @@ export function buildContainer(foundations: Foundations): Container {
   container.bind(tokens.foundations).toConstantValue(foundations);
   container.bind(tokens.clock).toResolvedValue(systemClock, []);
   container
-    .bind(tokens.gate)
+    .bind(tokens.gates)
     .toResolvedValue(
-      ({ config }: Foundations) => loadGate(config.loaded().config.server),
+      ({ config }: Foundations) => gatesOf(config.loaded().config.server),
       [tokens.foundations],
     );
   container.bind(tokens.cutOff).toResolvedValue(cutOff, []);
@@ -186,52 +172,12 @@ function bindAlerts(container: Container): void {
 }
 
 function bindAdminApi(container: Container): void {
-  container.bind(tokens.adminRoutes).toResolvedValue(
-    ({ pool, config }: Foundations) =>
-      adminRoutes({
-        budgets: budgetsStore(pool, mailReady(config)),
-        budgetAlerts: alertsStore(pool),
-        adminEvents: adminEventsStore(pool),
-        reports: reportStore(pool),
-        requestLogs: requestLogsStore(pool),
-        mcpInvocations: mcpInvocationsStore(pool),
-        isTimeZone,
-      }),
-    [tokens.foundations],
-  );
-  container.bind(tokens.admin).toResolvedValue(
-    (
-      { config, pool, log }: Foundations,
-      clock: Clock,
-      gate: LoadGate,
-      routes: readonly AdminRoute[],
-    ): AdminApiPorts => {
-      const login = {
-        sessions: sessionStore(pool),
-        tokens: sessionTokens,
-        attempts: loginAttemptsStore(pool),
-        passwords: argon2Passwords(),
-        pause: async (ms: number) => sleep(ms),
-      };
-      return {
-        logIn: logIn(login),
-        logOut: logOut(login),
-        currentSession: currentSession(login),
-        gate,
-        clock,
-        routes,
-        publicBaseUrl: () => config.loaded().config.server.publicBaseUrl,
-        trustedProxies: () => config.loaded().config.server.trustedProxies,
-        told: adminCallLog(log),
-        isDatabaseTrouble: (error) => {
-          const trouble = isDatabaseTrouble(error);
-          if (trouble) databaseFaultLog(log)(databaseFault(error), error);
-          return trouble;
-        },
-      };
-    },
-    [tokens.foundations, tokens.clock, tokens.gate, tokens.adminRoutes],
-  );
+  container
+    .bind(tokens.adminRoutes)
+    .toResolvedValue(({ pool, config }: Foundations) => adminRoutesOf(pool, config), [tokens.foundations]);
+  container
+    .bind(tokens.admin)
+    .toResolvedValue(adminApi, [tokens.foundations, tokens.clock, tokens.gates, tokens.adminRoutes]);
 }
 
 function bindService(container: Container): void {
@@ -262,7 +208,7 @@ function bindApp(container: Container): void {
       thread: LargeBodyThread,
       payloads: PayloadStore,
       clock: Clock,
-      gate: LoadGate,
+      gates: Gates,
       admin: AdminApiPorts,
       cut: CutOff,
     ) =>
@@ -275,7 +221,8 @@ function bindApp(container: Container): void {
         ),
         listModels: listModels(catalogue),
         telemetry,
-        gate,
+        gate: gates.models,
+        pace: gates.pace,
         clock,
         digest: textDigest,
         keepAlive: streamKeepAlive(() => config.loaded().config.server.streamKeepaliveSecs),
@@ -296,7 +243,7 @@ function bindApp(container: Container): void {
       tokens.largeBodies,
       tokens.payloads,
       tokens.clock,
-      tokens.gate,
+      tokens.gates,
       tokens.admin,
       tokens.cutOff,
     ],

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { formatKey } from './domain/identity/api-key.ts';
 import { type Environment, environment, processVariables } from './infrastructure/config/load.ts';
+import { closedFolder } from './infrastructure/embedded-postgres/closed-folder.ts';
 import { openDataDir } from './infrastructure/embedded-postgres/data-dir.ts';
 import { newKey } from './infrastructure/key-secrets.ts';
 import type { Terminal } from './interfaces/cli/command.ts';
@@ -28,7 +29,7 @@ export async function ensureQuickstart(
 
 /** A secret that is generated at first start, kept with mode 0600, and never a constant. */
 async function keptSecret(file: string, fresh: string): Promise<string> {
-  await mkdir(path.dirname(file), { recursive: true });
+  await closedFolder(path.dirname(file));
   return writeFile(file, `${fresh}\n`, { mode: 0o600, flag: 'wx' }).then(
     () => fresh,
     async () => (await readFile(file, 'utf8')).trim(),

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { causeOf } from './infrastructure/logging.ts';
+import { sharedAnswer } from './infrastructure/shared-answer.ts';
 import type { WriteTrouble } from './infrastructure/postgres/gateway-process.ts';
 
 /** The database must answer a readiness check in this time. */
 const readyTimeoutMs = 2_000;
+/** A readiness check is answered from one that is not older: whoever asks more often asks nobody else. */
+const readyMaxAgeMs = 250;
 
 const whyUnwritable = {
   read_only: 'the database is read-only',
@@ -27,8 +30,8 @@ export function readiness(
       return `the database cannot be asked (${causeOf(error)})`;
     }
   };
-  return async () => {
-    if (draining()) return 'draining';
-    return Promise.race([check(), sleep(readyTimeoutMs, 'the database does not answer', { ref: false })]);
-  };
+  const checked = sharedAnswer(readyMaxAgeMs, () =>
+    Promise.race([check(), sleep(readyTimeoutMs, 'the database does not answer', { ref: false })]),
+  );
+  return async () => (draining() ? 'draining' : checked());
 }

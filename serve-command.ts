@@ -4,6 +4,7 @@ import { createFirstAdmin } from './application/admin/create-admin.ts';
 import { openDatabase } from './database.ts';
 import { type LiveConfig, liveConfig } from './infrastructure/config/live-config.ts';
 import { environment, loadConfig, type processVariables } from './infrastructure/config/load.ts';
+import { closedFolder } from './infrastructure/embedded-postgres/closed-folder.ts';
 import type { ConfigProblem } from './infrastructure/config/problem.ts';
 import { seedOf } from './infrastructure/config/seed.ts';
 import { folderFault } from './infrastructure/embedded-postgres/folder-fault.ts';
@@ -64,6 +65,9 @@ export async function serveCommand(
   };
   const life = { graceMs: 0 };
   void endInTime(orders, life, log);
+  await closedFolder(loaded.right.config.dataDir).catch((error: Error) =>
+    log.warn({ reason: error.message }, 'the data folder could not be made, or closed to others'),
+  );
   const database = await openDatabase(loaded.right.config.database, (line) => log.info({}, line), true);
   try {
     if (orders.first && values['no-migrate'] !== true)

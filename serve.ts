@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { purgeRequestLogs } from './application/retention/purge-request-logs.ts';
 import { buildContainer, tokens } from './container.ts';
@@ -74,7 +74,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const container = buildContainer({ config, pool, log, telemetry, notReady, draining: () => draining });
   exported.watch(watchedParts(container, pool, databaseSettings.maxConnections));
   const follower = container.get(tokens.follower);
-  const gate = container.get(tokens.gate);
+  const gates = container.get(tokens.gates);
   const server = httpServer(container);
   const background = inTheBackground(container, config, log, () => draining);
   const purge = purgeOnSchedule(container, config, database.url, log, () => draining);
@@ -110,9 +110,9 @@ export async function startService(options: ServeOptions): Promise<Service> {
   });
 
   const stop = async (forced: Promise<void> = new Promise(() => undefined)): Promise<number> => {
-    if (draining) return gate.inFlight();
+    if (draining) return gates.inFlight();
     draining = true;
-    log.info({ in_flight: gate.inFlight() }, 'draining');
+    log.info({ in_flight: gates.inFlight() }, 'draining');
     return end(container, server, config.loaded().config.server.shutdownGraceSecs, forced, release);
   };
 
@@ -129,7 +129,7 @@ async function end(
   const { log } = container.get(tokens.foundations);
   const closed = stopListening(server);
   const unsettled = await bringToEnd({
-    inFlight: container.get(tokens.gate).inFlight,
+    inFlight: container.get(tokens.gates).inFlight,
     graceMs: graceSecs * 1000,
     forced,
     tell: () => container.get(tokens.cutOff).now(),
@@ -150,7 +150,7 @@ const watchedParts = (
   pool: Awaited<ReturnType<typeof openPool>>,
   max: number,
 ): ProcessParts => ({
-  inFlight: container.get(tokens.gate).inFlight,
+  inFlight: container.get(tokens.gates).models.inFlight,
   queues: container.get(tokens.ledger).waiting,
   journal: container.get(tokens.journal),
   payloads: container.get(tokens.payloads).counts,
@@ -265,17 +265,21 @@ async function lastRecovery(
 function httpServer(container: ReturnType<typeof buildContainer>): Server {
   const handle = container.get(tokens.app).callback();
   const malformed = malformedRequests(container.get(tokens.clock).newId);
+  const answer = (req: IncomingMessage, res: ServerResponse): void => {
+    malformed.answering(req, res);
+    void handle(req, res);
+  };
   const server = createServer(
     {
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: headersTimeoutMs,
       requestTimeout: bodyTimeoutMs,
       keepAliveTimeout: keepAliveMs,
+      // Told in the gateway's own words.
+      requireHostHeader: false,
     },
-    (req, res) => {
-      malformed.answering(req, res);
-      void handle(req, res);
-    },
+    answer,
   );
-  return server.on('clientError', malformed.refuse);
+  // An expectation that nobody knows is none (RFC 9110, 10.1.1 leaves it open).
+  return server.on('checkExpectation', answer).on('clientError', malformed.refuse);
 }

@@ -46,7 +46,7 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
     }
     const said = dropped === 0 ? fields : { ...fields, dropped_lines: dropped };
     dropped = 0;
-    const line = `${JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...said })}\n`;
+    const line = `${printable(JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...said }))}\n`;
     lines.push(line);
     chars += line.length;
     if (chars >= flushChars) write();
@@ -63,6 +63,12 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
       }),
   };
 }
+
+/** JSON escapes no control character above U+001F, but terminals act on those up to U+009F. */
+const controls = /[\u007f-\u009f]/g;
+
+const printable = (json: string): string =>
+  json.replace(controls, (each) => `\\u00${each.charCodeAt(0).toString(16)}`);
 
 /** Characters of a caller's own text in a log line; the tables keep it whole. */
 const maxLoggedIdChars = 128;

@@ -5,7 +5,7 @@ import { throttle } from '../../domain/identity/login-throttle.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { LoginAttempts, Passwords } from '../ports/admin-access.ts';
 import type { Credentials } from './create-admin.ts';
-import { loginLine } from './login-line.ts';
+import { loginLine, type LoginInLine, type LoginTurns } from './login-line.ts';
 import type { CurrentSession, SessionPorts } from './session.ts';
 
 export interface LogInPorts extends SessionPorts {
@@ -14,10 +14,8 @@ export interface LogInPorts extends SessionPorts {
   readonly pause: (ms: number) => Promise<void>;
 }
 
-export interface Login extends Credentials {
-  /** The client's address, as logins are counted by. */
-  readonly address: string;
-}
+/** Credentials, and where they come from: the client's address as logins are counted by, and its network. */
+export interface Login extends Credentials, Omit<LoginInLine, 'account'> {}
 
 export interface LoggedIn extends CurrentSession {
   /** To be handed out, and kept nowhere. */
@@ -46,15 +44,28 @@ const tooManyLogins: GatewayError = {
 export function logIn(ports: LogInPorts): (login: Login) => Promise<Either<GatewayError, LoggedIn>> {
   const inLine = loginLine();
   return async (login) =>
-    (await inLine(login.email, login.address, () => attempt(ports, login))) ?? E.left(tooManyLogins);
+    (await inLine({ ...login, account: login.email }, (turns) => attempt(ports, login, turns))) ??
+    E.left(tooManyLogins);
 }
 
-async function attempt(ports: LogInPorts, login: Login): Promise<Either<GatewayError, LoggedIn>> {
-  const { attempts, sessions, passwords, tokens } = ports;
-  const verdict = throttle(await attempts.begin(login.email, login.address));
+/** The delay is waited for between two turns: whoever guesses holds up nobody but itself. */
+async function attempt(
+  ports: LogInPorts,
+  login: Login,
+  { counting, hashing }: LoginTurns,
+): Promise<Either<GatewayError, LoggedIn> | undefined> {
+  const tries = await counting(() => ports.attempts.begin(login.email, login.address));
+  if (tries === undefined) return undefined;
+  const verdict = throttle(tries);
   if (verdict.kind === 'refused') return E.left(tooManyAttempts(verdict.retryAfterSecs));
   if (verdict.delayMs > 0) await ports.pause(verdict.delayMs);
+  return hashing(() => tried(ports, login));
+}
 
+async function tried(
+  { attempts, sessions, passwords, tokens }: LogInPorts,
+  login: Login,
+): Promise<Either<GatewayError, LoggedIn>> {
   const person = await sessions.personOf(login.email);
   const verified = await passwords.verify(person?.passwordHash, login.password);
   if (person === undefined || !verified) return E.left(invalidCredentials);

@@ -1,40 +1,77 @@
-/** Logins under way in a process: people log in seldom, and each waits for a hash or a delay. */
-const maxLogins = 64;
+import { fairRoom } from './fair-room.ts';
+import { fairTurns, type Origin } from './fair-turns.ts';
 
-/** Of one address: it may not keep all the others out. */
+/** Logins under way in a process: each is a connection and a few kilobytes. */
+const maxLogins = 1024;
+
+/** Of one address: more than anybody needs who is not guessing. */
 const maxLoginsOfAddress = 16;
+
+/** Hashes at once, as many as are computed at once; and as many tries are counted, with a connection each. */
+const turnsAtOnce = 2;
+
+/** Who logs in. */
+export interface LoginInLine extends Origin {
+  readonly account: string;
+  /** Calls back when nobody waits for the login any longer. */
+  readonly whenGone: (callback: () => void) => void;
+}
+
+/** The two things that logins do in turns; nobody has one while it waits for anything else. */
+export interface LoginTurns {
+  readonly counting: <A>(work: () => Promise<A>) => Promise<A | undefined>;
+  readonly hashing: <A>(work: () => Promise<A>) => Promise<A | undefined>;
+}
+
+/** A login as it goes through the line; undefined when a turn was denied to it. */
+type Steps<A> = (turns: LoginTurns) => Promise<A | undefined>;
 
 /**
  * Where logins wait. Those for one account from one address go one after the other, so that each knows how the one
- * before it ended; undefined when there are too many.
+ * before it ended; all others take turns by their network. Undefined for those that there is no room for.
  */
-export function loginLine(): <A>(
-  account: string,
-  address: string,
-  work: () => Promise<A>,
-) => Promise<A | undefined> {
+export function loginLine(): <A>(login: LoginInLine, steps: Steps<A>) => Promise<A | undefined> {
+  const room = fairRoom(maxLogins);
+  const counting = fairTurns(turnsAtOnce);
+  const hashing = fairTurns(turnsAtOnce);
+  const lines = new Map<string, ReturnType<typeof fairTurns>>();
   const ofAddress = new Map<string, number>();
-  const lines = new Map<string, Promise<unknown>>();
-  let underWay = 0;
 
-  return async (account, address, work) => {
-    const here = ofAddress.get(address) ?? 0;
-    if (underWay >= maxLogins || here >= maxLoginsOfAddress) return undefined;
-    underWay += 1;
-    ofAddress.set(address, here + 1);
-    const line = `${address} ${account}`;
-    const turn = (lines.get(line) ?? Promise.resolve()).then(work);
-    // However it ends, the next one goes on; a failure is told to whoever waits for this one.
-    const settled = turn.catch(() => undefined);
-    lines.set(line, settled);
+  const inLine = async <A>(
+    login: LoginInLine,
+    givenUp: AbortSignal,
+    steps: Steps<A>,
+  ): Promise<A | undefined> => {
+    const name = `${login.address} ${login.account}`;
+    const line = lines.get(name) ?? fairTurns(1);
+    lines.set(name, line);
     try {
-      return await turn;
+      return await line.run(login, givenUp, () =>
+        steps({
+          counting: (work) => counting.run(login, givenUp, work),
+          hashing: (work) => hashing.run(login, givenUp, work),
+        }),
+      );
     } finally {
-      underWay -= 1;
+      if (line.idle()) lines.delete(name);
+    }
+  };
+
+  return async (login, steps) => {
+    const { address, network } = login;
+    const here = ofAddress.get(address) ?? 0;
+    if (here >= maxLoginsOfAddress) return undefined;
+    ofAddress.set(address, here + 1);
+    const giving = new AbortController();
+    const leave = room.enter(network, () => giving.abort());
+    login.whenGone(() => giving.abort());
+    try {
+      return await inLine(login, giving.signal, steps);
+    } finally {
+      leave();
       const left = (ofAddress.get(address) ?? 1) - 1;
       if (left === 0) ofAddress.delete(address);
       else ofAddress.set(address, left);
-      if (lines.get(line) === settled) lines.delete(line);
     }
   };
 }

@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'invalid_request'
   | 'thread_unsupported_request'
   | 'budget_exceeded'
+  | 'too_many_requests'
   | 'no_routes_available'
   | 'overloaded'
   | 'store_unavailable'
@@ -80,6 +81,7 @@ export const outcomeOf = {
   invalid_request: 'invalid_request',
   thread_unsupported_request: 'invalid_request',
   budget_exceeded: 'budget_error',
+  too_many_requests: 'overloaded',
   no_routes_available: 'no_routes_available',
   overloaded: 'overloaded',
   store_unavailable: 'overloaded',
@@ -107,6 +109,7 @@ export const statusOf = {
   invalid_request: 400,
   thread_unsupported_request: 400,
   budget_exceeded: 429,
+  too_many_requests: 429,
   no_routes_available: 503,
   overloaded: 503,
   store_unavailable: 503,
@@ -127,6 +130,13 @@ export const invalidRequest = (message: string, param?: string): GatewayError =>
 export const overloaded: GatewayError = {
   code: 'overloaded',
   message: 'The gateway is handling as much as it can hold; try again.',
+  retryAfterSecs: 1,
+};
+
+/** Over `server.max_in_flight_per_owner`. */
+export const tooManyRequests: GatewayError = {
+  code: 'too_many_requests',
+  message: 'As many requests as one owner may have at once are in flight; try again.',
   retryAfterSecs: 1,
 };
 

@@ -37,6 +37,10 @@ const serverFields = object({
     2000,
     'Requests at once; over it the answer is 503 overloaded with Retry-After.',
   ),
+  max_in_flight_per_owner: optional(
+    integer({ min: 1, max: 1_000_000 }),
+    'Requests of one owner at once; over it the answer is 429 too_many_requests with Retry-After. A quarter of max_in_flight unless set.',
+  ),
   // One TiB: more memory than a machine gives to one service.
   max_buffered_bytes: withDefault(
     integer({ min: 1, max: 1_099_511_627_776, unit: 'bytes' }),
@@ -152,6 +156,7 @@ export interface ServerConfig {
   readonly bodyMaxBytes: number;
   readonly bodyMaxValues: number;
   readonly maxInFlight: number;
+  readonly maxInFlightPerOwner: number;
   readonly maxBufferedBytes: number;
   /** 0 = off. */
   readonly streamKeepaliveSecs: number;
@@ -206,6 +211,7 @@ export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
   bodyMaxBytes: wire.body_max_bytes,
   bodyMaxValues: wire.body_max_values,
   maxInFlight: wire.max_in_flight,
+  maxInFlightPerOwner: wire.max_in_flight_per_owner ?? Math.ceil(wire.max_in_flight / 4),
   maxBufferedBytes: wire.max_buffered_bytes,
   streamKeepaliveSecs: wire.stream_keepalive_secs,
   shutdownGraceSecs: wire.shutdown_grace_secs,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { chmod, link, open, readFile, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { closedFolder } from './closed-folder.ts';
 import { folderFault } from './folder-fault.ts';
 import type { DatabaseUser } from './native-process.ts';
 import { USE_OWN_SERVER } from './platform-package.ts';
@@ -21,13 +22,10 @@ const NOBODY: DatabaseUser = { uid: 65534, gid: 65534 };
 /** Length of the superuser's password before it is written as hexadecimal digits. */
 const PASSWORD_BYTES = 32;
 
-/**
- * Opens the data folder and makes it when it is missing. For root it can be passed through by other users, because
- * the programs may have to run from a copy inside; what is inside has modes of its own.
- */
+/** Opens the data folder, and makes it when it is missing. */
 export async function openDataDir(dataDir: string): Promise<DataDir> {
   try {
-    await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+    await closedFolder(dataDir);
   } catch (cause) {
     throw new Error(`The data folder ${dataDir} cannot be made: ${(cause as Error).message}`, { cause });
   }

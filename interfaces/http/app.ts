@@ -1,11 +1,13 @@
+import type { IncomingMessage } from 'node:http';
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import { chatCompletions, embeddings, messages, responses } from '../../application/families.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { Digest } from '../../domain/responses/replay-ids.ts';
-import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
 import { adminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
 import type { AdminRoute } from './admin/admin-route.ts';
+import { maxLoginBytes } from './admin/login-bodies.ts';
 import { type SessionRoutesPorts, sessionRoutes } from './admin/session-routes.ts';
 import type { CutOff } from './cut-off.ts';
 import { type Envelope, sendError } from './error-presenter.ts';
@@ -14,6 +16,7 @@ import { type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.
 import { envelopeOf, type ModelsPorts, modelsEndpoint } from './public/models.ts';
 import { chatWords, embeddingsWords, messagesWords, responsesWords } from './public/words.ts';
 import { openContext, type RequestContext } from './request-context.ts';
+import { discardRest } from './unread-body.ts';
 
 export interface AdminApiPorts extends SessionRoutesPorts {
   readonly routes: readonly AdminRoute[];
@@ -58,10 +61,13 @@ export function gatewayApp(ports: AppPorts): Koa<State> {
     ctx.state.request = context;
     if (ports.draining()) ctx.res.setHeader('connection', 'close');
     try {
-      await next();
+      if (saysItsHost(ctx.req)) await next();
+      else sendError(context, envelopeFor(ctx.path, context), hostFault, { connection: 'close' });
     } catch (error) {
       ports.onDefect(error, context.requestId);
       fail(context, envelopeFor(ctx.path, context));
+    } finally {
+      discardRest(context, ports.pace, adminPath.test(ctx.path) ? maxLoginBytes : ports.bodyMaxBytes);
     }
   });
   const router = routes(ports);
@@ -71,7 +77,8 @@ export function gatewayApp(ports: AppPorts): Koa<State> {
 }
 
 function routes(ports: AppPorts): Router<State> {
-  const router = new Router<State>();
+  // `/V1/Models` and `/v1/models/` are other paths: a proxy before the gateway may guard the one that is meant.
+  const router = new Router<State>({ sensitive: true, strict: true });
   const on = (handler: (context: RequestContext) => Promise<void>) => (ctx: { state: State }) =>
     handler(ctx.state.request);
   const answerMessages = on(modelEndpoint(ports, messages, messagesWords));
@@ -105,7 +112,6 @@ function envelopeFor(path: string, { req }: RequestContext): Envelope {
 /** Every unknown path: 404 in the family's envelope; a known one asked in another way: 405. */
 function unknownPath(router: Router<State>, path: string, method: string, context: RequestContext): void {
   const allowed = [...new Set(router.match(path, method).path.flatMap(({ methods }) => methods))];
-  context.req.resume();
   if (allowed.length > 0)
     return sendError(context, envelopeFor(path, context), methodNotAllowed(method), {
       allow: allowed.join(', '),
@@ -114,6 +120,18 @@ function unknownPath(router: Router<State>, path: string, method: string, contex
     code: 'not_found',
     message: 'There is nothing at this path.',
   });
+}
+
+const hostFault: GatewayError = invalidRequest('A request has one `Host` header.', 'host');
+
+/** HTTP: two `Host` headers are two requests to whoever reads the other one. HTTP/1.0 may do without. */
+function saysItsHost({ rawHeaders, httpVersionMinor }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts === 1 || (hosts === 0 && httpVersionMinor === 0);
 }
 
 const methodNotAllowed = (method: string): GatewayError => ({

@@ -5,6 +5,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { type SharedText, sharedText } from '../../application/shared-text.ts';
 import { type GatewayError, invalidRequest, overloaded } from '../../domain/shared/gateway-error.ts';
 import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
+import type { Arrivals } from './body-pace.ts';
 import type { Lease } from './load-gate.ts';
 import { header } from './request-context.ts';
 
@@ -15,32 +16,37 @@ const tooLarge = (maxBytes: number): GatewayError => ({
 
 const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-/** A JSON body as text. What is over the bound, not JSON by its type, or not UTF-8, is told by name. */
+type Holding = Pick<Lease, 'hold'>;
+
+/** A JSON body as text. What is over the bound, too slow, not JSON by its type, or not UTF-8, is told by name. */
 export const readJsonText = async (
   req: IncomingMessage,
   maxBytes: number,
-  lease: Lease,
+  lease: Holding,
+  arrivals: Arrivals,
 ): Promise<Either<GatewayError, string>> =>
-  E.map((bytes: Buffer) => bytes.toString('utf8'))(await readJsonBytes(req, maxBytes, lease));
+  E.map((bytes: Buffer) => bytes.toString('utf8'))(await readJsonBytes(req, maxBytes, lease, arrivals));
 
 /** The same, in shared memory where it is so large that it is worked on beside the event loop. */
 export const readJsonBody = async (
   req: IncomingMessage,
   maxBytes: number,
-  lease: Lease,
+  lease: Holding,
+  arrivals: Arrivals,
 ): Promise<Either<GatewayError, string | SharedText>> =>
   E.map((bytes: Buffer) => (bytes.length > maxBodyBytesHere ? sharedText(bytes) : bytes.toString('utf8')))(
-    await readJsonBytes(req, maxBytes, lease),
+    await readJsonBytes(req, maxBytes, lease, arrivals),
   );
 
 async function readJsonBytes(
   req: IncomingMessage,
   maxBytes: number,
-  lease: Lease,
+  lease: Holding,
+  arrivals: Arrivals,
 ): Promise<Either<GatewayError, Buffer>> {
   const refusal = headFault(req, maxBytes);
   if (refusal !== undefined) return E.left(refusal);
-  const bytes = await readBytes(req, maxBytes, lease);
+  const bytes = await readBytes(req, maxBytes, lease, arrivals);
   if (E.isRight(bytes) && !isUtf8(bytes.right))
     return E.left(invalidRequest('The request body is not valid UTF-8.', 'body'));
   return bytes;
@@ -62,28 +68,36 @@ const brokenOff: Either<GatewayError, never> = E.left(invalidRequest('The reques
 function readBytes(
   req: IncomingMessage,
   maxBytes: number,
-  lease: Lease,
+  lease: Pick<Lease, 'hold'>,
+  arrivals: Arrivals,
 ): Promise<Either<GatewayError, Buffer>> {
   if (req.destroyed) return Promise.resolve(brokenOff);
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const done = (result: Either<GatewayError, Buffer>): void => {
+      arriving?.over();
+      resolve(result);
+    };
     const stop = (error: GatewayError): void => {
       req.off('data', collect);
       req.resume();
-      resolve(E.left(error));
+      done(E.left(error));
     };
+    // What is here whole need not be watched.
+    const arriving = req.complete ? undefined : arrivals(stop);
     const collect = (chunk: Buffer): void => {
       size += chunk.length;
+      arriving?.received(chunk.length);
       if (size > maxBytes) stop(tooLarge(maxBytes));
       else if (lease.hold(chunk.length)) chunks.push(chunk);
       else stop(overloaded);
     };
     req.on('data', collect);
     req.once('end', () =>
-      resolve(E.right(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))),
+      done(E.right(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))),
     );
-    req.once('error', () => resolve(brokenOff));
-    req.once('close', () => resolve(brokenOff));
+    req.once('error', () => done(brokenOff));
+    req.once('close', () => done(brokenOff));
   });
 }

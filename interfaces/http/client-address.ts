@@ -24,14 +24,39 @@ export function clientAddress({ peer, forwardedFor }: Hops, trustedProxies: read
   return client;
 }
 
-/** An address as tries are counted: of IPv6 the network, because one client has 2^64 addresses. */
-export function countedAddress(address: string): string {
-  if (isIP(address) !== 6) return address;
+/** A client as it is counted: by its address, and by the network that it is one of many in. */
+export interface ClientOrigin {
+  readonly address: string;
+  readonly network: string;
+}
+
+/**
+ * IPv4: the address, of its /24. IPv6: the /64, because one client has 2^64 addresses, of its /48, which is what one
+ * site is given.
+ */
+export function countedOrigin(address: string): ClientOrigin {
+  switch (isIP(address)) {
+    case 4:
+      return { address, network: `${address.replace(/\d+$/, '0')}/24` };
+    case 6: {
+      const groups = groupsOf(address);
+      return {
+        address: `${groups.slice(0, 4).join(':')}::/64`,
+        network: `${groups.slice(0, 3).join(':')}::/48`,
+      };
+    }
+    default:
+      return { address, network: address };
+  }
+}
+
+/** The eight groups of an IPv6 address. */
+function groupsOf(address: string): readonly string[] {
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const groupsOf = (text: string | undefined) => (text === undefined || text === '' ? [] : text.split(':'));
-  const [before, after] = [groupsOf(head), groupsOf(tail)];
+  const listed = (text: string | undefined) => (text === undefined || text === '' ? [] : text.split(':'));
+  const [before, after] = [listed(head), listed(tail)];
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
-  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
+  return [...before, ...zeros, ...after];
 }
 
 /** Without port, brackets, zone, and the IPv6 spelling of IPv4; undefined when it is no address. */

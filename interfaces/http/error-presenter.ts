@@ -25,6 +25,7 @@ const typeOf = {
   invalid_request: 'invalid_request_error',
   thread_unsupported_request: 'invalid_request_error',
   budget_exceeded: 'budget_error',
+  too_many_requests: 'rate_limit_error',
   no_routes_available: 'routing_error',
   overloaded: 'overloaded_error',
   store_unavailable: 'overloaded_error',

@@ -20,4 +20,4 @@ export const readyz =
   };
 
 const answer = async (context: RequestContext, status: number, body: object): Promise<void> =>
-  sendJson(context.res, status, { ...idHeaders(context), 'cache-control': 'no-store' }, JSON.stringify(body));
+  sendJson(context.res, status, idHeaders(context), JSON.stringify(body));

@@ -2,55 +2,125 @@ import type { HeldMemory } from '../../application/model-request.ts';
 
 /** What one request holds of the process; given back when it ends, but for memory that is kept for longer. */
 export interface Lease extends HeldMemory {
+  /** Says whose request it is; false when that owner has as many in flight as one owner may. */
+  readonly belongsTo: (owner: string) => boolean;
   readonly release: () => void;
 }
 
-/** `server.max_in_flight` requests and `server.max_buffered_bytes` bytes; over either: 503 `overloaded`. */
-export function loadGate(limits: { readonly maxInFlight: number; readonly maxBufferedBytes: number }) {
-  let inFlight = 0;
-  let buffered = 0;
+export interface LoadLimits {
+  readonly maxInFlight: number;
+  readonly maxInFlightPerOwner: number;
+  readonly maxBufferedBytes: number;
+}
+
+/** What all requests of one owner hold together. */
+interface Held {
+  requests: number;
+  bytes: number;
+}
+
+/**
+ * `server.max_in_flight` requests and `server.max_buffered_bytes` bytes. One owner has its share of the requests
+ * (`server.max_in_flight_per_owner`), and of the bytes the last ones, as many as the same share of them, are not for
+ * an owner that holds more than its share in several requests: nobody takes the room of all others, and yet one large
+ * body always fits.
+ */
+export function loadGate(limits: LoadLimits) {
+  const all: Load = { limits, owners: new Map(), inFlight: 0, buffered: 0 };
   return {
-    inFlight: (): number => inFlight,
+    inFlight: (): number => all.inFlight,
     enter: (): Lease | undefined => {
-      if (inFlight >= limits.maxInFlight) return undefined;
-      inFlight += 1;
-      let held = 0;
-      let unfinished = 0;
-      let keepers = 1;
-      const letGo = (): void => {
-        keepers -= 1;
-        if (keepers > 0) return;
-        buffered -= held;
-        held = 0;
-      };
-      return {
-        hold: (bytes) => {
-          if (buffered + bytes > limits.maxBufferedBytes) return false;
-          buffered += bytes;
-          held += bytes;
-          return true;
-        },
-        holdUnfinished: (bytes) => {
-          if (keepers === 0) return true;
-          const more = bytes - unfinished;
-          if (more > 0 && buffered + more > limits.maxBufferedBytes) return false;
-          buffered += more;
-          held += more;
-          unfinished = bytes;
-          return true;
-        },
-        heldBytes: () => held,
-        keep: () => {
-          keepers += 1;
-          return once(letGo);
-        },
-        release: once(() => {
-          inFlight -= 1;
-          letGo();
-        }),
-      };
+      if (all.inFlight >= limits.maxInFlight) return undefined;
+      all.inFlight += 1;
+      return new RequestLease(all);
     },
   };
+}
+
+export type LoadGate = ReturnType<typeof loadGate>;
+
+/** What all requests hold. */
+interface Load {
+  readonly limits: LoadLimits;
+  readonly owners: Map<string, Held>;
+  inFlight: number;
+  buffered: number;
+}
+
+class RequestLease implements Lease {
+  private readonly all: Load;
+  private owner: { readonly key: string; readonly held: Held } | undefined;
+  private held = 0;
+  private unfinished = 0;
+  private keepers = 1;
+
+  constructor(all: Load) {
+    this.all = all;
+  }
+
+  readonly belongsTo = (key: string): boolean => {
+    const held = this.all.owners.get(key) ?? { requests: 0, bytes: 0 };
+    if (held.requests >= this.all.limits.maxInFlightPerOwner) return false;
+    held.requests += 1;
+    held.bytes += this.held;
+    this.all.owners.set(key, held);
+    this.owner = { key, held };
+    return true;
+  };
+
+  readonly hold = (bytes: number): boolean => {
+    if (!this.hasRoomFor(bytes)) return false;
+    this.add(bytes);
+    return true;
+  };
+
+  readonly holdUnfinished = (bytes: number): boolean => {
+    // An upstream may be read on for a while after its request has ended.
+    if (this.keepers === 0) return true;
+    const more = bytes - this.unfinished;
+    if (more > 0 && !this.hasRoomFor(more)) return false;
+    this.add(more);
+    this.unfinished = bytes;
+    return true;
+  };
+
+  readonly heldBytes = (): number => this.held;
+
+  readonly keep = (): (() => void) => {
+    this.keepers += 1;
+    return once(() => this.letGo());
+  };
+
+  readonly release = once(() => {
+    this.all.inFlight -= 1;
+    if (this.owner !== undefined) this.owner.held.requests -= 1;
+    this.letGo();
+  });
+
+  private hasRoomFor(bytes: number): boolean {
+    const { limits, buffered } = this.all;
+    if (buffered + bytes > limits.maxBufferedBytes) return false;
+    if (this.owner === undefined) return true;
+    const share = limits.maxBufferedBytes * Math.min(1, limits.maxInFlightPerOwner / limits.maxInFlight);
+    const own = this.owner.held.bytes;
+    const isOverShare = own > this.held && own + bytes > share;
+    return !isOverShare || buffered + bytes <= limits.maxBufferedBytes - share;
+  }
+
+  private add(bytes: number): void {
+    this.all.buffered += bytes;
+    this.held += bytes;
+    if (this.owner !== undefined) this.owner.held.bytes += bytes;
+  }
+
+  private letGo(): void {
+    this.keepers -= 1;
+    if (this.keepers > 0) return;
+    this.add(-this.held);
+    if (this.owner === undefined) return;
+    const { key, held } = this.owner;
+    if (held.requests === 0 && held.bytes === 0) this.all.owners.delete(key);
+  }
 }
 
 function once(work: () => void): () => void {
@@ -61,5 +131,3 @@ function once(work: () => void): () => void {
     work();
   };
 }
-
-export type LoadGate = ReturnType<typeof loadGate>;

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { invalidRequest } from '../../domain/shared/gateway-error.ts';
 import { openAiError } from './error-presenter.ts';
+import { everyAnswer } from './send-json.ts';
 
 /** What is wrong with bytes that never became a request, by Node's own code; anything else is no HTTP. */
 const faults: Readonly<Record<string, readonly [status: string, message: string]>> = {
@@ -33,6 +34,7 @@ function refusal([status, message]: readonly [string, string], requestId: string
     `x-request-id: ${requestId}`,
     `request-id: ${requestId}`,
     'content-type: application/json; charset=utf-8',
+    ...Object.entries(everyAnswer).map(([name, value]) => `${name}: ${value}`),
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
     '',

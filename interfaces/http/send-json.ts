@@ -1,5 +1,10 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
+/** On every answer: it is what its type says, and nobody keeps it. */
+export const everyAnswer = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' } as const;
+
+const jsonHeaders = { ...everyAnswer, 'content-type': 'application/json; charset=utf-8' } as const;
+
 /**
  * Sends a whole JSON answer. Head and plain ASCII text leave in one write; it must be said to be latin1, because
  * the head may hold bytes above ASCII (a caller's own request id), which UTF-8 would spell in another way.
@@ -13,7 +18,7 @@ export function sendJson(
   const length = typeof json === 'string' ? Buffer.byteLength(json) : json.length;
   res.writeHead(status, {
     ...headers,
-    'content-type': 'application/json; charset=utf-8',
+    ...jsonHeaders,
     'content-length': length,
   });
   if (typeof json !== 'string') res.end(json);

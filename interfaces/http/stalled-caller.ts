@@ -28,3 +28,7 @@ export function untilTaken(
     res.on('close', done);
   });
 }
+
+/** An answer is in flight until its last byte has left the process: only then may the process end. */
+export const handedOver = (res: ServerResponse): Promise<void> | undefined =>
+  res.writableFinished || res.destroyed ? undefined : untilTaken(res, 'finish');

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { loginLine } from '../../application/admin/login-line.ts';
+import { loginLine, type LoginTurns } from '../../application/admin/login-line.ts';
 
 /** Work that ends when it is told to. */
 function held() {
@@ -11,18 +11,35 @@ function held() {
       begun.push(name);
       ends.push(() => resolve(name));
     });
-  return { begun, work, endAll: () => ends.splice(0).forEach((end) => end()) };
+  return { begun, work, end: () => ends.shift()?.(), endAll: () => ends.splice(0).forEach((end) => end()) };
 }
+
+const from = (
+  account: string,
+  address: string,
+  whenGone: (callback: () => void) => void = () => undefined,
+) => ({
+  account,
+  address,
+  network: address.replace(/\.\d+$/, ''),
+  whenGone,
+});
+
+/** A login that does nothing but hash. */
+const hashing =
+  (work: () => Promise<string>) =>
+  ({ hashing: turn }: LoginTurns) =>
+    turn(work);
 
 describe('logins under way', () => {
   it('those for one account from one address go one after the other, all others beside them', async () => {
     const { begun, work, endAll } = held();
     const line = loginLine();
     const all = [
-      line('a', '1', work('a1')),
-      line('a', '1', work('a1 again')),
-      line('b', '1', work('b1')),
-      line('a', '2', work('a2')),
+      line(from('a', '1'), work('a1')),
+      line(from('a', '1'), work('a1 again')),
+      line(from('b', '1'), work('b1')),
+      line(from('a', '2'), work('a2')),
     ];
     await nextTurn();
     expect(begun).toEqual(['a1', 'b1', 'a2']);
@@ -35,24 +52,128 @@ describe('logins under way', () => {
 
   it('one that fails does not stop the next', async () => {
     const line = loginLine();
-    const failing = line('a', '1', async () => {
+    const failing = line(from('a', '1'), async () => {
       throw new Error('the database is away');
     });
-    const next = line('a', '1', async () => 'in');
+    const next = line(from('a', '1'), async () => 'in');
     await expect(failing).rejects.toThrow('the database is away');
     expect(await next).toBe('in');
   });
 
-  it('sixteen of one address and sixty-four in all are the most, and a place is free again after each', async () => {
+  it('a turn that fails is given on', async () => {
+    const line = loginLine();
+    const all = Array.from({ length: 8 }, (_, n) =>
+      line(
+        from('a', `1.${n}`),
+        hashing(async () => {
+          throw new Error('the database is away');
+        }),
+      ),
+    );
+    for (const each of all) await expect(each).rejects.toThrow('the database is away');
+    expect(
+      await line(
+        from('a', '1.1'),
+        hashing(async () => 'in'),
+      ),
+    ).toBe('in');
+  });
+
+  it('sixteen of one address are the most, and a place is free again after each', async () => {
     const { begun, work, endAll } = held();
     const line = loginLine();
-    const ofOne = Array.from({ length: 17 }, (_, n) => line(`a${n}`, '1', work('one')));
+    const ofOne = Array.from({ length: 17 }, (_, n) => line(from(`a${n}`, '1'), work('one')));
     expect(await ofOne[16]).toBeUndefined();
-    const others = Array.from({ length: 49 }, (_, n) => line('a', `other ${n}`, work('other')));
-    expect(await others[48]).toBeUndefined();
-    expect(begun).toHaveLength(64);
+    const other = line(from('a', '2'), work('other'));
+    await nextTurn();
+    expect(begun).toHaveLength(17);
     endAll();
-    await Promise.all([...ofOne, ...others]);
-    expect(await line('a', '1', async () => 'in')).toBe('in');
+    await Promise.all([...ofOne, other]);
+    expect(await line(from('a', '1'), async () => 'in')).toBe('in');
+  });
+
+  it('two hash at once, and the networks take turns, in them their addresses', async () => {
+    const { begun, work, end } = held();
+    const line = loginLine();
+    const logins = ['1.1', '1.1', '1.1', '1.1', '1.2', '2.1', '2.1', '3.1'];
+    const all = logins.map((address, n) => line(from(`${n}`, address), hashing(work(address))));
+    for (let n = 0; n < logins.length; n += 1) {
+      await nextTurn();
+      expect(begun).toHaveLength(Math.min(n + 2, logins.length));
+      end();
+    }
+    // Network 1 has had the two free places; 2 and 3 had none, and then each its turn. 1.2 had none before 1.1's third.
+    expect(begun).toEqual(['1.1', '1.1', '2.1', '3.1', '1.2', '2.1', '1.1', '1.1']);
+    await Promise.all(all);
+  });
+
+  it('the network whose last turn is longest ago goes first, though others wait longer', async () => {
+    const { begun, work, end } = held();
+    const line = loginLine();
+    const enter = (address: string, n: number) => line(from(`${n}`, address), hashing(work(address)));
+    const flood = Array.from({ length: 30 }, (_, n) => enter(`${n % 3}.1`, n));
+    await nextTurn();
+    for (let n = 0; n < 9; n += 1) {
+      end();
+      await nextTurn();
+    }
+    const late = enter('9.9', 99);
+    await nextTurn();
+    end();
+    await nextTurn();
+    expect(begun.at(-1)).toBe('9.9');
+    while (begun.length < 31) {
+      end();
+      await nextTurn();
+    }
+    end();
+    end();
+    await Promise.all([...flood, late]);
+  });
+
+  it('whose caller leaves before its turn has none, and takes no place', async () => {
+    const { begun, work, endAll } = held();
+    const line = loginLine();
+    const running = ['1.1', '2.1'].map((address) => line(from('a', address), hashing(work(address))));
+    const leave: (() => void)[] = [];
+    const left = Array.from({ length: 16 }, (_, n) =>
+      line(
+        from(`${n}`, '3.1', (callback) => leave.push(callback)),
+        hashing(work('left')),
+      ),
+    );
+    await nextTurn();
+    for (const each of leave) each();
+    expect(await Promise.all(left)).toEqual(left.map(() => undefined));
+    const next = line(from('a', '3.1'), hashing(work('next')));
+    endAll();
+    await nextTurn();
+    endAll();
+    expect(await Promise.all([...running, next])).toEqual(['1.1', '2.1', 'next']);
+    expect(begun).toEqual(['1.1', '2.1', 'next']);
+  });
+
+  it('of more than there is room for, those leave who wait longest of the largest network', async () => {
+    const { work, endAll } = held();
+    const line = loginLine();
+    const sentAway: string[] = [];
+    const enter = (address: string, name: string) =>
+      line(from(name, address), hashing(work(name))).then((result) => {
+        if (result === undefined) sentAway.push(name);
+      });
+    const all = [enter('1.1', 'running'), enter('1.2', 'running too')];
+    for (let n = 0; n < 100; n += 1) all.push(enter(`2.${Math.floor(n / 10)}`, `two ${n}`));
+    for (let n = 0; n < 922; n += 1) all.push(enter(`3.${Math.floor(n / 10)}`, `three ${n}`));
+    await nextTurn();
+    expect(sentAway).toEqual([]);
+    all.push(enter('4.1', 'new'), enter('5.1', 'newer'));
+    await nextTurn();
+    expect(sentAway).toEqual(['three 0', 'three 1']);
+    for (let n = 0; n < 600; n += 1) {
+      endAll();
+      await nextTurn();
+    }
+    await Promise.all(all);
+    expect(sentAway).toHaveLength(2);
   });
 });

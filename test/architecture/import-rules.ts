@@ -190,7 +190,7 @@ export const rules: readonly Rule[] = [
     instead: 'The composition root may import anything.',
   },
   {
-    of: /^(?:main|serve|serve-command|ending|reload|readiness|database|quickstart|budget-alerting|settling)\.ts$/,
+    of: /^(?:main|serve|serve-command|ending|reload|readiness|database|quickstart|budget-alerting|admin-api|settling)\.ts$/,
     files: [/^(?!test\/|bench\/)/],
     packages: [fpTs, node, /^slonik$/],
     instead: 'Only container.ts imports inversify.',

@@ -637,6 +637,53 @@ describe('headers and paths', () => {
     });
   });
 
+  it.each([
+    ['two hosts', ['host', 'other.example']],
+    ['the same host twice', ['Host', '127.0.0.1']],
+  ] as const)('%s: 400, and the connection ends', async (_what, more) => {
+    for (const request of [aRequest(), { method: 'GET', path: '/healthz' }]) {
+      const answer = await rawExchange(gateway.url, {
+        ...request,
+        headers: [['connection', 'keep-alive'], ...(request.headers ?? []), more],
+      });
+      expect([answer.status, answer.headers['connection']]).toEqual([400, 'close']);
+      expect(envelopeOf(answer)).toMatchObject({ code: 'invalid_request', param: 'host' });
+    }
+    expect(seen).toEqual([]);
+  });
+
+  it.each([
+    ['HTTP/1.1', 'HTTP/1.1 400'],
+    ['HTTP/1.0', 'HTTP/1.1 200'],
+  ])('%s without a Host: %s', async (version, status) => {
+    const socket = rawSocket(gateway.url);
+    let text = '';
+    socket.on('data', (piece: Buffer) => void (text += piece.toString()));
+    socket.write(`GET /healthz ${version}\r\nconnection: close\r\n\r\n`);
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(text.slice(0, 12)).toBe(status);
+  });
+
+  it.each<readonly [string, Partial<RawRequest>]>([
+    ['an answer', {}],
+    ['a stream', { body: goodBody.replace('"model"', '"stream":true,"model"') }],
+    ['a refusal', { headers: [] }],
+    ['an unknown path', { path: '/nothing' }],
+    ['another method', { method: 'PUT' }],
+    ['the models', { method: 'GET', path: '/v1/models' }],
+    ['its health', { method: 'GET', path: '/healthz' }],
+    ['its readiness', { method: 'GET', path: '/readyz' }],
+    ['the admin API', { method: 'GET', path: '/api/v1/auth/session' }],
+    ['what is no HTTP', { method: 'FETCH' }],
+    ['headers too large', { headers: [['x-big', 'x'.repeat(33 * 1024)]] }],
+    ['an unknown expectation', { headers: [bearer(), json, ['expect', 'a miracle']] }],
+    ['two hosts', { headers: [bearer(), ['host', 'x']] }],
+  ])('%s is what its type says, and is kept by nobody', async (_what, over) => {
+    const { headers } = await rawExchange(gateway.url, aRequest(over));
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    expect(headers['cache-control']).toMatch(/^no-store(?:, no-transform)?$/);
+  });
+
   it('a caller that leaves in the middle of its body has a row, and nothing is sent upstream', async () => {
     const socket = rawSocket(gateway.url);
     socket.write(
@@ -663,6 +710,14 @@ describe('headers and paths', () => {
     ['GET', '/v1/../healthz/..'],
     ['GET', `/${'x'.repeat(8000)}`],
     ['OPTIONS', '*'],
+    ['GET', '/V1/Models'],
+    ['GET', '/v1/models/'],
+    ['POST', '/v1/chat/completions/'],
+    ['POST', '/v1/Chat/completions'],
+    ['POST', '/Messages'],
+    ['GET', '/healthz/'],
+    ['GET', '/API/v1/auth/session'],
+    ['GET', '/api/v1/auth/session/'],
   ];
   it.each(unknown)('%s %s: 404, with or without a key', async (method, path) => {
     for (const headers of [[], [bearer()]]) {

@@ -398,7 +398,7 @@ describe('the openai client, unmodified: streams', () => {
     expect(answer.status).toBe(200);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
+      'cache-control': 'no-store, no-transform',
       'x-request-id': 'stream-5',
       'request-id': 'stream-5',
     });

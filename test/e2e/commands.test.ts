@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -495,6 +495,7 @@ describe('npm start', () => {
     };
     expect(await logIn(first)).toBe(200);
 
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
     for (const name of ['quickstart-key', 'password', 'admin-password'])
       expect((await stat(path.join(dataDir, name))).mode & 0o777).toBe(0o600);
     expect(await readFile(path.join(dataDir, 'quickstart-key'), 'utf8')).toBe(`${first.apiKey}\n`);
@@ -504,7 +505,9 @@ describe('npm start', () => {
     expect(first.err()).toBe('');
     expect(alive(first.postgres)).toBe(false);
 
+    await chmod(dataDir, 0o755);
     const second = await start(dataDir);
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
     expect(second.apiKey).toBe(first.apiKey);
     expect(await logIn(second)).toBe(200);
     expect(JSON.parse((await run('sh', ['-c', second.curl])).stdout)).toMatchObject({

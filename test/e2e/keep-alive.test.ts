@@ -278,7 +278,7 @@ describe('the head of a stream', () => {
       const [head = ''] = caller.received().split('\r\n\r\n');
       expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
       expect(head).toMatch(/\r\ncontent-type: text\/event-stream; charset=utf-8\r\n/);
-      expect(head).toMatch(/\r\ncache-control: no-cache, no-transform\r\n/);
+      expect(head).toMatch(/\r\ncache-control: no-store, no-transform\r\n/);
       expect(head).not.toMatch(/content-encoding|content-length/i);
       caller.socket.destroy();
     }

@@ -178,8 +178,10 @@ describe('health and readiness', () => {
       expect(await statusOf(gateway.url, '/readyz')).toBe(200);
       expect((await rawExchange(gateway.url, requestOf({}))).status).toBe(200);
       line.cut();
-      const notReady = await rawExchange(gateway.url, { method: 'GET', path: '/readyz' });
-      expect(notReady.status).toBe(503);
+      const notReady = await eventually(async () => {
+        const answer = await rawExchange(gateway.url, { method: 'GET', path: '/readyz' });
+        return answer.status === 503 ? answer : undefined;
+      });
       expect(JSON.parse(notReady.body)).toMatchObject({ status: 'not_ready', reason: /database/ });
       expect(await statusOf(gateway.url, '/healthz')).toBe(200);
       const before = upstream.requests();
@@ -218,7 +220,7 @@ describe('health and readiness', () => {
           Object.values(rows.rows[0] ?? {}),
         ),
       );
-      expect(await statusOf(gateway.url, '/readyz')).toBe(200);
+      await eventually(async () => ((await statusOf(gateway.url, '/readyz')) === 200 ? true : undefined));
     } finally {
       await gateway.stop();
       await behind.drop();
@@ -248,7 +250,7 @@ describe('overload', () => {
   }
 
   it('over max_in_flight requests are turned away, before anything else is looked at', () =>
-    with_({ max_in_flight: 2 }, async (gateway) => {
+    with_({ max_in_flight: 2, max_in_flight_per_owner: 2 }, async (gateway) => {
       const callers = [false, true].map((stream) => begin(gateway.url, { model: 'held', stream }));
       const calls = [await held.next(), await held.next()];
       overloaded(await rawExchange(gateway.url, requestOf({ requestId: 'over-1' })));

@@ -474,6 +474,7 @@ describe('defaults', () => {
           workers: 1,
           bodyMaxBytes: 33_554_432,
           maxInFlight: 2000,
+          maxInFlightPerOwner: 500,
           maxBufferedBytes: 536_870_912,
           streamKeepaliveSecs: 15,
           shutdownGraceSecs: 30,

@@ -20,6 +20,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { closedFolder } from '../../infrastructure/embedded-postgres/closed-folder.ts';
 import { explain } from '../../infrastructure/embedded-postgres/cluster.ts';
 import { folderFault } from '../../infrastructure/embedded-postgres/folder-fault.ts';
 import { prepareNativePrograms } from '../../infrastructure/embedded-postgres/native-files.ts';
@@ -381,6 +382,16 @@ describe('the data folder', () => {
     await chmod(file, 0o644);
     await (await start()).stop();
     expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it('is nobody else’s to enter, also when it was before; a folder of everybody’s is left as it is', async () => {
+    await chmod(dataDir, 0o711);
+    await (await start()).stop();
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+    const everybodys = await makeTestFolder('everybodys');
+    await chmod(everybodys, 0o1777);
+    await closedFolder(everybodys);
+    expect((await stat(everybodys)).mode & 0o1777).toBe(0o1777);
   });
 
   it('is refused without the password, or with another one', async () => {

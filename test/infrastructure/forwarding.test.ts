@@ -113,7 +113,7 @@ describe('bytes of an unfinished event, in each framing', () => {
 
 describe('the room for them', () => {
   it('is that of all requests together, and comes back with less, and with the lease', () => {
-    const gate = loadGate({ maxInFlight: 2, maxBufferedBytes: 100 });
+    const gate = loadGate({ maxInFlight: 2, maxInFlightPerOwner: 2, maxBufferedBytes: 100 });
     const [one, other] = [gate.enter()!, gate.enter()!];
     expect([one.holdUnfinished(60), one.holdUnfinished(90), other.hold(20)]).toEqual([true, true, false]);
     expect([one.holdUnfinished(101), other.hold(10), one.holdUnfinished(40)]).toEqual([false, true, true]);

@@ -8,14 +8,15 @@ import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import { adminEndpoint, forAdmins } from '../../interfaces/http/admin/admin-endpoint.ts';
 import type { AdminCall } from '../../interfaces/http/admin/admin-route.ts';
-import { loadGate } from '../../interfaces/http/load-gate.ts';
+import { bodyPace } from '../../interfaces/http/body-pace.ts';
+import { adminGates } from '../../interfaces/http/gates.ts';
 import { openContext } from '../../interfaces/http/request-context.ts';
 import { rawExchange } from '../e2e/raw-http.ts';
 
 const root = 't'.repeat(42) + 'r';
 const user = 't'.repeat(42) + 'u';
 const now = Date.UTC(2026, 0, 1);
-const gate = loadGate({ maxInFlight: 2, maxBufferedBytes: 4 * 1024 * 1024 });
+const gates = adminGates({ maxInFlight: 4, maxInFlightPerOwner: 2, maxBufferedBytes: 4 * 1024 * 1024 });
 
 const refused = (code: GatewayError['code']) => E.left({ code, message: code });
 
@@ -32,7 +33,8 @@ const person = (userId: string, role: 'user' | 'platform_admin') =>
   E.right({ person: { userId, email: 'a@example.com', name: 'A', role }, expiresAt: now });
 
 const ports = {
-  gate,
+  gates,
+  pace: bodyPace(),
   clock: { now: () => now, newId: () => 'generated' },
   publicBaseUrl: () => undefined,
   trustedProxies: () => ['127.0.0.1'],
@@ -305,16 +307,20 @@ describe('an admin endpoint', () => {
     handle = async () => E.right(null);
   });
 
-  it('counts as in flight until its answer has left; beyond the bound it is 503 overloaded', async () => {
+  it('counts as in flight until its answer has left; a network that has its share is answered 503 overloaded', async () => {
     const held: (() => void)[] = [];
     handle = () => new Promise((resolve) => held.push(() => resolve(E.right(null))));
     const both = [ask(), ask()];
     while (held.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(gate.inFlight()).toBe(2);
+    expect(gates.calls.inFlight()).toBe(2);
     expect((await ask()).json).toMatchObject({ error: { code: 'overloaded' } });
+    expect((await ask({ headers: [['x-forwarded-for', '127.0.0.99']] })).json).toMatchObject({
+      error: { code: 'overloaded' },
+    });
+    expect((await ask({ token: '', headers: [['x-forwarded-for', '198.51.100.1']] })).status).toBe(401);
     for (const end of held) end();
     for (const answer of both) expect((await answer).status).toBe(200);
-    while (gate.inFlight() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (gates.calls.inFlight() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     handle = async () => E.right(null);
     expect((await ask()).status).toBe(200);
   });

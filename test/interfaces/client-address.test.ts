@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { clientAddress, countedAddress } from '../../interfaces/http/client-address.ts';
+import { clientAddress, countedOrigin } from '../../interfaces/http/client-address.ts';
 
 const trusted = ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32'];
 
@@ -45,23 +45,33 @@ describe('the client’s address', () => {
   });
 });
 
-describe('an address as logins are counted by', () => {
+describe('a client as it is counted', () => {
   it.each([
-    ['198.51.100.1', '198.51.100.1'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:DB8:1:2::6', '2001:db8:1:2::/64'],
-    ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['unknown', 'unknown'],
-  ])('%s counts as %s', (address, counted) => {
-    expect(countedAddress(address)).toBe(counted);
+    ['198.51.100.1', '198.51.100.1', '198.51.100.0/24'],
+    ['198.51.100.255', '198.51.100.255', '198.51.100.0/24'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64', '2001:db8:1::/48'],
+    ['2001:DB8:1:2::6', '2001:db8:1:2::/64', '2001:db8:1::/48'],
+    ['2001:db8::1', '2001:db8:0:0::/64', '2001:db8:0::/48'],
+    ['::1', '0:0:0:0::/64', '0:0:0::/48'],
+    ['unknown', 'unknown', 'unknown'],
+  ])('%s is %s of %s', (given, address, network) => {
+    expect(countedOrigin(given)).toEqual({ address, network });
   });
 
   it('two addresses of one /64 are one', () => {
     fc.assert(
       fc.property(fc.ipV6(), fc.nat(0xffff), (address, host) => {
-        const network = countedAddress(address).replace('::/64', '');
-        expect(countedAddress(`${network}::${host.toString(16)}`)).toBe(countedAddress(address));
+        const network = countedOrigin(address).address.replace('::/64', '');
+        expect(countedOrigin(`${network}::${host.toString(16)}`)).toEqual(countedOrigin(address));
+      }),
+    );
+  });
+
+  it('two addresses of one /24 are two of one network', () => {
+    fc.assert(
+      fc.property(fc.ipV4(), fc.nat(255), (address, host) => {
+        const other = address.replace(/\d+$/, String(host));
+        expect(countedOrigin(other)).toEqual({ ...countedOrigin(address), address: other });
       }),
     );
   });

@@ -1,16 +1,20 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { chatCompletions } from '../../application/families.ts';
 import type { Arrival, FinishedRequest, Telemetry } from '../../application/ports/telemetry.ts';
+import type { Caller } from '../../domain/identity/caller.ts';
 import { secretsOf } from '../../domain/payload/secrets.ts';
+import { bodyPace } from '../../interfaces/http/body-pace.ts';
 import { streamKeepAlive } from '../../interfaces/http/keep-alive.ts';
 import { loadGate } from '../../interfaces/http/load-gate.ts';
 import { type ModelEndpointPorts, modelEndpoint } from '../../interfaces/http/public/model-endpoint.ts';
 import { chatWords } from '../../interfaces/http/public/words.ts';
 import { openContext } from '../../interfaces/http/request-context.ts';
+import { rawSocket } from '../e2e/raw-http.ts';
 import { until } from '../support/otlp-receiver.ts';
 
 type Told =
@@ -50,7 +54,8 @@ async function serving(over: Partial<ModelEndpointPorts>): Promise<{ url: string
       authenticate: async () => E.left({ code: 'invalid_api_key', message: 'No.' }),
       serve: async () => ({ kind: 'whole', text: '{}' }),
       telemetry,
-      gate: loadGate({ maxInFlight: 10, maxBufferedBytes: 1e6 }),
+      gate: loadGate({ maxInFlight: 10, maxInFlightPerOwner: 2, maxBufferedBytes: 1e6 }),
+      pace: bodyPace(),
       keepAlive: streamKeepAlive(() => 0),
       clock: { now: Date.now, newId: () => 'id' },
       bodyMaxBytes: 1e6,
@@ -71,6 +76,12 @@ async function serving(over: Partial<ModelEndpointPorts>): Promise<{ url: string
 
 const post = (url: string, headers: Readonly<Record<string, string>> = {}) =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{}' });
+
+const callerOf = (userId: string): Caller => ({
+  apiKeyId: `key of ${userId}`,
+  keyOwner: { kind: 'user', userId, requestLoggingEnabled: true },
+  allowedModels: [],
+});
 
 const kinds = (told: readonly Told[]) => told.map(({ kind }) => kind);
 const finishedOf = (told: readonly Told[]) =>
@@ -97,7 +108,9 @@ describe('a path that serves models tells of each request', () => {
   });
 
   it('also of one that there is no room for', async () => {
-    const { url, told } = await serving({ gate: loadGate({ maxInFlight: 0, maxBufferedBytes: 1e6 }) });
+    const { url, told } = await serving({
+      gate: loadGate({ maxInFlight: 0, maxInFlightPerOwner: 0, maxBufferedBytes: 1e6 }),
+    });
     expect((await post(url)).status).toBe(503);
     await until(() => told.length === 3);
     expect(finishedOf(told)).toMatchObject([{ outcome: 'overloaded', errorCode: 'overloaded' }]);
@@ -179,5 +192,97 @@ describe('a path that serves models tells of each request', () => {
     await post(url, { traceparent });
     await until(() => told.length === 3);
     expect(told[0]).toMatchObject({ arrival: { traceContext: { traceparent } } });
+  });
+});
+
+describe('a body', () => {
+  const head = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
+  /** 0.3 s, then 5,000 bytes a second. */
+  const pace = bodyPace({ firstMs: 300, bytesPerSec: 5000, lookMs: 20 });
+
+  async function slowDoor(over: Partial<ModelEndpointPorts> = {}) {
+    const gate = loadGate({ maxInFlight: 10, maxInFlightPerOwner: 2, maxBufferedBytes: 1e6 });
+    const door = await serving({
+      pace,
+      gate,
+      authenticate: async ({ headers }) => E.right(callerOf(String(headers['x-user'] ?? 'a'))),
+      serve: async (_family, { body }) =>
+        E.isLeft(body) ? { kind: 'refused', error: body.left } : { kind: 'whole', text: '{}' },
+      ...over,
+    });
+    const begin = (user: string, body: string) => {
+      const socket = rawSocket(door.url);
+      const heard = { text: '', endedMs: 0 };
+      const begunAt = performance.now();
+      socket.on('error', () => undefined);
+      socket.on('data', (piece: Buffer) => void (heard.text += piece.toString()));
+      socket.on('close', () => (heard.endedMs = performance.now() - begunAt));
+      socket.write(`${head}x-user: ${user}\r\n${body}`);
+      return { socket, heard };
+    };
+    return { ...door, gate, begin };
+  }
+
+  it('that stops in the middle is told so and its connection closed, whatever came before', async () => {
+    const { begin, gate } = await slowDoor();
+    const [nothing, some] = [
+      begin('a', 'content-length: 100\r\n\r\n'),
+      begin('b', `transfer-encoding: chunked\r\n\r\nf000\r\n${'x'.repeat(0xf000)}\r\n`),
+    ];
+    for (const { heard } of [nothing, some]) {
+      await until(() => heard.endedMs > 0);
+      expect(heard.text).toMatch(
+        /^HTTP\/1\.1 400 [^]*connection: close[^]*The request body arrived too slowly/i,
+      );
+      expect(heard.endedMs).toBeGreaterThan(290);
+    }
+    expect(gate.inFlight()).toBe(0);
+  });
+
+  it('that keeps the pace is served however long it takes, one that does not is ended', async () => {
+    const { begin } = await slowDoor();
+    const drip = async (user: string, bytes: number) => {
+      const { socket, heard } = begin(user, 'content-length: 40000\r\n\r\n');
+      for (let sent = 0; sent < 40_000 && heard.text === ''; sent += bytes) {
+        socket.write('x'.repeat(Math.min(bytes, 40_000 - sent)));
+        await sleep(20);
+      }
+      await until(() => heard.text !== '');
+      return heard.text.slice(0, 12);
+    };
+    const startedAt = performance.now();
+    expect(await Promise.all([drip('a', 1000), drip('b', 40)])).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
+    expect(performance.now() - startedAt).toBeGreaterThan(600);
+  });
+
+  it('that its owner has too many of is not read, and the other owners’ are', async () => {
+    const { begin, url, told } = await slowDoor({ pace: bodyPace() });
+    const half = 'content-length: 1000\r\n\r\n{"model":';
+    const all = Array.from({ length: 12 }, () => begin('a', half));
+    await until(() => all.filter(({ heard }) => heard.text.includes(' 429 ')).length === 10);
+    const [refused] = all.flatMap(({ heard }) => (heard.text === '' ? [] : [heard.text]));
+    expect(refused).toMatch(/\r\nretry-after: 1\r\n/);
+    expect(JSON.parse(refused?.split('\r\n\r\n')[1] ?? '')).toEqual({
+      error: {
+        message: expect.any(String),
+        type: 'rate_limit_error',
+        param: null,
+        code: 'too_many_requests',
+      },
+    });
+    expect(finishedOf(told)).toHaveLength(10);
+    for (const request of finishedOf(told))
+      expect(request).toMatchObject({
+        outcome: 'overloaded',
+        statusCode: 429,
+        errorCode: 'too_many_requests',
+        caller: callerOf('a'),
+      });
+    expect((await post(url, { 'x-user': 'b' })).status).toBe(200);
+    for (const { socket } of all) socket.destroy();
+    await until(() => finishedOf(told).length >= 10);
+    let answer = await post(url, { 'x-user': 'a' });
+    while (answer.status === 429) answer = await post(url, { 'x-user': 'a' });
+    expect(answer.status).toBe(200);
   });
 });

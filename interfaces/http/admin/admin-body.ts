@@ -5,11 +5,12 @@ import { type GatewayError, invalidRequest } from '../../../domain/shared/gatewa
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { parseDocument } from '../../../domain/shared/json-document.ts';
 import { readJsonText } from '../body.ts';
+import type { Arrivals } from '../body-pace.ts';
 import type { Lease } from '../load-gate.ts';
 import { header } from '../request-context.ts';
 
 /** 1 MiB: no admin call says more than a form does. */
-const maxBodyBytes = 1024 * 1024;
+export const maxAdminBodyBytes = 1024 * 1024;
 
 const json = /^application\/json\s*(?:;|$)/i;
 
@@ -19,14 +20,16 @@ const hasBody = (req: IncomingMessage): boolean =>
 /** The body of a state-changing call: `application/json`, an object that repeats no key; undefined when it has none. */
 export async function readAdminBody(
   req: IncomingMessage,
-  lease: Lease,
+  maxBytes: number,
+  lease: Pick<Lease, 'hold'>,
+  arrivals: Arrivals,
 ): Promise<Either<GatewayError, JsonObject | undefined>> {
   if (!hasBody(req)) return E.right(undefined);
   if (!json.test(header(req, 'content-type') ?? ''))
     return E.left(
       invalidRequest('The request body must be JSON: `content-type: application/json`.', 'content-type'),
     );
-  const text = await readJsonText(req, maxBodyBytes, lease);
+  const text = await readJsonText(req, maxBytes, lease, arrivals);
   if (E.isLeft(text)) return text;
   if (text.right === '') return E.right(undefined);
   const document = parseDocument(text.right, {});

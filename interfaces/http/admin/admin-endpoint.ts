@@ -6,19 +6,23 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import { changesState, isCrossOrigin } from '../../../domain/identity/cross-origin.ts';
 import { type GatewayError, overloaded, storeUnavailable } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
-import { clientAddress } from '../client-address.ts';
+import { type Arrivals, hangingUp } from '../body-pace.ts';
+import { clientAddress, type ClientOrigin, countedOrigin } from '../client-address.ts';
 import { sendError } from '../error-presenter.ts';
-import type { Lease, LoadGate } from '../load-gate.ts';
+import type { AdminGates } from '../gates.ts';
+import type { Lease } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
-import { readAdminBody } from './admin-body.ts';
+import { handedOver } from '../stalled-caller.ts';
+import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
 import { AdminCallRecord } from './admin-call-record.ts';
 import type { AdminRoute } from './admin-route.ts';
 import { type AdminData, printed } from './json-text.ts';
 import { sessionToken } from './session-cookie.ts';
 
 export interface AdminEndpointPorts {
-  readonly gate: LoadGate;
+  readonly gates: AdminGates;
+  readonly pace: Arrivals;
   readonly clock: Clock;
   /** `server.public_base_url`, as it is at the moment. */
   readonly publicBaseUrl: () => string | undefined;
@@ -38,7 +42,8 @@ export interface OpenCall {
   readonly query: URLSearchParams;
   /** The token that its cookie holds. */
   readonly token: string | undefined;
-  readonly body: () => Promise<Either<GatewayError, JsonObject | undefined>>;
+  readonly origin: ClientOrigin;
+  readonly lease: Lease;
   /** What is told of the call: who it is of is noted there. */
   readonly record: AdminCallRecord;
 }
@@ -47,44 +52,58 @@ export interface OpenCall {
 export interface OpenRoute {
   readonly method: AdminRoute['method'];
   readonly path: string;
+  /** Which gate it is behind; that of calls unless given. */
+  readonly gate?: 'calls' | 'logins';
   readonly handle: (call: OpenCall) => Promise<Either<GatewayError, AdminData>>;
 }
 
 /** An admin endpoint as an open one: session and role first, the body last. */
 export const forAdmins =
-  ({ currentSession }: AdminEndpointPorts) =>
+  (ports: AdminEndpointPorts) =>
   (route: AdminRoute): OpenRoute => ({
     ...route,
-    handle: async ({ token, params, query, body, record }) => {
-      const current = await currentSession(token);
+    handle: async (call) => {
+      const { token, params, query, record } = call;
+      const current = await ports.currentSession(token);
       if (E.isLeft(current)) return current;
       record.userId = current.right.person.userId;
       const admin = platformAdmin(current.right.person);
       if (E.isLeft(admin)) return admin;
       const { userId, email } = admin.right;
-      const read = changesState(route.method) ? await body() : E.right(undefined);
+      const read = changesState(route.method) ? await bodyOf(ports, call) : E.right(undefined);
       if (E.isLeft(read)) return read;
       const { address } = record;
       return route.handle({ admin: { userId, email, address }, params, query, body: read.right });
     },
   });
 
-/** One endpoint: origin → handler → `{data, meta}`, or the error in the OpenAI envelope. Nothing of it is cached. */
+/** The body of somebody whose session is known. */
+const bodyOf = (
+  { pace }: AdminEndpointPorts,
+  { context, lease }: OpenCall,
+): Promise<Either<GatewayError, JsonObject | undefined>> =>
+  readAdminBody(context.req, maxAdminBodyBytes, lease, hangingUp(context, pace));
+
+/** One endpoint: origin → handler → `{data, meta}`, or the error in the OpenAI envelope. */
 export const adminEndpoint =
-  (ports: AdminEndpointPorts, { handle, path }: OpenRoute) =>
+  (ports: AdminEndpointPorts, { handle, path, gate = 'calls' }: OpenRoute) =>
   async (context: RequestContext, params: Readonly<Record<string, string>>): Promise<void> => {
-    context.res.setHeader('cache-control', 'no-store');
-    const record = new AdminCallRecord(addressOf(ports, context));
+    const address = addressOf(ports, context);
+    const origin = countedOrigin(address);
+    const record = new AdminCallRecord(address);
     record.tellWhenOver(ports, context, path);
-    const lease = ports.gate.enter();
-    if (lease === undefined) return answer(ports, context, record, E.left(overloaded));
+    const lease = ports.gates[gate].enter();
     try {
-      const call = openCall(context, params, lease, record);
-      answer(ports, context, record, await answerOf(ports, handle, call));
+      if (lease?.belongsTo(origin.network) !== true)
+        return answer(ports, context, record, E.left(overloaded));
+      const call = openCall(context, params, origin, lease, record);
+      const result = await answerOf(ports, handle, call);
+      answer(ports, context, record, result);
+      // It is in flight until its last byte has left the process: only then may the process end. An error has left
+      // at once, and must hold no place: whoever has no session could keep it by not reading.
+      if (E.isRight(result)) await handedOver(context.res);
     } finally {
-      // The call is in flight until its last byte has left the process: only then may the process end.
-      if (context.res.closed) lease.release();
-      else context.res.once('close', lease.release);
+      lease?.release();
     }
   };
 
@@ -97,6 +116,7 @@ const addressOf = ({ trustedProxies }: AdminEndpointPorts, { req }: RequestConte
 const openCall = (
   context: RequestContext,
   params: Readonly<Record<string, string>>,
+  origin: ClientOrigin,
   lease: Lease,
   record: AdminCallRecord,
 ): OpenCall => ({
@@ -105,7 +125,8 @@ const openCall = (
   params,
   query: new URLSearchParams((context.req.url ?? '').replace(/^[^?]*\??/, '')),
   token: sessionToken(context.req),
-  body: () => readAdminBody(context.req, lease),
+  origin,
+  lease,
 });
 
 const crossOrigin: GatewayError = {
@@ -153,7 +174,6 @@ function answer(
   if (E.isLeft(result)) {
     record.errorCode = result.left.code;
     sendError(context, 'openai', result.left, closing(result.left));
-    context.req.resume();
   } else if (!context.res.destroyed) {
     const meta = { generated_at: new Date(clock.now()).toISOString() };
     sendJson(context.res, 200, idHeaders(context), printed({ data: result.right, meta }));

@@ -7,9 +7,11 @@ import { isPasswordTooLong, maxEmailChars, maxPasswordBytes } from '../../../dom
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
-import { countedAddress } from '../client-address.ts';
+import { hangingUp } from '../body-pace.ts';
+import { readAdminBody } from './admin-body.ts';
 import { loginPath } from './admin-call-record.ts';
 import type { AdminEndpointPorts, OpenCall, OpenRoute } from './admin-endpoint.ts';
+import { maxLoginBytes } from './login-bodies.ts';
 import { clearSessionCookie, setSessionCookie } from './session-cookie.ts';
 
 export interface SessionRoutesPorts extends AdminEndpointPorts {
@@ -19,7 +21,7 @@ export interface SessionRoutesPorts extends AdminEndpointPorts {
 
 /** How people log in and out; any active person with a password may. */
 export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] => [
-  { method: 'POST', path: loginPath, handle: login(ports) },
+  { method: 'POST', path: loginPath, gate: 'logins', handle: login(ports) },
   { method: 'POST', path: '/api/v1/auth/logout', handle: logout(ports) },
   {
     method: 'GET',
@@ -34,15 +36,15 @@ export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] =
 
 const login =
   (ports: SessionRoutesPorts) =>
-  async (call: OpenCall): Promise<Either<GatewayError, Json>> => {
-    const { context, record } = call;
-    const body = await call.body();
+  async ({ context, origin, lease, record }: OpenCall): Promise<Either<GatewayError, Json>> => {
+    const arrivals = hangingUp(context, ports.gates.loginBodies.of(origin.network));
+    const body = await readAdminBody(context.req, maxLoginBytes, lease, arrivals);
     if (E.isLeft(body)) return body;
     record.email = toldEmail(body.right ?? {});
     const credentials = readCredentials(body.right ?? {});
     if (E.isLeft(credentials)) return credentials;
-    const address = countedAddress(record.address);
-    const loggedIn = await ports.logIn({ ...credentials.right, address });
+    const whenGone = (callback: () => void): void => context.link.whenLost(() => callback());
+    const loggedIn = await ports.logIn({ ...credentials.right, ...origin, whenGone });
     if (E.isLeft(loggedIn)) return loggedIn;
     record.userId = loggedIn.right.person.userId;
     setSessionCookie(context.res, loggedIn.right.token, isSecure(ports));

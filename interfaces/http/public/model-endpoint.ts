@@ -9,7 +9,7 @@ import type {
   TraceContext,
 } from '../../../application/ports/telemetry.ts';
 import { parseKey, presentedCredential } from '../../../domain/identity/api-key.ts';
-import type { Caller } from '../../../domain/identity/caller.ts';
+import { type Caller, ownerOf, ownershipScopeKey } from '../../../domain/identity/caller.ts';
 import { holdsSecret, type Secrets, withSecrets } from '../../../domain/payload/secrets.ts';
 import { noTags, readCallerTags } from '../../../domain/request-log/caller-tags.ts';
 import {
@@ -17,13 +17,15 @@ import {
   type GatewayError,
   outcomeOf,
   overloaded,
+  tooManyRequests,
 } from '../../../domain/shared/gateway-error.ts';
 import { readJsonBody } from '../body.ts';
+import { type Arrivals, hangingUp } from '../body-pace.ts';
 import { sendError } from '../error-presenter.ts';
 import type { Lease, LoadGate } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
-import { untilTaken } from '../stalled-caller.ts';
+import { handedOver } from '../stalled-caller.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import { sendStream } from './stream-answer.ts';
 import { validTraceState } from './trace-state.ts';
@@ -34,6 +36,7 @@ export interface ModelEndpointPorts {
   readonly serve: <A extends Ask>(family: Family<A>, request: ModelRequest) => Promise<ModelAnswer>;
   readonly telemetry: Telemetry;
   readonly gate: LoadGate;
+  readonly pace: Arrivals;
   readonly keepAlive: KeepAlive;
   readonly clock: Clock;
   readonly bodyMaxBytes: number;
@@ -43,10 +46,14 @@ export interface ModelEndpointPorts {
 
 /** A path that serves models: authenticate → read → serve → answer. The same for every family. */
 export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: Family<A>, words: Words) {
-  const refuse = (context: RequestContext, telemetry: RequestTelemetry, error: GatewayError): void => {
-    telemetry.finished(unserved(context, family, error, ports.clock.now()));
+  const refuse = (
+    context: RequestContext,
+    telemetry: RequestTelemetry,
+    error: GatewayError,
+    caller?: Caller,
+  ): void => {
+    telemetry.finished({ ...unserved(context, family, error, ports.clock.now()), caller });
     sendError(context, words.envelope, error);
-    context.req.resume();
   };
 
   const answered = async (
@@ -70,8 +77,10 @@ export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: 
       if (lease === undefined) return refuse(context, telemetry, overloaded);
       const caller = await ports.authenticate(context.req);
       if (E.isLeft(caller)) return refuse(context, telemetry, caller.left);
+      if (!lease.belongsTo(ownershipScopeKey(ownerOf(caller.right))))
+        return refuse(context, telemetry, tooManyRequests, caller.right);
       await answered(context, telemetry, caller.right, lease);
-      await handedOver(context);
+      await handedOver(context.res);
     } catch (error) {
       telemetry.finished(unserved(context, family, defect, ports.clock.now()));
       throw error;
@@ -90,10 +99,6 @@ const arrival = ({ req }: RequestContext, { name }: Pick<Family<Ask>, 'name'>, s
 
 /** Who has an outcome already keeps it: a defect after the settlement is the log's alone. */
 const defect: GatewayError = { code: 'internal_error', message: '' };
-
-/** An answer is in flight until its last byte has left the process: only then may the process end. */
-const handedOver = (context: RequestContext): Promise<void> | undefined =>
-  context.res.writableFinished || context.res.destroyed ? undefined : untilTaken(context.res, 'finish');
 
 async function modelRequest(
   ports: ModelEndpointPorts,
@@ -115,7 +120,7 @@ async function modelRequest(
     callerKey: callerKeyOf(req),
     telemetry,
     betas: betasOf(req),
-    body: await readJsonBody(req, ports.bodyMaxBytes, lease),
+    body: await readJsonBody(req, ports.bodyMaxBytes, lease, hangingUp(context, ports.pace)),
     memory: lease,
     link,
   };
@@ -163,7 +168,7 @@ function sendWhole(context: RequestContext, text: string | Uint8Array): void {
   if (!context.res.destroyed) sendJson(context.res, 200, idHeaders(context), text);
 }
 
-/** A request that nobody's key came with, or that a defect ended. */
+/** A request that nobody's key came with, that there was no room for, or that a defect ended. */
 const unserved = (
   { requestId, receivedAt }: RequestContext,
   family: Pick<Family<Ask>, 'name'>,

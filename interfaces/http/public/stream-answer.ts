@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
+import { everyAnswer } from '../send-json.ts';
 import { untilTaken } from '../stalled-caller.ts';
 
 /** How a family spells the events of one of its streams; an empty text is not sent. */
@@ -16,8 +17,9 @@ export interface StreamWords {
 }
 
 const streamHeaders = {
+  ...everyAnswer,
   'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
+  'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no',
 };
 

@@ -1,0 +1,37 @@
+/**
+ * So many places for those who wait. Whoever comes has a place: when all are taken, it is that of whoever has waited
+ * longest of the network with the most places, who is sent away. So no number of slow ones keeps a quick one out.
+ */
+export function fairRoom(places: number) {
+  const networks = new Map<string, Set<() => void>>();
+  let taken = 0;
+
+  const leave = (network: string, waiting: () => void): void => {
+    const there = networks.get(network);
+    if (there?.delete(waiting) !== true) return;
+    taken -= 1;
+    if (there.size === 0) networks.delete(network);
+  };
+
+  const makeRoom = (): void => {
+    let [largest, most] = ['', new Set<() => void>()];
+    for (const [network, there] of networks) if (there.size > most.size) [largest, most] = [network, there];
+    const [longest] = most;
+    if (longest === undefined) return;
+    leave(largest, longest);
+    longest();
+  };
+
+  return {
+    taken: (): number => taken,
+    /** Takes a place, until what is given back is called, or this is the one who is sent away. */
+    enter: (network: string, sentAway: () => void): (() => void) => {
+      if (taken >= places) makeRoom();
+      const waiting = (): void => sentAway();
+      const there = networks.get(network) ?? new Set();
+      networks.set(network, there.add(waiting));
+      taken += 1;
+      return () => leave(network, waiting);
+    },
+  };
+}

@@ -1,0 +1,13 @@
+import { chmod, mkdir, stat } from 'node:fs/promises';
+
+/**
+ * Makes the data folder, with its keys, passwords, journal and database, nobody else's to enter; one that others may
+ * enter is closed. Left alone is one that belongs to somebody else, or to everybody (`/tmp`).
+ */
+export async function closedFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (process.platform === 'win32') return;
+  const { mode, uid } = await stat(folder);
+  const shared = (mode & 0o1000) !== 0;
+  if ((mode & 0o077) !== 0 && uid === process.getuid?.() && !shared) await chmod(folder, 0o700);
+}

@@ -1,0 +1,35 @@
+import { type Arrivals, bodyPace } from './body-pace.ts';
+import type { RequestContext } from './request-context.ts';
+
+/** After its answer a caller that still sends has this long to read it, before the connection is cut. */
+const lastWords = bodyPace({ firstMs: 1000, bytesPerSec: Infinity, lookMs: 250 });
+
+/**
+ * What is left of a body when its request has been answered: thrown away at the pace of any body, so that the
+ * connection can be used again. Of more than `maxBytes` nothing is read any longer, and the connection ends.
+ */
+export function discardRest({ req, res }: RequestContext, pace: Arrivals, maxBytes: number): void {
+  if (req.complete || req.destroyed) return;
+  let left = maxBytes;
+  const cut = (): void => void req.socket.destroy();
+  const tooMuch = (): void => {
+    arriving.over();
+    req.off('data', discard);
+    req.pause();
+    const wait = (): void => {
+      const { over } = lastWords(cut);
+      req.socket.once('close', over);
+    };
+    if (res.closed) wait();
+    else res.once('close', wait);
+  };
+  const discard = (chunk: Buffer): void => {
+    arriving.received(chunk.length);
+    left -= chunk.length;
+    if (left < 0) tooMuch();
+  };
+  const arriving = pace(cut);
+  req.once('end', arriving.over);
+  req.once('close', arriving.over);
+  req.on('data', discard);
+}

@@ -1,0 +1,131 @@
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  startSimulatedUpstream,
+  type SimulatedUpstream,
+} from '../../interfaces/simulated-upstream/server.ts';
+import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
+import { withDatabase } from '../support/database.ts';
+import { aKey, basicConfig, startGateway, type TestGateway } from '../support/gateway.ts';
+import { rawExchange, rawSocket } from './raw-http.ts';
+import { eventually, outcomesOf } from './traces.ts';
+
+const database = withDatabase();
+const [greedyKey, otherKey] = [aKey(), aKey()];
+let upstream: SimulatedUpstream;
+let gateway: TestGateway;
+let admin: AdminClient;
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  upstream = await startSimulatedUpstream({ port: 0 });
+  const more = {
+    server: { bind: '127.0.0.1:0', max_in_flight: 40 },
+    users: [
+      { email: 'greedy@example.com', name: 'G' },
+      { email: 'other@example.com', name: 'O' },
+    ],
+    api_keys: [
+      { name: 'greedy', owner: 'user:greedy@example.com', value: greedyKey },
+      { name: 'other', owner: 'user:other@example.com', value: otherKey },
+    ],
+  };
+  gateway = await startGateway(basicConfig(upstream.url, greedyKey, { more }), database.url());
+  await makeAdmin(database.url());
+  admin = await adminClient(gateway.url);
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  await gateway?.stop();
+  await upstream?.close();
+});
+
+/** Begins so many requests and sends half of their bodies; what is heard of them. */
+function halves(count: number, head: string): { text: string }[] {
+  return Array.from({ length: count }, () => {
+    const socket = rawSocket(gateway.url);
+    const heard = { text: '' };
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    socket.on('data', (piece: Buffer) => void (heard.text += piece.toString()));
+    socket.write(
+      `POST ${head}\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"email":`,
+    );
+    return heard;
+  });
+}
+
+const ask = (key: string, requestId: string, path = '/v1/chat/completions') =>
+  rawExchange(gateway.url, {
+    path,
+    headers: [
+      ['x-api-key', key],
+      ['x-request-id', requestId],
+      ['content-type', 'application/json'],
+    ],
+    body: '{"model":"fast","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}',
+  });
+
+describe('half-sent requests', () => {
+  it('300 logins shut neither the model API nor the admin API, and logging in still works', async () => {
+    const logins = halves(300, '/api/v1/auth/login HTTP/1.1');
+    // More requests than the model API lets in are under way when the last of them has arrived.
+    await Promise.all(
+      sockets.map((socket) => eventually(() => (socket.bytesWritten > 0 ? true : undefined))),
+    );
+    expect((await ask(otherKey, 'beside-logins')).status).toBe(200);
+    expect((await admin('GET', '/api/v1/admin/spend/budgets')).status).toBe(200);
+    await expect(adminClient(gateway.url)).resolves.toBeDefined();
+    expect(logins.map(({ text }) => text).join('')).toBe('');
+  });
+
+  it('of one owner’s key do not take the place of the others; 429 says why', async () => {
+    const path = `/v1/chat/completions HTTP/1.1\r\nx-api-key: ${greedyKey}`;
+    const requests = halves(60, path);
+    await eventually(() =>
+      requests.filter(({ text }) => text.includes(' 429 ')).length === 50 ? true : undefined,
+    );
+    expect((await ask(otherKey, 'beside-greed')).status).toBe(200);
+    const refused = await ask(greedyKey, 'greed', '/v1/messages');
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1']);
+    expect(JSON.parse(refused.body)).toEqual({
+      type: 'error',
+      error: {
+        type: 'rate_limit_error',
+        message: expect.any(String),
+        details: { error_code: 'too_many_requests' },
+      },
+      request_id: 'greed',
+    });
+    expect(outcomesOf(gateway, 'greed')).toMatchObject([
+      { outcome: 'overloaded', status: 429, error_code: 'too_many_requests', api_key_id: expect.any(String) },
+    ]);
+  });
+});
+
+describe('a body of somebody without a session', () => {
+  it('is not read: the answer comes at once, and then the connection ends', async () => {
+    const socket = rawSocket(gateway.url);
+    sockets.push(socket);
+    let text = '';
+    socket.on('error', () => undefined);
+    socket.on('data', (piece: Buffer) => void (text += piece.toString()));
+    const ended = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(
+      'PUT /api/v1/admin/spend/budgets/users/x HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n' +
+        `content-length: 1000000000\r\n\r\n${'x'.repeat(100_000)}`,
+    );
+    await eventually(() => (text.includes('session_required') ? true : undefined));
+    // What is sent on is taken by the buffers of the two systems at most.
+    let taken = 0;
+    const piece = Buffer.alloc(64 * 1024);
+    for (let n = 0; n < 1000; n += 1)
+      socket.write(piece, (error) => {
+        if (error === null || error === undefined) taken += piece.length;
+      });
+    await ended;
+    expect(text).toMatch(/^HTTP\/1\.1 401 /);
+    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(taken).toBeLessThan(32 * 1024 * 1024);
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { type Lease, loadGate } from '../../interfaces/http/load-gate.ts';
+
+const enter = (gate: ReturnType<typeof loadGate>, owner: string): Lease | undefined => {
+  const lease = gate.enter();
+  if (lease?.belongsTo(owner) !== false) return lease;
+  lease.release();
+  return undefined;
+};
+
+/** What happens at a gate: a request comes and holds bytes, or one of those in flight ends. */
+const anEvent = fc.oneof(
+  fc.record({
+    owner: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+    pieces: fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 4 }),
+  }),
+  fc.record({ ends: fc.nat(20) }),
+);
+
+describe('a load gate', () => {
+  it('never lets in more requests, of all or of one owner, and never holds more bytes, than it says', () => {
+    fc.assert(
+      fc.property(fc.array(anEvent, { maxLength: 60 }), (events) => {
+        const limits = { maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 };
+        const gate = loadGate(limits);
+        const inFlight: { owner: string; lease: Lease; bytes: number }[] = [];
+        for (const event of events) {
+          if ('ends' in event) {
+            const [over] = inFlight.splice(event.ends % Math.max(1, inFlight.length), 1);
+            over?.lease.release();
+            over?.lease.release();
+            continue;
+          }
+          const others = inFlight.filter(({ owner }) => owner === event.owner).length;
+          const lease = enter(gate, event.owner);
+          expect(lease === undefined).toBe(inFlight.length >= 8 || others >= 2);
+          if (lease === undefined) continue;
+          const request = { owner: event.owner, lease, bytes: 0 };
+          inFlight.push(request);
+          for (const piece of event.pieces) if (lease.hold(piece)) request.bytes += piece;
+          const held = inFlight.reduce((sum, { bytes }) => sum + bytes, 0);
+          expect(held).toBeLessThanOrEqual(limits.maxBufferedBytes);
+          expect(gate.inFlight()).toBe(inFlight.length);
+        }
+        for (const { lease } of inFlight) lease.release();
+        expect(gate.inFlight()).toBe(0);
+        const after = enter(gate, 'a');
+        expect(after?.hold(200)).toBe(true);
+      }),
+    );
+  });
+
+  it('keeps an owner’s share of the bytes for the others, whatever one owner sends', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 40 }), (pieces) => {
+        const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
+        const greedy = [enter(gate, 'greedy'), enter(gate, 'greedy')];
+        // Two requests that both hold something: from then on the last quarter is not theirs.
+        for (const lease of greedy) lease?.hold(1);
+        pieces.forEach((piece, n) => greedy[n % 2]?.hold(piece));
+        expect(enter(gate, 'other')?.hold(50)).toBe(true);
+      }),
+    );
+  });
+
+  it('never refuses the only request of an owner for the owner’s share', () => {
+    const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
+    const lease = enter(gate, 'a');
+    for (let n = 0; n < 20; n += 1) expect(lease?.hold(10)).toBe(true);
+    expect(lease?.hold(1)).toBe(false);
+  });
+
+  it('without a share of its own an owner may have everything', () => {
+    const gate = loadGate({ maxInFlight: 4, maxInFlightPerOwner: 4, maxBufferedBytes: 200 });
+    for (let n = 0; n < 4; n += 1) expect(enter(gate, 'a')?.hold(50)).toBe(true);
+  });
+});
