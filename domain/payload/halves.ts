@@ -29,22 +29,10 @@ function halfFrom(text: string, beginning: Beginning): number {
   const { head, maxChars } = beginning;
   const last = text.length - minHalfChars;
   const first = Math.max(0, text.length - maxChars);
-  for (let at = text.indexOf(head, first); at >= 0 && at <= last; at = text.indexOf(head, at + 1))
-    if (endsInside(text, at, beginning.signs())) return at;
+  for (let at = text.indexOf(head, first); at >= 0 && at <= last; at = text.indexOf(head, at + 1)) {
+    const half = beginning.half();
+    half.lastIndex = at;
+    if (half.test(text)) return at;
+  }
   return text.length;
 }
-
-/** Whether the text ends before the secret that begins at `from` does. */
-function endsInside(text: string, from: number, signs: readonly RegExp[]): boolean {
-  let at = from;
-  for (const sign of signs) {
-    sign.lastIndex = at;
-    if (!sign.test(text)) return at > from && unfinishedSign.test(text.slice(at));
-    at = sign.lastIndex;
-    if (at === text.length) return true;
-  }
-  return false;
-}
-
-/** What JSON or a URL begins to spell. */
-const unfinishedSign = /^(?:\\+(?:u[\da-f]{0,3})?|%[\da-f%]*)$/i;

@@ -1,4 +1,4 @@
-import { isString, parseJson } from '../shared/json.ts';
+import { parseJson } from '../shared/json.ts';
 import { maxPayloadValues } from '../shared/limits.ts';
 import {
   Digits,
@@ -52,7 +52,6 @@ const nine = 0x39;
 const lowerCase = 0x20;
 const letterE = 0x65;
 
-const control = /[\0-\x1f]/;
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const scalars = /[^"{}[\]]*/y;
 
@@ -71,7 +70,6 @@ class Reader {
   private readonly text: string;
   private readonly source: Source;
   private readonly isParsed: boolean;
-  private readonly hasControls: boolean;
   private at = 0;
   private room = maxPayloadValues;
   /** How often something became another value than was written: whatever holds it is not as it was written, either. */
@@ -82,7 +80,6 @@ class Reader {
     this.text = text;
     this.isParsed = isParsed;
     this.source = new Source(text);
-    this.hasControls = !isParsed && control.test(text);
   }
 
   whole(levels: number): Written | undefined {
@@ -108,7 +105,8 @@ class Reader {
     const from = this.at;
     const before = this.changes;
     this.next();
-    if (this.closes(closeBracket)) return noItems;
+    if (this.closes(closeBracket))
+      return this.at === from + 2 ? noItems : new Items([], this.spanFrom(from, before));
     const items: Written[] = [];
     let areNumbers = true;
     for (;;) {
@@ -128,7 +126,8 @@ class Reader {
     const from = this.at;
     const before = this.changes;
     this.next();
-    if (this.closes(closeBrace)) return noMembers;
+    if (this.closes(closeBrace))
+      return this.at === from + 2 ? noMembers : new Members([], [], this.spanFrom(from, before));
     const keys: string[] = [];
     const values: Written[] = [];
     for (;;) {
@@ -174,25 +173,18 @@ class Reader {
   }
 
   private string(): Text | undefined {
-    const from = this.at + 1;
-    let end = this.text.indexOf('"', from);
-    if (end < 0) return undefined;
-    if (this.backslashFrom(from) > end) return this.unescaped(from, end);
+    const from = this.at;
+    let end = this.text.indexOf('"', from + 1);
+    const hasEscapes = this.backslashFrom(from) < end;
     const first = end;
-    while (this.isEscaped(end, from)) {
-      end = this.text.indexOf('"', end + 1);
-      if (end < 0) return undefined;
-    }
+    while (end >= 0 && hasEscapes && this.isEscaped(end, from)) end = this.text.indexOf('"', end + 1);
+    if (end < 0) return undefined;
     this.at = end + 1;
-    const literal = this.text.slice(from - 1, end + 1);
-    const text = new Quoted(literal, end > first, this.source.hasNumbers && literal.includes('\\u'));
-    return this.isParsed || isString(parseJson(text.literal)) ? text : undefined;
-  }
-
-  private unescaped(from: number, end: number): string | undefined {
-    this.at = end + 1;
-    const text = this.text.slice(from, end);
-    return this.hasControls && control.test(text) ? undefined : text;
+    const literal = hasEscapes || !this.isParsed ? this.text.slice(from, end + 1) : '';
+    if (!this.isParsed && parseJson(literal) === undefined) return undefined;
+    return hasEscapes
+      ? new Quoted(literal, end > first, this.source.hasNumbers && literal.includes('\\u'))
+      : this.text.slice(from + 1, end);
   }
 
   /** Where the next backslash stands; each is looked for once. */

@@ -1,5 +1,5 @@
 import { findAny } from './many-texts.ts';
-import { signSpellings, spelling } from './spelling.ts';
+import { halfSpelling, signSpellings, spelling } from './spelling.ts';
 import { type Edit, edited, marker } from './text-edits.ts';
 
 /** Texts that must not be kept, wherever they stand: configured credentials and callers' keys. */
@@ -29,8 +29,8 @@ interface Secret {
 export interface Beginning {
   /** Letters and digits that each of its spellings begins with. */
   readonly head: string;
-  /** What matches its signs in every spelling, one after the other. */
-  readonly signs: () => readonly RegExp[];
+  /** Matches its signs in every spelling, up to the end of the text, wherever that is. */
+  readonly half: () => RegExp;
   /** Characters that it may take. */
   readonly maxChars: number;
 }
@@ -88,7 +88,7 @@ const secretOf = (secret: string): Secret => ({
 
 const beginningOf = (secret: string): Beginning => ({
   head: /^[A-Za-z0-9]{0,4}/.exec(secret)?.[0] ?? '',
-  signs: lazily(() => signSpellings(secret).map((sign) => new RegExp(sign, 'y'))),
+  half: lazily(() => new RegExp(halfSpelling(signSpellings(secret)), 'y')),
   maxChars: secret.length * maxSignChars,
 });
 
@@ -153,10 +153,12 @@ const knownForms = havingCore('gwk', [
 ]);
 const knownBeginning: Beginning = {
   head: 'gwk',
-  signs: lazily(() =>
-    ['gwk', spelling('_'), '[A-Za-z0-9]{1,64}', spelling('.'), '[A-Za-z0-9_-]{1,512}'].map(
-      (part) => new RegExp(part, 'y'),
-    ),
+  half: lazily(
+    () =>
+      new RegExp(
+        halfSpelling(['gwk', spelling('_'), '[A-Za-z0-9]{1,64}', spelling('.'), '[A-Za-z0-9_-]{1,512}']),
+        'y',
+      ),
   ),
   maxChars: 1024,
 };

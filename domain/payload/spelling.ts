@@ -10,6 +10,21 @@ export function signSpellings(text: string): readonly string[] {
   return parts.map((part, index) => partSpelling(part, parts[index - 1]?.startsWith('\\') === true));
 }
 
+/** Signs of which no other text has so many in common with a secret. */
+const maxHalfSigns = 256;
+
+/** What JSON or a URL begins to spell. */
+const unfinishedSign = '(?:\\\\+(?:u[\\da-fA-F]{0,3})?|%[\\da-fA-F%]*)?';
+
+/** The source of a pattern for the first of these signs, one or more, where the text ends behind or inside of them. */
+export function halfSpelling(signs: readonly string[]): string {
+  const rest = signs.length > maxHalfSigns ? '[^]*' : '';
+  const nested = signs
+    .slice(0, maxHalfSigns)
+    .reduceRight((inner, sign) => (inner === '' ? sign : `${sign}(?:${inner})?`), rest);
+  return `${nested}${unfinishedSign}$`;
+}
+
 /** A sign, or a run of backslashes; a sign behind such a run is escaped by its last ones. */
 function partSpelling(part: string, afterRun: boolean): string {
   if (part.startsWith('\\')) return backslashes(part.length);

@@ -19,14 +19,24 @@ import {
 export const withoutBulk = (payload: Members): Members => members(payload, '');
 
 function members(object: Members, name: string): Members {
-  return mappedMembers(object, (value, key) => shortened(value, key, name, object));
+  let type: string | undefined;
+  const typeOfObject = (): string => (type ??= typeOf(object));
+  return mappedMembers(object, (value, key) => shortened(value, key, name, typeOfObject));
 }
 
-/** `key` is that of the value, `name` that of the object that it is in; items of an array stand where the array does. */
-function shortened(value: Written, key: string, name: string, object: Members): Written {
-  if (isText(value)) return isLong(value) ? shortText(value, contentOf(key, name, object)) : value;
+function typeOf(object: Members): string {
+  const type = valueAt(object, 'type');
+  return isText(type) ? saidBy(type) : '';
+}
+
+/**
+ * `key` is that of the value, `name` that of the object that it is in, and `type` what that says it is; items of an
+ * array stand where the array does.
+ */
+function shortened(value: Written, key: string, name: string, type: () => string): Written {
+  if (isText(value)) return isLong(value) ? shortText(value, contentOf(key, name, type)) : value;
   if (value instanceof Items && !value.areNumbers)
-    return mappedItems(value, (item) => shortened(item, key, name, object));
+    return mappedItems(value, (item) => shortened(item, key, name, type));
   return value instanceof Members ? members(value, key) : value;
 }
 
@@ -46,12 +56,10 @@ const mediaKey = /^(?:input_)?(?:image|video|audio)s?(?:_?url)?$/i;
 /** Fields, and types, whose `data` is a payload; the `data` of a `source` is one unless it is plain text. */
 const mediaName = /^(?:(?:input_)?(?:image|video|audio|file)s?|inline_?data|document|media|blob)$/i;
 
-function contentOf(key: string, name: string, object: Members): Content {
-  const type = valueAt(object, 'type');
-  const kind = isText(type) ? saidBy(type) : '';
-  if (payloadKey.test(key) || (key === 'data' && holdsData(name, kind))) return 'payload';
-  if (key === 'result' && kind === 'image_generation_call') return 'payload';
-  if (key === 'delta' && audioDelta.test(kind)) return 'payload';
+function contentOf(key: string, name: string, type: () => string): Content {
+  if (payloadKey.test(key) || (key === 'data' && holdsData(name, type()))) return 'payload';
+  if (key === 'result' && type() === 'image_generation_call') return 'payload';
+  if (key === 'delta' && audioDelta.test(type())) return 'payload';
   return mediaKey.test(key) || (key === 'url' && mediaKey.test(name)) ? 'either' : 'other';
 }
 

@@ -7,6 +7,7 @@ import type { InvocationFilter, McpInvocations } from '../../application/ports/m
 import { invocationStatuses, policyResults } from '../../domain/mcp/invocation.ts';
 import { redactionRules } from '../../domain/payload/redact.ts';
 import { type Json, parseExact } from '../../domain/shared/json.ts';
+import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 import { systemClock } from '../../infrastructure/clock.ts';
 import { mcpInvocationsStore, mcpRecords } from '../../infrastructure/postgres/mcp-invocations-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
@@ -136,6 +137,24 @@ describe('an MCP invocation record', () => {
       ]),
     ).toHaveLength(1);
   });
+});
+
+describe('what others call their servers, tools and errors', () => {
+  it.each([0, 8, 20, 30])(
+    'is kept without any half of a secret: %d characters before the bound',
+    async (half) => {
+      const name = `${'a'.repeat(maxMcpNameChars - half)}${callerKey}`;
+      const id = await record({
+        callerSecrets: [callerKey],
+        server: { id: name, displayName: name },
+        tool: { id: name, displayName: name },
+        errorCode: name,
+      });
+      const rows = await query(`select * from mcp_tool_invocations where mcp_tool_invocation_id = $1`, [id]);
+      expect(JSON.stringify(rows)).not.toContain(callerKey.slice(0, 8));
+      expect((await found(id)).server.id.length).toBeLessThanOrEqual(maxMcpNameChars);
+    },
+  );
 });
 
 describe('its arguments and result', () => {

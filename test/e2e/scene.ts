@@ -63,6 +63,7 @@ export interface Answer {
  */
 export function scene(
   config: (upstreamUrl: string, key: string) => ConfigFile = (url, key) => basicConfig(url, key),
+  environment: Readonly<Record<string, string>> = {},
 ) {
   const database = withDatabase();
   const query = queries(database.url);
@@ -74,7 +75,7 @@ export function scene(
   let looking: Promise<unknown> = Promise.resolve();
   beforeAll(async () => {
     upstream = await startReplayUpstream((request) => replays.get(traceIdOf(request)));
-    gateway = await startGateway(config(upstream.url, devKey), database.url());
+    gateway = await startGateway(config(upstream.url, devKey), database.url(), environment);
   });
   afterAll(async () => {
     await gateway?.stop();

@@ -30,6 +30,47 @@ const strict = 'accounting: {duplicate_request_ids: reject, after_block: close_w
 const hardTeam = 'teams: [{id: t, budget: {cadence: daily, amount_10000: 1, hard_limit: true}}]\n';
 const model = (route: string, id = 'm') => `models:\n  - id: ${id}\n    routes:\n      - ${route}\n`;
 
+describe('a redaction path that matches nothing', () => {
+  const at = (path: string): string =>
+    `request_logging: {payloads: {redaction_paths: [body.a, "${path}"]}}\n`;
+
+  it.each([
+    'metadata.list',
+    'metadata',
+    'Headers.x-a',
+    'messages.*.content',
+    'headers.x-a.0.1',
+    'stream.a',
+    'request.body.a',
+  ])('%s: no payload has such a place', (path) => {
+    expect(lint(at(path))).toEqual([
+      {
+        path: 'request_logging.payloads.redaction_paths[1]',
+        line: 1,
+        column: expect.any(Number),
+        message: expect.stringMatching(/^matches nothing: .*headers, body, stream, events, usage, error/),
+      },
+    ]);
+  });
+
+  it.each([
+    'body',
+    'body.metadata.list',
+    'headers.X-Corp',
+    'headers.x-forwarded-for.*',
+    'events.*.choices',
+    'usage.total_tokens',
+    'error.message',
+    'stream',
+    'arguments.customer.*',
+    'result.content',
+    '*',
+    '*.metadata',
+  ])('%s may match', (path) => {
+    expect(lint(at(path))).toEqual([]);
+  });
+});
+
 describe('a priced model missing in the catalogue', () => {
   const text = providers + model('{provider: p, upstream_model: u}');
 

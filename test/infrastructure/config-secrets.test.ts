@@ -197,6 +197,50 @@ describe('secrets outside providers and routes', () => {
   });
 });
 
+describe('a variable that headers and bodies for upstreams are made with', () => {
+  const variables = {
+    TENANT: 'tenant-value',
+    ROUTE: 'route-value',
+    BODY: 'body-value',
+    MODEL: 'model-value',
+  };
+  const loaded = load(
+    {
+      providers: [
+        {
+          id: 'p',
+          type: 'compat',
+          base_url: 'http://h',
+          default_headers: { 'x-tenant': 'id ${TENANT} of $${X}' },
+        },
+      ],
+      models: [
+        {
+          id: 'm',
+          routes: [
+            {
+              provider: 'p',
+              upstream_model: '${MODEL}',
+              extra_headers: { 'x-route': '${ROUTE}', 'x-plain': 'plain-value' },
+              extra_body: { deep: [{ any: '${BODY}' }], plain: 'plain-value' },
+            },
+          ],
+        },
+      ],
+    },
+    variables,
+  );
+
+  it('has a value that nothing may keep, whatever its header or key is called', () => {
+    expect(loaded.credentials).toEqual(expect.arrayContaining(['tenant-value', 'route-value', 'body-value']));
+  });
+
+  it('is told from one that stands elsewhere, and from what the file says itself', () => {
+    expect(loaded.credentials).not.toContain('model-value');
+    expect(loaded.credentials).not.toContain('plain-value');
+  });
+});
+
 describe('a message', () => {
   it('never holds a secret, even one that is wrong', () => {
     fc.assert(

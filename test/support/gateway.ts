@@ -85,11 +85,18 @@ export interface TestGateway {
   readonly stop: () => Promise<void>;
 }
 
-/** A whole gateway in this process: real sockets, real PostgreSQL, the configuration seeded. */
-export async function startGateway(config: ConfigFile, databaseUrl: string): Promise<TestGateway> {
+/**
+ * A whole gateway in this process: real sockets, real PostgreSQL, the configuration seeded. `environment`: what its
+ * placeholders stand for.
+ */
+export async function startGateway(
+  config: ConfigFile,
+  databaseUrl: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<TestGateway> {
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-config-'));
   const file = path.join(folder, 'gateway.yaml');
-  const variables = { DATABASE_URL: databaseUrl, GATEWAY_DATA_DIR: folder };
+  const variables = { ...environment, DATABASE_URL: databaseUrl, GATEWAY_DATA_DIR: folder };
   await writeFile(file, stringify(config));
   const loaded = parseConfig(stringify(config), variables);
   if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));

@@ -199,6 +199,16 @@ describe('admin `redaction_paths`', () => {
   const valueAt = (root: unknown, place: readonly (string | number)[]): unknown =>
     place.reduce((value, step) => (value as Record<string | number, unknown>)[step], root);
 
+  it.each(['headers.X-A', 'headers.x-a', '*.X-a', 'HEADERS.x-a', 'body.METADATA'])(
+    'name headers in any case, and nothing else: %s',
+    (path) => {
+      const matches = !/^[A-Z]|\.METADATA/.test(path);
+      expect(redacted(payload, redactionRules([path], []))).toEqual(
+        matches ? { ...payload, headers: { 'x-a': marker, 'x-b': '2' } } : payload,
+      );
+    },
+  );
+
   it('are anchored at the wrapped payload root', () => {
     const rules = redactionRules(['events.*.choices.*.delta.content'], []);
     const events = [{ choices: [{ delta: { content: 'a' } }] }, { content: 'b' }];
@@ -632,6 +642,9 @@ describe('URL query redaction keeps scheme, authority and path', () => {
     ['imageURL', ' HTTPS://h/a?sig=s ', ' HTTPS://h/a?[REDACTED]'],
     ['url', 'https:\\/\\/u:p@h\\/a?sig=s', 'https:\\/\\/h\\/a?[REDACTED]'],
     ['file-uri', 'https://h/a#sig=s', 'https://h/a'],
+    ['image', '//h/a?sig=s', '//h/a?[REDACTED]'],
+    ['source', ' //u:p@h/a?sig=s#f', ' //h/a?[REDACTED]'],
+    ['data', '\\/\\/u:p@h\\/a?sig=s', '\\/\\/h\\/a?[REDACTED]'],
   ])('%s: %j', (key, text, expected) => {
     expect(clean({ [key]: text })).toEqual({ [key]: expected });
   });
@@ -687,6 +700,23 @@ describe('URL query redaction keeps scheme, authority and path', () => {
       (value: Json) => `Error: ${JSON.stringify({ body: JSON.stringify(value, null, 1) })} (500)`,
     ])
       expect(clean({ content: inText(body(words)) })).toEqual({ content: inText(body(shownWords)) });
+  });
+
+  it.each<[string, (words: string) => Json]>([
+    ['before its content', (content) => ({ is_error: true, content })],
+    ['behind it', (content) => ({ content, isError: true })],
+    ['of blocks', (text) => ({ is_error: true, content: [{ type: 'text', text }] })],
+    ['deeper', (content) => [{ a: { result: { is_error: true, content } } }]],
+  ])('in a failed result in JSON inside a text, where it says so %s', (_, body) => {
+    for (const inText of [
+      (value: Json) => JSON.stringify(value),
+      (value: Json) => JSON.stringify(value, null, 2),
+      (value: Json) => `Result: ${JSON.stringify({ body: JSON.stringify(value) })}`,
+      (value: Json) => JSON.stringify(value).replaceAll('is', '\\u0069s'),
+    ])
+      expect(clean({ content: inText(body(words)) })).toEqual({ content: inText(body(shownWords)) });
+    const succeeded = JSON.stringify(body(words)).replaceAll('true', 'false');
+    expect(clean({ content: succeeded })).toEqual({ content: succeeded });
   });
 
   it('in the message of a stream’s event, and in what its caller was told', () => {

@@ -1,0 +1,116 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { halfEdits, withoutHalves } from '../../../domain/payload/halves.ts';
+import { forCaller, redactedError, redactionRules } from '../../../domain/payload/redact.ts';
+import { secretsOf } from '../../../domain/payload/secrets.ts';
+import { edited } from '../../../domain/payload/text-edits.ts';
+import { maxErrorMessageChars, maxUpstreamErrorBytes } from '../../../domain/shared/limits.ts';
+import { namedKey } from '../../../domain/shared/named-key.ts';
+import { boundedMessage, fitStart } from '../../../domain/upstream/upstream-fault.ts';
+import { aCredential } from '../../support/arbitraries/payloads.ts';
+import { textOf } from '../../support/arbitraries/text.ts';
+
+/** How a secret may stand in a text. */
+const spellings: readonly ((secret: string) => string)[] = [
+  (secret) => secret,
+  (secret) => JSON.stringify(secret).slice(1, -1),
+  (secret) => JSON.stringify(JSON.stringify(secret)).slice(3, -3),
+  (secret) => encodeURIComponent(secret),
+];
+
+const aKey = fc
+  .tuple(textOf('0123456789abcdef', 8, 40), textOf('0123456789abcdefXYZ_-', 32, 80))
+  .map(([id, secret]) => `gwk_${id}.${secret}`);
+
+const aCut = fc.record({
+  before: fc.string({ maxLength: 30 }).filter((text) => !/sk|gwk/.test(text)),
+  secret: aCredential,
+  how: fc.constantFrom(...spellings),
+  kept: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+});
+
+const cutOff = (text: string, secrets: ReturnType<typeof secretsOf>): string =>
+  edited(text, halfEdits(text, secrets));
+
+describe('a text that was cut off', () => {
+  it('ends with no half of a credential, wherever it was cut and however the credential was spelled', () => {
+    fc.assert(
+      fc.property(aCut, ({ before, secret, how, kept }) => {
+        const half = how(secret).slice(0, Math.floor(how(secret).length * kept));
+        fc.pre(half.length >= 8);
+        const clean = cutOff(before + half, secretsOf(['another-credential', secret]));
+        expect(clean).toBe(`${before}[REDACTED]`);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('ends with no half of a caller’s key, whoever’s it is', () => {
+    fc.assert(
+      fc.property(aKey, fc.nat(), (key, at) => {
+        const half = key.slice(0, 4 + (at % (key.length - 4)));
+        expect(cutOff(`my key: ${half}`, secretsOf([]))).toBe('my key: [REDACTED]');
+      }),
+    );
+  });
+
+  it.each(['', 'sk', 'sk-', 'the task', 'ask-me', 'sk-other', 'sk-configured and more', 'configured-0123'])(
+    'that ends with anything else stays: %j',
+    (text) => {
+      expect(halfEdits(text, secretsOf(['sk-configured-0123456789']))).toEqual([]);
+    },
+  );
+
+  it('is looked at near its end alone: time does not grow with it', () => {
+    const secrets = secretsOf(
+      Array.from({ length: 200 }, (_, index) => `aa${index}aaaaaaaaaaaaaaaaaaaaaaaaaaa`),
+    );
+    const start = performance.now();
+    for (const text of ['a'.repeat(5_000_000), 'aa1'.repeat(1_000_000)]) halfEdits(text, secrets);
+    expect(performance.now() - start).toBeLessThan(1000);
+  });
+});
+
+describe('what is quoted and cut off in an error', () => {
+  it('is told without the half of a secret before its sign', () => {
+    fc.assert(
+      fc.property(aCredential, aKey, fc.nat(130), fc.boolean(), (credential, key, at, ofCaller) => {
+        const rules = forCaller(redactionRules([], [credential]), [key]);
+        const secret = ofCaller ? key : credential;
+        const named = namedKey(`${'k'.repeat(at)}${secret}${'z'.repeat(130)}`);
+        const message = withoutHalves(
+          boundedMessage(redactedError(`The key \`${named}\` is repeated.`, rules)),
+          rules.secrets,
+        );
+        for (let chars = 8; chars <= secret.length; chars += 1)
+          expect(message).not.toContain(secret.slice(0, chars));
+        expect(message).toContain('is repeated.');
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('words that are cut off before they are made fit', () => {
+  const secret = 'sk-configured-0123456789';
+  const rules = redactionRules([], [secret]);
+  const fit = (words: string): string =>
+    boundedMessage(fitStart(words, (text) => redactedError(text, rules)));
+
+  it('show no half of a secret and no userinfo, wherever these stand', () => {
+    const hidden = `https://host/?${'q'.repeat(maxUpstreamErrorBytes - 300)} `;
+    for (const [planted, shown] of [
+      [secret, secret.slice(0, 8)],
+      ['https://user:hunter2hunter2@host/p', 'hunter2h'],
+    ] as const)
+      for (let before = 200; before < 300; before += 1) {
+        const words = `${hidden}${'b'.repeat(before)}${planted}${'c'.repeat(200)}`;
+        expect(fit(words)).not.toContain(shown);
+      }
+  });
+
+  it('keep their beginning, and short ones all of it', () => {
+    expect(fit('x'.repeat(maxUpstreamErrorBytes * 2))).toBe(`${'x'.repeat(maxErrorMessageChars - 1)}…`);
+    expect(fit('y'.repeat(1000))).toBe('y'.repeat(1000));
+  });
+});

@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import {
+  maxErrorMessageChars,
+  maxModelKeyChars,
+  maxNamedKeyChars,
+  maxUserAgentChars,
+} from '../../domain/shared/limits.ts';
+import { basicConfig, type ConfigFile } from '../support/gateway.ts';
+import { type Asked, scene, streamed, textOf, whole } from './scene.ts';
+import { chat, messages, responses, type Talk, wholeStream } from './talk.ts';
+
+/** Credentials of the file, by who has them; each begins with signs that stand nowhere else. */
+const token = `q${randomBytes(20).toString('hex')}`;
+const tenant = `w${randomBytes(20).toString('hex')}`;
+
+const config = (url: string, key: string): ConfigFile =>
+  basicConfig(url, key, {
+    provider: {
+      auth: { mode: 'bearer', token },
+      default_headers: { 'x-tenant': '${CUT_TENANT}' },
+    },
+  });
+
+const { ask, open, query, gateway } = scene(config, { CUT_TENANT: tenant });
+
+const streamMaxEvents = 128;
+
+/** What is cut off after so many of its characters, and where a text of any length is put there. */
+const boundedTexts: readonly (readonly [name: string, chars: number, asked: (text: string) => Asked])[] = [
+  ['User-Agent', maxUserAgentChars, (text) => ({ headers: { 'user-agent': text } })],
+  ['model_key', maxModelKeyChars, (text) => ({ body: { model: text } })],
+  [
+    'a repeated key of the body',
+    maxNamedKeyChars,
+    (text) => ({ spelled: (body) => body.replace(/\}$/, `,"${text}":1,"${text}":2}`) }),
+  ],
+  [
+    'a repeated key below the top of the body',
+    maxNamedKeyChars,
+    (text) => ({ spelled: (body) => body.replace(/\}$/, `,"tools":[{"${text}":1,"${text}":2}]}`) }),
+  ],
+];
+
+/** How much of the secret stands before the cut. */
+const halves = [4, 8, 20, token.length - 1];
+
+/** Everything that is kept of a request, and what is said of it. */
+async function keptOf(requestId: string): Promise<string> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const rows = await query<{ readonly has_payload: boolean }>(
+      `select l.*, p.request_json::text, p.response_json::text,
+         (select json_agg(a) from request_log_attempts a where a.request_log_id = l.request_log_id) as attempts
+       from request_logs l left join request_log_payloads p using (request_log_id) where l.request_id = $1`,
+      [requestId],
+    );
+    if (rows[0]?.has_payload === true) return JSON.stringify(rows) + gateway().log.lines.join('\n');
+    await sleep(20);
+  }
+  throw new Error('nothing was kept of the request');
+}
+
+const expectNothingOf = (text: string, secret: string): void => {
+  expect(text).toContain('[REDACTED]');
+  for (let chars = 8; chars <= secret.length; chars += 1) expect(text).not.toContain(secret.slice(0, chars));
+};
+
+describe('no half of a secret stays where a text is cut off', () => {
+  it.each(boundedTexts)('%s', async (_, chars, asked) => {
+    for (const secret of [token, tenant])
+      for (const half of halves) {
+        const text = `${'a'.repeat(chars - half)}${secret}${'b'.repeat(40)}`;
+        const answer = await ask(chat, whole(chat.upstream.whole), { stream: false, ...asked(text) });
+        expectNothingOf(`${await keptOf(answer.requestId)}${answer.text}[REDACTED]`, secret);
+      }
+  });
+
+  it('the message of an upstream', async () => {
+    for (const half of halves) {
+      const message = `${'a'.repeat(maxErrorMessageChars - half)}${token}${'b'.repeat(40)}`;
+      const answer = await ask(chat, whole({ error: { message } }, { status: 400 }), { stream: false });
+      expectNothingOf(`${await keptOf(answer.requestId)}${answer.text}[REDACTED]`, token);
+    }
+  });
+
+  it('the id of a request in its log line', async () => {
+    for (const half of halves) {
+      const id = `${randomBytes(8).toString('hex')}${'-'.repeat(112 - half)}${token}`;
+      const { response } = await open(chat, whole(chat.upstream.whole), {
+        stream: false,
+        headers: { 'x-request-id': id },
+      });
+      await response.text();
+      const lines = gateway().log.lines.filter((line) => JSON.stringify(line).includes(id.slice(0, 16)));
+      expect(lines).not.toEqual([]);
+      expect(JSON.stringify(lines)).not.toContain(token.slice(0, 8));
+    }
+  });
+
+  const piece = ({ upstream }: Talk, text: string): string =>
+    upstream.piece.replace('"piece"', JSON.stringify(text));
+
+  /** A stream of more events than are stored; before the cut stand so many pieces that begin a secret. */
+  const cutStream = ({ upstream, ...talk }: Talk, pieces: readonly string[], ahead: number): string => {
+    const { begin, finish, usage, done } = upstream;
+    const plain = Array.from({ length: streamMaxEvents + 20 }, () => 'a ');
+    // A translated stream begins with one event more than its upstream's.
+    const begun = talk.operation === 'messages' ? 2 : 1;
+    const texts = [...plain.slice(0, streamMaxEvents - begun - ahead), ...pieces, ...plain];
+    const told = texts.map((text) => piece({ ...talk, upstream }, text)).join('');
+    return begin + told + finish + usage + done;
+  };
+
+  /** The text of the events that are kept of a stream. */
+  const keptText = async (talk: Talk, requestId: string): Promise<string> => {
+    const [row] = await query<{ readonly events: readonly unknown[] }>(
+      `select response_json->'events' as events from request_log_payloads join request_logs using (request_log_id)
+       where request_id = $1`,
+      [requestId],
+    );
+    const events = (row?.events ?? []).map((event) => ({ event: undefined, data: JSON.stringify(event) }));
+    expect(events).toHaveLength(streamMaxEvents);
+    return textOf(talk, { events });
+  };
+
+  it.each([
+    ['letters', (_: number) => token.split(''), (half: number) => half],
+    ['tokens', (_: number) => token.match(/.{1,3}/g) ?? [], (half: number) => Math.ceil(half / 3)],
+    ['halves', (half: number) => [token.slice(0, half), token.slice(half)], () => 1],
+  ] as const)('the last event of a stream that is stored: a secret in %s', async (_, piecesOf, ahead) => {
+    for (const talk of [chat, messages, responses])
+      for (const half of [8, 20]) {
+        const answer = await ask(talk, streamed(cutStream(talk, piecesOf(half), ahead(half))));
+        expectNothingOf(await keptOf(answer.requestId), token);
+        expectNothingOf(await keptText(talk, answer.requestId), token);
+      }
+  });
+});
+
+describe('a `${NAME}` value in `default_headers`', () => {
+  it.each([
+    ['whole', chat, false],
+    ['translated', messages, false],
+    ['streamed', responses, true],
+  ] as const)('that an upstream echoes is not kept: %s', async (_, talk, stream) => {
+    const echo = (text: string): string => text.replace(/"(?:all|piece)"/g, `"tenant ${tenant} known"`);
+    const sent = stream ? streamed(echo(wholeStream(talk))) : whole(echo(talk.upstream.whole));
+    const answer = await ask(talk, sent, { stream });
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain(tenant);
+    expectNothingOf(await keptOf(answer.requestId), tenant);
+  });
+});
