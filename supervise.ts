@@ -11,8 +11,12 @@ const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
 /** A worker that has not ended by itself so long after its time is killed: it hangs. */
 const killAfterMs = 5000;
-/** A signal to the process group comes from every worker as well. */
-const sameSignalMs = 500;
+/**
+ * A SIGHUP to the process group comes from every worker as well, and late from one that is busy: a worker's counts
+ * only where the supervisor has had none of its own for so long before, and a moment after.
+ */
+const sameHangupMs = 60_000;
+const hangupWaitMs = 1000;
 
 /** Runs this command in workers and replaces those that die; resolves with the exit code of the whole. */
 export const supervise = (): Promise<number> => new Supervisor().run();
@@ -23,7 +27,8 @@ class Supervisor {
   private graceMs = 0;
   private code = 0;
   private failures = 0;
-  private reloadedAt = Number.NEGATIVE_INFINITY;
+  private hangupAt = Number.NEGATIVE_INFINITY;
+  private hangupWait: NodeJS.Timeout | undefined;
   private served = false;
   private stopping = false;
 
@@ -31,7 +36,10 @@ class Supervisor {
     const { stopped, forced, ask } = stopRequests();
     cluster.on('message', (worker, report: Report) => this.hear(worker, report, ask));
     cluster.on('exit', (worker, code, signal) => this.lost(worker, code, signal));
-    process.on('SIGHUP', () => this.reload());
+    process.on('SIGHUP', () => {
+      this.hangupAt = performance.now();
+      this.orderAll('reload');
+    });
     void stopped.then(() => this.stop());
     void forced.then(() => this.end());
     this.fork();
@@ -46,8 +54,16 @@ class Supervisor {
     if (report.kind === 'up' && this.stopping) order(worker, 'stop');
     if (report.kind === 'serving') this.serving(worker, report);
     if (report.kind !== 'signal') return;
-    if (report.signal !== 'SIGHUP') ask();
-    else if (performance.now() - this.reloadedAt > sameSignalMs) this.reload();
+    if (report.signal === 'SIGHUP') this.workerHungUp();
+    // Never the second signal: a busy worker tells of the first one late.
+    else if (!this.stopping) ask();
+  }
+
+  private workerHungUp(): void {
+    this.hangupWait ??= setTimeout(() => {
+      this.hangupWait = undefined;
+      if (performance.now() - this.hangupAt > sameHangupMs) this.orderAll('reload');
+    }, hangupWaitMs);
   }
 
   /** The first worker knows how many there shall be: only it has read the configuration. */
@@ -79,11 +95,6 @@ class Supervisor {
     setTimeout(() => {
       if (!this.stopping) this.fork();
     }, pauseMs);
-  }
-
-  private reload(): void {
-    this.reloadedAt = performance.now();
-    this.orderAll('reload');
   }
 
   private stop(): void {
