@@ -18,12 +18,15 @@ export interface GatewayProcess {
   readonly release: (requestLogId: string) => void;
   /** Says that the process is there, and probes whether rows can be written. Rejects where the database is away. */
   readonly beat: () => Promise<void>;
-  /** The same for who wants to know now: a beat of the last second is as good, if the database answers. */
+  /** The same for who wants to know now: a beat of a moment ago is as good, if the database answers. */
   readonly check: () => Promise<WriteTrouble | undefined>;
 }
 
 /** How often a process says that it is there; after five that were missed it is taken for gone (`process_is_gone`). */
 export const beatSecs = 1;
+
+/** However often it is asked for, rows are not probed more often than this. */
+const probedLatelyMs = 250;
 
 /** Pages of 8 KB that a probe needs: one, or room for a batch once rows could not be written. */
 const probePages = 1;
@@ -84,7 +87,7 @@ export function gatewayProcess(pool: DatabasePool, { onWriting }: GatewayProcess
     },
     beat,
     check: async () => {
-      if (trouble === undefined && performance.now() - probedAt < beatSecs * 1000)
+      if (trouble === undefined && performance.now() - probedAt < probedLatelyMs)
         await pool.query(sql.unsafe`select 1`);
       else await beat();
       return trouble;

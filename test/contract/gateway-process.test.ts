@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { type DatabasePool, sql } from 'slonik';
 import { type GatewayProcess, gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
-import { ledgerStore } from '../../infrastructure/postgres/ledger-store.ts';
+import { ledgerStore, replayJournaled } from '../../infrastructure/postgres/ledger-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
@@ -16,12 +16,12 @@ const query = queries(database.url);
 const told: unknown[] = [];
 
 /** A process with a ledger of its own. */
-function aProcess(pool: DatabasePool) {
+function aProcess(pool: DatabasePool, journal = async (_: string) => false) {
   const process = gatewayProcess(pool, { onWriting: (trouble) => void told.push(trouble) });
   const ledger = ledgerStore(pool, {
     closeOnBlock: () => false,
     mailReady: () => false,
-    journal: async () => false,
+    journal,
     claimSeconds: () => 3600,
     process,
     onFault: () => undefined,
@@ -130,6 +130,33 @@ describe('a claim on a request id', () => {
     await process.beat();
     expect(await query('select from request_claims')).toEqual([]);
     expect((await admitted(other.ledger, anAsk(caller, { requestId, claim: true }))).claimed).toBe(true);
+    await far.end();
+    await proxy.close();
+  });
+
+  it('of a record in the journal ends when that is settled', async () => {
+    const caller = await aUser(query);
+    const kept: string[] = [];
+    const proxy = await tcpProxy();
+    const far = await openPool(proxy.to(database.url()), 4);
+    const journal = async (text: string): Promise<boolean> => kept.push(text) > 0;
+    const { process, ledger } = aProcess(far, journal);
+    const record = aRecord(caller, pricedAt(1n));
+    const { requestLogId = '', requestId = '' } = record.charge ?? {};
+    const claim = anAsk(caller, { requestLogId, requestId, claim: true });
+    const { databaseTime } = await admitted(ledger, claim);
+    await proxy.refuse();
+    const settled = await ledger.settle({ ...record, release: requestLogId, deferrableTo: databaseTime });
+    expect(settled).toEqual(E.right({ kind: 'journaled' }));
+    await proxy.open();
+    await process.beat();
+    expect(await query('select from request_claims')).toHaveLength(1);
+    const options = { closeOnBlock: () => false, mailReady: () => false, onFault: () => undefined };
+    expect(await replayJournaled(pool, options)(kept[0] ?? '')).toBe('settled');
+    expect(await query('select from request_claims')).toEqual([]);
+    expect(await admitted(ledger, { ...claim, requestLogId: randomUUID() })).toMatchObject({
+      alreadyAccounted: true,
+    });
     await far.end();
     await proxy.close();
   });
