@@ -4,13 +4,15 @@ import type { ResolvedRoute } from '../domain/routing/model.ts';
 import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd } from '../domain/shared/stream-event.ts';
-import { upstreamError } from '../domain/upstream/upstream-fault.ts';
+import { type UpstreamFault, upstreamError } from '../domain/upstream/upstream-fault.ts';
+import { scopeOf } from '../domain/identity/caller.ts';
 import { StreamPayload } from '../domain/payload/stream-payload.ts';
 import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
 import { failuresWithoutSecrets, withoutSecretsOf } from './keep-payload.ts';
 import { type Departure, type DrainSlots, watchDeparture } from './departure.ts';
 import type { AnswerPath, HeldMemory, ModelAnswer, ServePolicy, ServePorts } from './model-request.ts';
-import type { Hold, PreparedCall, UpstreamReply } from './ports/upstream.ts';
+import type { CallTerms, Hold, PreparedCall, UpstreamReply } from './ports/upstream.ts';
+import { type ToldAnswer, toldAnswer } from './told-answer.ts';
 import { relayStream, type SettleStream } from './relay-stream.ts';
 import type { End, Facts } from './settle-request.ts';
 
@@ -27,6 +29,7 @@ export function callUpstream(
     facts: Facts,
     resolved: ResolvedRoute,
     path: AnswerPath,
+    terms: CallTerms,
     prepared: PreparedCall,
   ): Promise<ModelAnswer> {
     const upstream = facts.request.telemetry.upstream(resolved);
@@ -44,7 +47,7 @@ export function callUpstream(
     const execution = prepared.begin(upstream.traceContext);
     const departure = watchDeparture(link, execution, drains(facts, policy()) ? slots : undefined, policy());
 
-    const replied = await execution.reply;
+    const replied = await readReply(await execution.reply, ports, facts, path, terms, policy);
     if (E.isLeft(replied)) {
       departure.over();
       const error = clean(upstreamError(replied.left));
@@ -70,8 +73,34 @@ export function callUpstream(
       return { kind: 'stream', deliver: relayStream({ ...relay, settle: settleStream }) };
     }
     departure.over();
-    return whole(path, answer, departure, settled, attempt);
+    return whole(answer.answer, answer.status, departure, settled, attempt);
   };
+}
+
+/** A stream, or a whole answer as it is told; a large one is read beside the event loop. */
+async function readReply(
+  reply: E.Either<UpstreamFault, UpstreamReply>,
+  { largeBodies }: ServePorts,
+  { request, family }: Facts,
+  path: AnswerPath,
+  terms: CallTerms,
+  policy: () => ServePolicy,
+) {
+  if (E.isLeft(reply)) return reply;
+  const { right: answer } = reply;
+  if (answer.kind === 'stream') return E.right(answer);
+  const { kind, status } = answer;
+  if (kind === 'whole') return E.right({ kind, status, answer: toldAnswer(path, answer.answer) });
+  const told = await largeBodies.told({
+    requestLogId: request.requestLogId,
+    scope: scopeOf(request.caller),
+    family,
+    terms,
+    parts: answer.parts,
+    source: policy().redactionSource,
+  });
+  if (E.isRight(told)) return E.right({ kind: 'whole' as const, status, answer: told.right });
+  return E.left(told.left.kind === 'protocol' ? { ...told.left, status } : told.left);
 }
 
 /** What of a stream is not complete yet counts among what the process holds. */
@@ -113,26 +142,23 @@ function unanswered(
 }
 
 async function whole(
-  { speaks, translation }: AnswerPath,
-  reply: UpstreamReply & { kind: 'whole' },
+  { observation, told }: ToldAnswer,
+  status: number,
   departure: Departure,
   settle: (end: Ended) => ReturnType<Settle>,
   attempt: AttemptOf,
 ): Promise<ModelAnswer> {
-  const { value, text } = reply.answer;
-  const told = translation === undefined ? E.right(text) : E.map(printed)(translation.whole(value));
   const left = departure.early();
-  const observation = speaks.observeWhole(value);
   if (E.isLeft(told)) {
     const error = upstreamError(told.left);
     const failure = left ?? error;
-    const failed = attempt('provider_error', reply.status, failure);
+    const failed = attempt('provider_error', status, failure);
     await settle({ failure, attempt: failed, observation, charged: left !== undefined });
     return { kind: 'refused', error };
   }
   const settled = await settle({
     failure: left,
-    attempt: attempt('success', reply.status),
+    attempt: attempt('success', status),
     observation,
     answered: { kind: 'whole', body: told.right },
     charged: true,
@@ -140,8 +166,6 @@ async function whole(
   if (E.isLeft(settled)) return { kind: 'refused', error: settled.left };
   return { kind: 'whole', text: told.right };
 }
-
-const printed = (body: JsonObject): string => JSON.stringify(body);
 
 function endOf(
   last: StreamEnd<JsonObject>,

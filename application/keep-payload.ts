@@ -1,5 +1,7 @@
 import { redactedResponse, redactedStream, type StoredPayload } from '../domain/payload/payload.ts';
 import { withoutHalves } from '../domain/payload/halves.ts';
+import { scopeOf } from '../domain/identity/caller.ts';
+import { maxBodyBytesHere } from '../domain/shared/limits.ts';
 import { forCaller, redactedError, type RedactionRules } from '../domain/payload/redact.ts';
 import { withoutSecrets } from '../domain/payload/secrets.ts';
 import type { HeldEvents } from '../domain/payload/stream-payload.ts';
@@ -10,6 +12,7 @@ import type { StreamChunk } from '../domain/shared/stream-event.ts';
 import type { Observation } from '../domain/upstream/observation.ts';
 import { boundedMessage } from '../domain/upstream/upstream-fault.ts';
 import type { ModelRequest, ServePolicy } from './model-request.ts';
+import type { LargeBodies } from './ports/large-bodies.ts';
 import type { KeptPayload } from './ports/payloads.ts';
 import type { WholeAnswer } from './ports/upstream.ts';
 import type { RequestBody } from './request-body.ts';
@@ -32,14 +35,39 @@ interface Exchanged {
 export function keptPayload(
   { request, body, ...end }: Exchanged,
   policy: ServePolicy,
+  largeBodies: Pick<LargeBodies, 'redactedAnswer'>,
 ): KeptPayload | Promise<KeptPayload> {
   const rules = rulesFor(request, policy);
-  const kept = body.redacted(rules, policy);
-  const both = (asked: StoredPayload): KeptPayload => ({
-    request: asked,
-    response: response(end, rules, policy),
-  });
-  return kept instanceof Promise ? kept.then(both) : both(kept);
+  const asked = body.redacted(rules, policy);
+  const large = largeAnswer(end);
+  const answered =
+    large === undefined
+      ? response(end, rules, policy)
+      : largeBodies.redactedAnswer(
+          { scope: scopeOf(request.caller), text: large },
+          {
+            callerKey: request.callerKey,
+            source: policy.redactionSource,
+            maxBytes: policy.payloads.responseMaxBytes,
+          },
+        );
+  return asked instanceof Promise || answered instanceof Promise
+    ? bothOf(asked, answered)
+    : { request: asked, response: answered };
+}
+
+type Made = StoredPayload | Promise<StoredPayload>;
+
+const bothOf = async (asked: Made, answered: Made): Promise<KeptPayload> => ({
+  request: await asked,
+  response: await answered,
+});
+
+/** A whole answer that is worked on beside the event loop. */
+function largeAnswer({ answered, failure }: Pick<Exchanged, 'answered' | 'failure'>): Uint8Array | undefined {
+  if (failure !== undefined || answered?.kind !== 'whole') return undefined;
+  const { body } = answered;
+  return body.length > maxBodyBytesHere && typeof body !== 'string' ? body : undefined;
 }
 
 /** What the answer holds of memory until its payload is made; what is held of a stream is bounded already. */

@@ -20,7 +20,7 @@ import type { Ledger } from './ports/ledger.ts';
 import type { Payloads } from './ports/payloads.ts';
 import type { RequestTelemetry } from './ports/telemetry.ts';
 import type { Upstream, WholeAnswer } from './ports/upstream.ts';
-import type { SharedText } from './shared-text.ts';
+import type { SharedText } from './ports/shared-text.ts';
 
 /** One authenticated request to a path that serves models, as the door hands it in. */
 export interface ModelRequest {

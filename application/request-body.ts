@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { ownerOf, ownershipScopeKey } from '../domain/identity/caller.ts';
+import { scopeOf } from '../domain/identity/caller.ts';
 import { redactedRequest, type StoredPayload } from '../domain/payload/payload.ts';
 import type { RedactionRules } from '../domain/payload/redact.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
@@ -9,7 +9,7 @@ import { bytesOfValue, maxValuesHere } from '../domain/shared/limits.ts';
 import type { Ask, AskTerms, Family, ModelRequest, ServePolicy } from './model-request.ts';
 import type { LargeBodies, LargeBody } from './ports/large-bodies.ts';
 import type { CallTerms, PreparedCall, Upstream } from './ports/upstream.ts';
-import { type SharedText, sharedText } from './shared-text.ts';
+import { type SharedText, sharedText } from './ports/shared-text.ts';
 
 /** The body of one request, and what the story has done to it. */
 export interface RequestBody {
@@ -46,7 +46,7 @@ export function requestBody<A extends Ask>(
   const largeBody = (text: SharedText): LargeBody => ({
     id: request.requestLogId,
     text,
-    scope: ownershipScopeKey(ownerOf(request.caller)),
+    scope: scopeOf(request.caller),
     family: family.name,
     maxValues,
   });
@@ -62,7 +62,7 @@ export function requestBody<A extends Ask>(
         return request.memory.hold(ask.document.valueCount * bytesOfValue) ? found : E.left(overloaded);
       }
       if (found.left.tooManyValues !== true || maxValues <= maxValuesHere) return found;
-      large = sharedText(new TextEncoder().encode(body));
+      large = sharedText([new TextEncoder().encode(body)]);
       return ports.largeBodies.read(largeBody(large));
     },
     prepare: async (resolved, terms) => {

@@ -63,7 +63,8 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     facts = { ...facts, resolved: resolved.right };
 
     const path = family.answerPath(ask.right, resolved.right, request.requestLogId);
-    const prepared = await body.prepare(resolved.right, callTerms(request, ask.right, resolved.right, path));
+    const terms = callTerms(request, ask.right, resolved.right, path);
+    const prepared = await body.prepare(resolved.right, terms);
     if (E.isLeft(prepared)) return refuse(prepared.left);
 
     const admission = await request.telemetry.during('admission', () =>
@@ -82,7 +83,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (rejection !== undefined) return refuse(rejection);
     if (request.link.lost() !== undefined) return refuse(callerLeft);
 
-    return call(facts, resolved.right, path, prepared.right);
+    return call(facts, resolved.right, path, terms, prepared.right);
   };
 }
 

@@ -102,7 +102,7 @@ function keepPayload(
 ): void {
   if (policy.payloads.captureMode !== 'redacted_payloads') return;
   const exchanged = { request, body, answered, failure, usage: observation.usage };
-  ports.payloads.keep(request.requestLogId, () => keptPayload(exchanged, policy), {
+  ports.payloads.keep(request.requestLogId, () => keptPayload(exchanged, policy, ports.largeBodies), {
     bytes: request.memory.heldBytes() + answerBytes(answered),
     release: request.memory.keep(),
   });

@@ -4,9 +4,11 @@ import type { RedactionSource } from '../../domain/payload/redact.ts';
 import type { PayloadHeaders } from '../../domain/payload/wrap.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { AskTerms } from '../model-request.ts';
-import type { SharedText } from '../shared-text.ts';
-import type { CallTerms, PreparedCall } from './upstream.ts';
+import type { ToldAnswer } from '../told-answer.ts';
+import type { SharedText } from './shared-text.ts';
+import type { AnswerPart, CallTerms, PreparedCall } from './upstream.ts';
 
 /** What a body is redacted by, and what is kept beside it. */
 export interface Redaction {
@@ -27,6 +29,17 @@ export interface LargeBody {
   readonly maxValues: number;
 }
 
+/** A large answer of an upstream, to a request of this family and scope. */
+export interface LargeAnswer {
+  readonly requestLogId: string;
+  readonly scope: string;
+  readonly family: ApiFamily;
+  readonly terms: CallTerms;
+  readonly parts: readonly AnswerPart[];
+  /** What an upstream's own words are cleaned of. */
+  readonly source: RedactionSource;
+}
+
 /**
  * Work on large bodies, beside the event loop: what takes a tenth of a second or more must not hold up the requests of
  * others. A left of `overloaded` says that the memory for such work ran out.
@@ -37,4 +50,11 @@ export interface LargeBodies {
   readonly prepare: (body: LargeBody, terms: CallTerms) => Promise<Either<GatewayError, PreparedCall>>;
   /** What may be kept of it; a body that is no JSON is null there. */
   readonly redacted: (body: LargeBody, request: Redaction) => Promise<StoredPayload>;
+  /** Reads a whole answer and puts it into the caller's words. */
+  readonly told: (answer: LargeAnswer) => Promise<Either<UpstreamFault, ToldAnswer>>;
+  /** What may be kept of an answer as it was told. */
+  readonly redactedAnswer: (
+    answer: Pick<LargeAnswer, 'scope'> & { readonly text: Uint8Array },
+    rules: Omit<Redaction, 'headers'>,
+  ) => Promise<StoredPayload>;
 }

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd } from '../../domain/shared/stream-event.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
+import type { SharedText } from './shared-text.ts';
 
 /** One call to one upstream, but for its body. */
 export interface CallTerms {
@@ -42,8 +43,16 @@ export interface WholeAnswer {
  */
 export type Hold = (bytes: number) => GatewayError | undefined;
 
+/** Bytes of one exchange's answer, and how many of the caller's inputs it is about. */
+export interface AnswerPart {
+  readonly text: SharedText;
+  readonly inputs: number;
+}
+
 export type UpstreamReply =
   | { readonly kind: 'whole'; readonly status: number; readonly answer: WholeAnswer }
+  /** So large that it is read beside the event loop; a call of several exchanges has several parts. */
+  | { readonly kind: 'large'; readonly status: number; readonly parts: readonly AnswerPart[] }
   | {
       readonly kind: 'stream';
       readonly status: number;

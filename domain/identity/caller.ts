@@ -26,5 +26,8 @@ export const ownerOf = (caller: Caller): Owner =>
 export const ownershipScopeKey = (owner: Owner): string =>
   owner.kind === 'user' ? `user:${owner.userId}` : `team:${owner.teamId}:actor:none`;
 
+/** The ownership scope that a caller's requests count in. */
+export const scopeOf = (caller: Caller): string => ownershipScopeKey(ownerOf(caller));
+
 export const mayUseModel = (caller: Caller, modelId: string): boolean =>
   caller.allowedModels.length === 0 || caller.allowedModels.includes(modelId);

@@ -1,9 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import * as E from 'fp-ts/lib/Either.js';
 import type { LargeBodies } from '../../application/ports/large-bodies.ts';
+import type { StoredPayload } from '../../domain/payload/payload.ts';
 import { overloaded } from '../../domain/shared/gateway-error.ts';
+import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { Executor } from '../providers/executor.ts';
-import type { Answer, Answers, Task } from './messages.ts';
+import type { Answer, TaskKind, Tasks } from './messages.ts';
 import { turns } from './turns.ts';
 
 /**
@@ -18,7 +20,7 @@ export interface LargeBodyOptions {
   readonly heapMb?: number;
 }
 
-/** Large bodies are worked on in one thread, begun with the first of them; ownership scopes take turns. */
+/** Large bodies and answers are worked on in one thread, begun with the first of them; ownership scopes take turns. */
 export interface LargeBodyThread extends LargeBodies {
   /** Tasks that wait or are under way. */
   readonly waiting: () => number;
@@ -28,24 +30,44 @@ export interface LargeBodyThread extends LargeBodies {
 export function largeBodies(executor: Executor, options: LargeBodyOptions): LargeBodyThread {
   const thread = new Thread(options);
   const tasks = turns();
-  const ask = <K extends Task['kind']>(task: Extract<Task, { kind: K }>): Promise<Answers[K] | undefined> =>
-    tasks.take(task.body.scope, () => thread.answer(task));
+  const done = <K extends TaskKind>(
+    kind: K,
+    scope: string,
+    ask: Tasks[K]['ask'],
+  ): Promise<Tasks[K]['answer'] | undefined> => tasks.take(scope, () => thread.answer(kind, ask));
 
   return {
-    read: async (body) => (await ask({ kind: 'read', body })) ?? E.left(overloaded),
+    read: async (body) => (await done('read', body.scope, { body })) ?? E.left(overloaded),
     prepare: (body, terms) =>
       executor.prepareWritten(
         terms,
-        async (config) => (await ask({ kind: 'write', body, terms, config })) ?? E.left(overloaded),
+        async (config) => (await done('write', body.scope, { body, terms, config })) ?? E.left(overloaded),
       ),
-    redacted: async (body, redaction) => {
-      const payload = await ask({ kind: 'redact', body, redaction });
-      if (payload === undefined) throw new Error('The memory for redacting a large body ran out.');
-      return payload;
+    redacted: async (body, redaction) => kept(await done('redact', body.scope, { body, redaction })),
+    told: async (answer) => {
+      const config = executor.configOf(answer.terms);
+      if (config === undefined) return E.left(gone);
+      return (await done('tell', answer.scope, { answer, config })) ?? E.left(tooLarge);
     },
+    redactedAnswer: async ({ scope, text }, rules) =>
+      kept(await done('redactAnswer', scope, { text, rules })),
     waiting: () => tasks.waiting(),
     close: () => thread.close(),
   };
+}
+
+const gone: UpstreamFault = {
+  kind: 'protocol',
+  message: 'The provider of this route is not there any more.',
+};
+const tooLarge: UpstreamFault = {
+  kind: 'protocol',
+  message: 'The upstream sent an answer that is too large.',
+};
+
+function kept(payload: StoredPayload | undefined): StoredPayload {
+  if (payload === undefined) throw new Error('The memory for redacting a large payload ran out.');
+  return payload;
 }
 
 /** One thread, and the one task that it is at. */
@@ -59,16 +81,16 @@ class Thread {
   }
 
   /** Undefined: the thread ended over it. */
-  async answer<K extends Task['kind']>(task: Extract<Task, { kind: K }>): Promise<Answers[K] | undefined> {
+  async answer<K extends TaskKind>(kind: K, ask: Tasks[K]['ask']): Promise<Tasks[K]['answer'] | undefined> {
     this.worker ??= this.begin();
     this.underWay = Promise.withResolvers();
     this.worker.ref();
-    this.worker.postMessage(task, []);
+    this.worker.postMessage({ kind, ask }, []);
     const answer = await this.underWay.promise;
     this.worker?.unref();
     if (answer?.kind === 'defect') throw new Error(answer.message);
     // The thread answers each task in its own kind.
-    return answer?.value as Answers[K] | undefined;
+    return answer?.value;
   }
 
   async close(): Promise<void> {

@@ -1,30 +1,56 @@
 import { parentPort } from 'node:worker_threads';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Answer, Answers, Task } from './messages.ts';
-import { bodyWork } from './work.ts';
+import type { Answer, Task, Tasks } from './messages.ts';
+import { largeWork, type Work } from './work.ts';
 
 /** The thread: one task at a time, one answer for each. */
-const work = bodyWork();
+const work = largeWork();
 parentPort?.on('message', (task: Task) => {
-  const answer = answerTo(task);
-  parentPort?.postMessage(answer, answer.kind === 'done' ? buffersOf(task, answer.value) : []);
+  const { answer, handedOver } = answerTo(task);
+  parentPort?.postMessage(answer, handedOver);
 });
 
-function answerTo(task: Task): Answer {
+/** What was written is handed over instead of copied. */
+interface Answered {
+  readonly answer: Answer;
+  readonly handedOver: ArrayBuffer[];
+}
+
+function answerTo(task: Task): Answered {
   try {
-    return { kind: 'done', value: work(task) };
+    return done(work, task);
   } catch (error) {
-    const { message, stack } = error instanceof Error ? error : new Error(String(error));
-    return { kind: 'defect', message, stack };
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { answer: { kind: 'defect', message }, handedOver: [] };
   }
 }
 
-/** What was written is handed over instead of copied. */
-function buffersOf(task: Task, value: Answers[Task['kind']]): ArrayBuffer[] {
-  if (task.kind !== 'write') return [];
-  const requests = value as Answers['write'];
-  if (E.isLeft(requests)) return [];
-  return requests.right.flatMap(({ body }) =>
-    typeof body !== 'string' && body.buffer instanceof ArrayBuffer ? [body.buffer] : [],
-  );
+function done(work: Work, task: Task): Answered {
+  switch (task.kind) {
+    case 'read':
+      return { answer: { kind: 'done', value: work.read(task.ask) }, handedOver: [] };
+    case 'write': {
+      const value = work.write(task.ask);
+      return { answer: { kind: 'done', value }, handedOver: E.isLeft(value) ? [] : buffersOf(value.right) };
+    }
+    case 'redact':
+      return { answer: { kind: 'done', value: work.redact(task.ask) }, handedOver: [] };
+    case 'tell': {
+      const value = work.tell(task.ask);
+      return { answer: { kind: 'done', value }, handedOver: toldBuffers(value) };
+    }
+    case 'redactAnswer':
+      return { answer: { kind: 'done', value: work.redactAnswer(task.ask) }, handedOver: [] };
+  }
 }
+
+const toldBuffers = (value: Tasks['tell']['answer']): ArrayBuffer[] =>
+  E.isRight(value) && E.isRight(value.right.told) ? buffersOf([{ body: value.right.told.right }]) : [];
+
+/** Small ones share a buffer with others, and are copied. */
+const buffersOf = (texts: readonly { readonly body: string | Uint8Array }[]): ArrayBuffer[] =>
+  texts.flatMap(({ body }) =>
+    typeof body !== 'string' && body.buffer instanceof ArrayBuffer && body.length === body.buffer.byteLength
+      ? [body.buffer]
+      : [],
+  );

@@ -1,100 +1,135 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import { chatCompletions, embeddings, messages, responses } from '../../application/families.ts';
-import type { Ask, AskTerms, Family } from '../../application/model-request.ts';
+import type { AnswerPath, Ask, AskTerms, Family } from '../../application/model-request.ts';
 import type { LargeBody, Redaction } from '../../application/ports/large-bodies.ts';
-import { redactedRequest, type StoredPayload } from '../../domain/payload/payload.ts';
-import { forCaller, redactionRules } from '../../domain/payload/redact.ts';
-import type { ApiFamily, ResolvedRoute } from '../../domain/routing/model.ts';
-import type { ProviderContext } from '../providers/provider.ts';
+import { toldAnswer } from '../../application/told-answer.ts';
+import { redactedRequest, redactedResponse } from '../../domain/payload/payload.ts';
+import { forCaller, type RedactionRules, redactionRules } from '../../domain/payload/redact.ts';
+import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model.ts';
+import type { ProviderConfig } from '../config/provider-config.ts';
 import { implementations } from '../providers/registry.ts';
+import { sanitiser } from '../providers/sanitiser.ts';
 import { type Written, type WrittenPart, written } from '../providers/written.ts';
 import { textDigest } from '../text-digest.ts';
-import type { Answers, Task } from './messages.ts';
+import type { TaskKind, Tasks } from './messages.ts';
 
-/** The work of the thread: the same rules as for small bodies, one body after the other. */
-export function bodyWork(): (task: Task) => Answers[Task['kind']] {
+/** The work of the thread: the same rules as for small bodies, one after the other. */
+export type Work = { readonly [K in TaskKind]: (ask: Tasks[K]['ask']) => Tasks[K]['answer'] };
+
+export function largeWork(): Work {
   // Most bodies are read and written one right after the other.
   let last: { readonly id: string; readonly opened: OpenedBody } | undefined;
-  const opened = (body: LargeBody): E.Either<Refusal, OpenedBody> => {
+  const opened = (body: LargeBody): ReturnType<typeof open> => {
     if (last?.id === body.id) return E.right(last.opened);
     last = undefined;
     const found = open(body);
     if (E.isRight(found)) last = { id: body.id, opened: found.right };
     return found;
   };
-  return (task) => {
-    switch (task.kind) {
-      case 'read':
-        return E.map(({ terms }: OpenedBody) => terms)(opened(task.body));
-      case 'write':
-        return E.chain(({ write }: OpenedBody) => write(task))(opened(task.body));
-      case 'redact':
-        if (last?.id === task.body.id) last = undefined;
-        return redact(task.body, task.redaction);
-    }
+  return {
+    read: ({ body }) => E.map(({ terms }: OpenedBody) => terms)(opened(body)),
+    write: (writing) => E.chain(({ write }: OpenedBody) => write(writing))(opened(writing.body)),
+    redact: ({ body, redaction }) => {
+      if (last?.id === body.id) last = undefined;
+      const { headers, maxBytes } = redaction;
+      const text = { text: textOf(body.text), isParsed: false };
+      return redactedRequest(headers, text, rulesOf(redaction), maxBytes);
+    },
+    tell,
+    redactAnswer: ({ text, rules }) => redactedResponse(textOf(text), rulesOf(rules), rules.maxBytes),
   };
 }
 
-type Refusal = Extract<Answers['read'], { readonly _tag: 'Left' }>['left'];
-type Writing = Extract<Task, { readonly kind: 'write' }>;
+const textOf = ({ buffer, byteOffset, length }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, length).toString('utf8');
+
+const rulesOf = ({ source, callerKey }: Pick<Redaction, 'source' | 'callerKey'>): RedactionRules =>
+  forCaller(redactionRules(source.redactionPaths, source.credentials), callerKey);
+
+type Writing = Tasks['write']['ask'];
 
 interface OpenedBody {
   readonly terms: AskTerms;
-  readonly write: (writing: Writing) => Answers['write'];
+  readonly write: (writing: Writing) => Tasks['write']['answer'];
 }
 
-const textOf = ({ text }: LargeBody): string =>
-  Buffer.from(text.buffer, text.byteOffset, text.length).toString();
+/** A family, whatever its reading view is. */
+interface OpenFamily {
+  readonly open: (body: LargeBody) => Either<Refusal, OpenedBody>;
+  readonly answerPath: (model: string, resolved: ResolvedRoute, requestLogId: string) => AnswerPath;
+}
 
-const opening =
-  <A extends Ask>(family: Family<A>) =>
-  (body: LargeBody): E.Either<Refusal, OpenedBody> =>
+type Refusal = Extract<Tasks['read']['answer'], { readonly _tag: 'Left' }>['left'];
+
+const familyOf = <A extends Ask>(family: Family<A>): OpenFamily => ({
+  answerPath: (model, resolved, requestLogId) => family.answerPath({ model }, resolved, requestLogId),
+  open: (body) =>
     E.map((ask: A): OpenedBody => {
       const { model, stream, needs, exposedToolCount } = ask;
       return {
         terms: { model, stream, needs, exposedToolCount },
         write: (writing) => {
-          const text = family.write(ask, resolvedOf(writing));
+          const text = family.write(ask, resolvedOf(writing.terms.route, writing.config));
           return E.isLeft(text) ? text : encoded(writing, text.right);
         },
       };
-    })(family.read(textOf(body), body.maxValues));
+    })(family.read(textOf(body.text), body.maxValues)),
+});
 
-const openings: Readonly<Record<ApiFamily, (body: LargeBody) => E.Either<Refusal, OpenedBody>>> = {
-  chat_completions: opening(chatCompletions),
-  messages: opening(messages),
-  responses: opening(responses(textDigest)),
-  embeddings: opening(embeddings),
+const families: Readonly<Record<ApiFamily, OpenFamily>> = {
+  chat_completions: familyOf(chatCompletions),
+  messages: familyOf(messages),
+  responses: familyOf(responses(textDigest)),
+  embeddings: familyOf(embeddings),
 };
 
-const open = (body: LargeBody): E.Either<Refusal, OpenedBody> => openings[body.family](body);
+const open = (body: LargeBody): Either<Refusal, OpenedBody> => families[body.family].open(body);
 
 /** Who is behind a route is made of the configuration: functions cannot be sent. */
-function resolvedOf({ terms: { route }, config }: Writing): ResolvedRoute {
-  const { supports, takes } = implementations[config.kind];
-  const { id, kind, pricingProviderId } = config;
+function resolvedOf(route: Route, { id, kind, pricingProviderId }: ProviderConfig): ResolvedRoute {
+  const { supports, takes } = implementations[kind];
   return { route, provider: { id, kind, pricingProviderId, supports, takes } };
 }
 
-function encoded({ terms, config }: Writing, body: string): Answers['write'] {
+/** How a provider is spoken to. Requests are written here and answers read: nothing is signed, sent or told. */
+function spokenBy(config: ProviderConfig, terms: Writing['terms'], sanitise: (message: string) => string) {
+  const context = { sanitise, digest: textDigest, conceal: () => undefined, warn: () => undefined };
   const spoken = implementations[config.kind].connect(config, context).speak(terms);
   if (spoken === undefined) throw new Error('The route is not spoken by its provider.');
-  return E.map((requests: Written) => requests.map(asBytes))(written(spoken.dialect, { ...terms, body }));
+  return spoken;
 }
 
-/** Only requests are written here: nothing is signed, sent or told. */
-const context: ProviderContext = {
-  sanitise: (message) => message,
-  digest: textDigest,
-  conceal: () => undefined,
-  warn: () => undefined,
-};
+function encoded({ terms, config }: Writing, body: string): Tasks['write']['answer'] {
+  const { dialect } = spokenBy(config, terms, (message) => message);
+  return E.map((requests: Written) => requests.map(asBytes))(written(dialect, { ...terms, body }));
+}
 
 /** As bytes, which are handed over; a text would be copied. */
 const asBytes = (request: WrittenPart): WrittenPart =>
-  typeof request.body === 'string' ? { ...request, body: new TextEncoder().encode(request.body) } : request;
+  typeof request.body === 'string' ? { ...request, body: bytesOf(request.body) } : request;
 
-function redact(body: LargeBody, { headers, callerKey, source, maxBytes }: Redaction): StoredPayload {
-  const rules = forCaller(redactionRules(source.redactionPaths, source.credentials), callerKey);
-  return redactedRequest(headers, { text: textOf(body), isParsed: false }, rules, maxBytes);
+const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+
+function tell({ answer, config }: Tasks['tell']['ask']): Tasks['tell']['answer'] {
+  const { terms, parts, family, requestLogId, source } = answer;
+  const rules = redactionRules(source.redactionPaths, source.credentials);
+  const { dialect } = spokenBy(
+    config,
+    terms,
+    sanitiser(config, () => rules),
+  );
+  const bodies = parts.map(({ text, inputs }) => ({ body: Buffer.from(text), inputs }));
+  const path = families[family].answerPath(terms.answer.model, resolvedOf(terms.route, config), requestLogId);
+  const read =
+    'decodeMany' in dialect
+      ? dialect.decodeMany(bodies, terms)
+      : dialect.decode(bodies[0]?.body ?? Buffer.alloc(0), terms);
+  return E.map((whole: Parameters<typeof toldAnswer>[1]) => {
+    const { observation, told } = toldAnswer(path, whole);
+    const text = E.map((said: string | Uint8Array) => (typeof said === 'string' ? bytesOf(said) : said))(
+      told,
+    );
+    return { observation, told: text };
+  })(read);
 }

@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Dispatcher } from 'undici';
+import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
 import { type JsonObject, parseJson } from '../../domain/shared/json.ts';
-import { maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
+import { maxBodyBytesHere, maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
 import type { StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
 import {
@@ -26,6 +27,8 @@ const lingerMs = 1000;
 export interface ExchangeOptions {
   readonly stream: boolean;
   readonly decode: (body: Buffer) => Either<UpstreamFault, WholeAnswer>;
+  /** A large answer is handed on as it came, and read beside the event loop. */
+  readonly mayBeLarge?: boolean;
   readonly events?: (contentType: string) => Run<Buffer, StreamEvent<JsonObject>> | undefined;
   readonly sanitise: (message: string) => string;
   readonly deadlines: Deadlines;
@@ -111,7 +114,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.chunks.push(chunk);
     this.bytes += chunk.length;
     if (this.accepted() && this.bytes > maxUpstreamBodyBytes) this.stop(tooLarge);
-    if (!this.accepted() && this.bytes > maxUpstreamErrorBytes) this.cutErrorBody();
+    if ((!this.accepted() || this.options.stream) && this.bytes > maxUpstreamErrorBytes) this.cutErrorBody();
   }
 
   onResponseEnd(): void {
@@ -146,8 +149,15 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   private whole(): Either<UpstreamFault, UpstreamReply> {
-    const body = Buffer.concat(this.chunks);
+    const pieces = this.chunks;
     this.chunks = [];
+    if (this.options.mayBeLarge && this.bytes > maxBodyBytesHere && this.accepted() && !isEncoded(this.head))
+      return E.right({
+        kind: 'large',
+        status: this.status,
+        parts: [{ text: sharedText(pieces), inputs: 1 }],
+      });
+    const body = Buffer.concat(pieces);
     if (!this.accepted()) return E.left(this.refusal(body));
     if (isEncoded(this.head)) return E.left(encoded);
     if (this.options.stream) return E.left(this.notAStream(body));

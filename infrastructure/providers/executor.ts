@@ -38,7 +38,7 @@ export const openPool = (baseUrl: URL, timeouts: Timeouts): Pool =>
 /** Sends one request of a call, and gives its exchange. */
 export type Sender = (
   request: WrittenRequest,
-  options: Pick<ExchangeOptions, 'stream' | 'decode' | 'events'>,
+  options: Pick<ExchangeOptions, 'stream' | 'mayBeLarge' | 'decode' | 'events'>,
 ) => Exchange;
 
 /** An upstream whose requests may also have been written elsewhere. */
@@ -48,6 +48,8 @@ export interface Executor extends Upstream {
     terms: CallTerms,
     write: (config: ProviderConfig) => Promise<Either<GatewayError, Written>>,
   ) => Promise<Either<GatewayError, PreparedCall>>;
+  /** How the provider of a route is configured; undefined: it is not there. */
+  readonly configOf: (terms: CallTerms) => ProviderConfig | undefined;
   /** The process ends: no call lasts longer than this. */
   readonly endAll: (withinMs: number) => void;
 }
@@ -68,6 +70,7 @@ export function executor(lineOf: (providerId: string) => Line | undefined): Exec
     return { config: line.config, spoken, sender };
   };
   return {
+    configOf: ({ route }) => lineOf(route.provider)?.config,
     endAll: (withinMs) => deadlines.endAll(withinMs),
     prepare: (call) => {
       const there = reached(call);
@@ -108,8 +111,9 @@ function only([request]: Written): WrittenRequest {
 const reading = (
   dialect: Dialect,
   call: CallTerms,
-): Pick<ExchangeOptions, 'stream' | 'decode' | 'events'> => ({
+): Pick<ExchangeOptions, 'stream' | 'mayBeLarge' | 'decode' | 'events'> => ({
   stream: call.stream,
+  mayBeLarge: !call.stream,
   decode: (body) => dialect.decode(body, call),
   events: (contentType) => dialect.events?.(contentType, call),
 });

@@ -1,6 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamExecution, UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
+import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { Exchange } from './exchange.ts';
 import type { Sender } from './executor.ts';
@@ -42,11 +44,14 @@ export function fanOut(
 
   return {
     reply: inTurn(requests, one, cancel).then(
-      E.chain((bodies) =>
-        E.map((answer: WholeAnswer): UpstreamReply => ({ kind: 'whole', status: 200, answer }))(
-          decodeMany(bodies.map((body, index) => ({ body, inputs: requests[index]?.inputs ?? 0 }))),
-        ),
-      ),
+      E.chain((bodies): Reply => {
+        const parts = bodies.map((body, index) => ({ body, inputs: requests[index]?.inputs ?? 0 }));
+        if (bodies.reduce((sum, { length }) => sum + length, 0) > maxBodyBytesHere)
+          return E.right(large(parts));
+        return E.map((answer: WholeAnswer): UpstreamReply => ({ kind: 'whole', status: 200, answer }))(
+          decodeMany(parts),
+        );
+      }),
     ),
     accepted: () => accepted || [...open].some((exchange) => exchange.accepted()),
     cancel,
@@ -56,6 +61,12 @@ export function fanOut(
     },
   };
 }
+
+const large = (parts: readonly PartAnswer[]): UpstreamReply => ({
+  kind: 'large',
+  status: 200,
+  parts: parts.map(({ body, inputs }) => ({ text: sharedText([body]), inputs })),
+});
 
 async function inTurn(
   requests: Written,

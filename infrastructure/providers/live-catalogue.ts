@@ -4,15 +4,15 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { Catalogue, CatalogueSnapshot } from '../../application/ports/catalogue.ts';
 import type { PriceCatalogue } from '../../domain/money/price-catalogue.ts';
 import type { Model, Route, RoutingProvider } from '../../domain/routing/model.ts';
-import { type RedactionRules, redactedError } from '../../domain/payload/redact.ts';
+import type { RedactionRules } from '../../domain/payload/redact.ts';
 import { routesInOrder } from '../../domain/routing/resolve-route.ts';
 import type { Json } from '../../domain/shared/json.ts';
-import { fitStart, sanitised } from '../../domain/upstream/upstream-fault.ts';
 import type { RouteConfig } from '../config/model-config.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { textDigest } from '../text-digest.ts';
 import { type Line, openPool } from './executor.ts';
 import { implementations } from './registry.ts';
+import { sanitiser } from './sanitiser.ts';
 
 /** The catalogue as it stands in the database: enabled rows only, configurations with their placeholders. */
 export interface StoredCatalogue {
@@ -104,10 +104,8 @@ export class LiveCatalogue implements Catalogue {
   private line(before: OpenLine | undefined, config: ProviderConfig): OpenLine | undefined {
     if (before !== undefined && isDeepStrictEqual(before.config, config)) return before;
     const implementation = implementations[config.kind];
-    const fixed = secretsOf(config);
     const { redaction, conceal, warn } = this.context;
-    const sanitise = (message: string): string =>
-      fitStart(message, (words) => redactedError(sanitised(words, fixed), redaction()));
+    const sanitise = sanitiser(config, redaction);
     const provider = implementation.connect(config, {
       sanitise,
       digest: textDigest,
@@ -143,16 +141,3 @@ export class LiveCatalogue implements Catalogue {
     this.context.warn(message);
   }
 }
-
-/** Shorter values are words, not secrets; replacing them would garble messages. */
-const minSecretChars = 8;
-
-/** What `auth` says beside credentials. */
-const plainKeys: ReadonlySet<string> = new Set(['mode', 'name', 'header', 'audience', 'credentialsPath']);
-
-/** Credentials that an upstream might repeat in its error messages. */
-const secretsOf = ({ auth, defaultHeaders }: ProviderConfig): readonly string[] =>
-  [...Object.entries(auth), ...Object.entries(defaultHeaders)]
-    .filter(([key]) => !plainKeys.has(key))
-    .map(([, value]: [string, unknown]) => value)
-    .filter((value): value is string => typeof value === 'string' && value.length >= minSecretChars);

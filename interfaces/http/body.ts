@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { type SharedText, sharedText } from '../../application/shared-text.ts';
+import { type SharedText, sharedText } from '../../application/ports/shared-text.ts';
 import { type GatewayError, invalidRequest, overloaded } from '../../domain/shared/gateway-error.ts';
 import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
 import type { Arrivals } from './body-pace.ts';
@@ -24,8 +24,7 @@ export const readJsonText = async (
   maxBytes: number,
   lease: Holding,
   arrivals: Arrivals,
-): Promise<Either<GatewayError, string>> =>
-  E.map((bytes: Buffer) => bytes.toString('utf8'))(await readJsonBytes(req, maxBytes, lease, arrivals));
+): Promise<Either<GatewayError, string>> => E.chain(textOf)(await readPieces(req, maxBytes, lease, arrivals));
 
 /** The same, in shared memory where it is so large that it is worked on beside the event loop. */
 export const readJsonBody = async (
@@ -34,22 +33,25 @@ export const readJsonBody = async (
   lease: Holding,
   arrivals: Arrivals,
 ): Promise<Either<GatewayError, string | SharedText>> =>
-  E.map((bytes: Buffer) => (bytes.length > maxBodyBytesHere ? sharedText(bytes) : bytes.toString('utf8')))(
-    await readJsonBytes(req, maxBytes, lease, arrivals),
-  );
+  E.chain(
+    (pieces: Pieces): Either<GatewayError, string | SharedText> =>
+      sizeOf(pieces) > maxBodyBytesHere ? sharedTextOf(pieces) : textOf(pieces),
+  )(await readPieces(req, maxBytes, lease, arrivals));
 
-async function readJsonBytes(
-  req: IncomingMessage,
-  maxBytes: number,
-  lease: Holding,
-  arrivals: Arrivals,
-): Promise<Either<GatewayError, Buffer>> {
-  const refusal = headFault(req, maxBytes);
-  if (refusal !== undefined) return E.left(refusal);
-  const bytes = await readBytes(req, maxBytes, lease, arrivals);
-  if (E.isRight(bytes) && !isUtf8(bytes.right))
-    return E.left(invalidRequest('The request body is not valid UTF-8.', 'body'));
-  return bytes;
+type Pieces = readonly Buffer[];
+
+const sizeOf = (pieces: Pieces): number => pieces.reduce((sum, { length }) => sum + length, 0);
+
+const notUtf8 = E.left(invalidRequest('The request body is not valid UTF-8.', 'body'));
+
+function textOf(pieces: Pieces): Either<GatewayError, string> {
+  const bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
+  return isUtf8(bytes) ? E.right(bytes.toString('utf8')) : notUtf8;
+}
+
+function sharedTextOf(pieces: Pieces): Either<GatewayError, SharedText> {
+  const text = sharedText(pieces);
+  return isUtf8(text) ? E.right(text) : notUtf8;
 }
 
 function headFault(req: IncomingMessage, maxBytes: number): GatewayError | undefined {
@@ -65,17 +67,19 @@ function headFault(req: IncomingMessage, maxBytes: number): GatewayError | undef
 const brokenOff: Either<GatewayError, never> = E.left(invalidRequest('The request body broke off.', 'body'));
 
 /** A caller may have left while its key was looked up: what has happened by now is not told again. */
-function readBytes(
+async function readPieces(
   req: IncomingMessage,
   maxBytes: number,
-  lease: Pick<Lease, 'hold'>,
+  lease: Holding,
   arrivals: Arrivals,
-): Promise<Either<GatewayError, Buffer>> {
-  if (req.destroyed) return Promise.resolve(brokenOff);
+): Promise<Either<GatewayError, Pieces>> {
+  const refusal = headFault(req, maxBytes);
+  if (refusal !== undefined) return E.left(refusal);
+  if (req.destroyed) return brokenOff;
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const done = (result: Either<GatewayError, Buffer>): void => {
+    const done = (result: Either<GatewayError, Pieces>): void => {
       arriving?.over();
       resolve(result);
     };
@@ -94,9 +98,7 @@ function readBytes(
       else stop(overloaded);
     };
     req.on('data', collect);
-    req.once('end', () =>
-      done(E.right(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))),
-    );
+    req.once('end', () => done(E.right(chunks)));
     req.once('error', () => done(brokenOff));
     req.once('close', () => done(brokenOff));
   });

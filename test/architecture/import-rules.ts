@@ -134,8 +134,8 @@ export const rules: readonly Rule[] = [
     of: /^infrastructure\/large-bodies\//,
     files: [
       /^infrastructure\/(?:large-bodies\/|text-digest\.ts$|config\/provider-config\.ts$)/,
-      /^infrastructure\/providers\/(?:executor|provider|registry|written)\.ts$/,
-      /^application\/(?:ports\/|families\.ts$|model-request\.ts$)/,
+      /^infrastructure\/providers\/(?:executor|registry|sanitiser|written)\.ts$/,
+      /^application\/(?:ports\/|(?:families|model-request|told-answer)\.ts$)/,
       /^domain\//,
     ],
     packages: [fpTs, node],

@@ -19,8 +19,8 @@ const large = {
 } as const;
 
 const payloadOf = async (requestId: string) => {
-  const [row] = await query<{ text: string }>(
-    `select request_json::text as text
+  const [row] = await query<{ text: string; response: string }>(
+    `select request_json::text as text, response_json::text as response
      from request_logs join request_log_payloads using (request_log_id) where request_id = $1`,
     [requestId],
   );
@@ -64,5 +64,46 @@ describe.each(Object.entries(families))('a large body of %s', (_, talk) => {
     expect(answer.text).toContain(`more than ${maxValues} JSON values`);
     expect(answer.upstream).toBeUndefined();
     expect(answer.after.logs).toMatchObject([{ status_code: 400, error_code: 'invalid_request' }]);
+  });
+});
+
+const bulk = 'b'.repeat(maxBodyBytesHere);
+
+/** An answer over what is worked on in the event loop, with a secret in it, and what the caller reads of it. */
+const answers = [
+  [chat, chat.upstream.whole.replace('"all"', `"${bulk}"`), `"content":"${bulk}"`],
+  [messages, messages.upstream.whole.replace('"all"', `"${bulk}"`), `"text":"${bulk}"`],
+  [responses, responses.upstream.whole.replace('"all"', `"${bulk}"`), `"text":"${bulk}"`],
+  [
+    embeddings,
+    embeddings.upstream.whole.replace('[0.5]', `[${'0.25,'.repeat(maxBodyBytesHere / 5)}0.5]`),
+    '0.25,0.5]',
+  ],
+] as const;
+
+describe('a large answer', () => {
+  it.each(answers.map(([talk, ...more]) => [talk.operation, talk, ...more] as const))(
+    'to %s is told, billed and logged as a small one is',
+    async (_name, talk, text, told) => {
+      const secret = randomUUID();
+      const answer = await ask(talk, whole(text.replace(/^{/, `{"api_key":"${secret}",`)), { stream: false });
+      expect(answer.status).toBe(200);
+      expect(answer.text.includes(told)).toBe(true);
+      expect(answer.after.ledger).toMatchObject([{ pricing_status: 'priced', prompt_tokens: '10' }]);
+      const stored = await until(async () => (await payloadOf(answer.requestId)) ?? undefined);
+      expect(stored.response.includes('[TRUNCATED')).toBe(true);
+      expect(stored.response.includes(secret)).toBe(false);
+    },
+  );
+
+  it.each([
+    ['is no JSON', 'x'.repeat(2 * maxBodyBytesHere)],
+    ['is an error', JSON.stringify({ error: { message: `no ${bulk}` } })],
+  ])('that %s is an upstream error', async (_what, text) => {
+    const answer = await ask(chat, whole(text), { stream: false });
+    expect(answer.status).toBe(502);
+    expect(answer.text.length).toBeLessThan(10_000);
+    expect(answer.after.ledger).toEqual([]);
+    expect(answer.after.logs).toMatchObject([{ error_code: 'upstream_error' }]);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * `node test/torture/bodies.ts [NAME…]`: the worst bodies that are admitted by default, in every family and on routes
  * that pass on, translate and sign, and beside each of them how long `/healthz` had to wait: the longest stall of the
- * event loop that one admitted request causes. Redaction is on. Then eight bodies of the bound's size at once.
+ * event loop that one admitted request causes. Redaction is on. Then the largest answers, and eight bodies at once.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { start } from '../../bench/processes.ts';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
-import { bodiesConfig, families, shapes } from './worst-bodies.ts';
+import { bodiesConfig, families, largeAnswers, shapes } from './worst-bodies.ts';
 
 /** What an admitted request may hold up the others for. */
 const maxStallMs = 250;
@@ -59,6 +59,8 @@ async function serveTheOthers(): Promise<void> {
     req.once('end', () => {
       const family = Object.values(families).find(({ upstreamPath }) => upstreamPath.test(req.url ?? ''));
       res.setHeader('content-type', 'application/json');
+      const large = Object.entries(largeAnswers).find(([at]) => req.url?.startsWith(`${at}/`));
+      if (large !== undefined) return void res.end(large[1]());
       res.end(JSON.stringify(family?.answer ?? {}));
     });
   });
@@ -136,6 +138,8 @@ async function against(upstreamUrl: string, { folder, databaseUrl, others, names
         for (const shape of Object.keys(shapes) as Send['shape'][])
           if ((families[family].models as readonly string[]).includes(model))
             await tried(`${family} ${model}: ${shape}`, { family, shape, model, times: 1 });
+    for (const model of Object.keys(largeAnswers).map((at) => at.slice(1)))
+      await tried(`answer: ${model}`, { family: 'embeddings', shape: 'nothing else', model, times: 1 });
     for (const shape of ['empty objects over the bound', 'numbers'] as const)
       await tried(`eight at once: ${shape}`, { family: 'chat', shape, model: 'compat', times: 8 });
     out(`memory at its highest: ${(gateway.peakKib() / 1024).toFixed(0)} MiB`);

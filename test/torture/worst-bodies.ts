@@ -40,6 +40,7 @@ export const shapes = {
   },
   messages: { messages: 300_000 },
   tools: { tools: 140_000 },
+  'nothing else': {},
   'empty objects over the bound': { metadata: () => often('{}', 10_000_000) },
 } as const satisfies Record<string, Shape>;
 
@@ -155,6 +156,17 @@ export const families = {
   },
 } as const;
 
+/** Whole answers just below what is taken of an upstream, by the path of their model's provider. */
+export const largeAnswers = {
+  '/numbers': () => embeddingsOf(`[${'0.0123456789,'.repeat((60 * 1024 * 1024) / 13)}0.5]`),
+  '/short-numbers': () => embeddingsOf(`[${'1,'.repeat(30 * 1024 * 1024)}0.5]`),
+  '/base64': () => embeddingsOf(`"${'abcd'.repeat(15 * 1024 * 1024)}"`),
+} as const;
+
+const embeddingsOf = (embedding: string): string =>
+  `{"object":"list","model":"m","data":[{"object":"embedding","index":0,"embedding":${embedding}}],` +
+  `"usage":${JSON.stringify(usage)}}`;
+
 /** A gateway with its default bounds, in front of every kind of upstream. */
 export function bodiesConfig(
   upstreamUrl: string,
@@ -170,6 +182,7 @@ export function bodiesConfig(
   });
   const models = [
     model('compat', 'up', 'm'),
+    ...Object.keys(largeAnswers).map((at) => model(at.slice(1), at.slice(1), 'm')),
     model('converse', 'b', 'anthropic.claude-haiku-4-5', style('runtime_unified')),
     model(
       'runtime-messages',
@@ -212,6 +225,12 @@ export function bodiesConfig(
           auth: { mode: 'bearer', token: 'access-token-0123456789' },
           api_host: upstreamUrl,
         },
+        ...Object.keys(largeAnswers).map((at) => ({
+          id: at.slice(1),
+          type: 'compat',
+          base_url: `${upstreamUrl}${at}`,
+          auth: { mode: 'none' },
+        })),
       ],
       models,
       teams: [{ id: 'platform', name: 'Platform' }],

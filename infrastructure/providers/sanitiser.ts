@@ -1,0 +1,25 @@
+import { type RedactionRules, redactedError } from '../../domain/payload/redact.ts';
+import { fitStart, sanitised } from '../../domain/upstream/upstream-fault.ts';
+import type { ProviderConfig } from '../config/provider-config.ts';
+
+/** Makes the words of a provider's upstream fit for callers and logs. */
+export function sanitiser(
+  config: ProviderConfig,
+  redaction: () => Pick<RedactionRules, 'secrets'>,
+): (message: string) => string {
+  const fixed = secretsOf(config);
+  return (message) => fitStart(message, (words) => redactedError(sanitised(words, fixed), redaction()));
+}
+
+/** Shorter values are words, not secrets; replacing them would garble messages. */
+const minSecretChars = 8;
+
+/** What `auth` says beside credentials. */
+const plainKeys: ReadonlySet<string> = new Set(['mode', 'name', 'header', 'audience', 'credentialsPath']);
+
+/** Credentials that an upstream might repeat in its error messages. */
+const secretsOf = ({ auth, defaultHeaders }: ProviderConfig): readonly string[] =>
+  [...Object.entries(auth), ...Object.entries(defaultHeaders)]
+    .filter(([key]) => !plainKeys.has(key))
+    .map(([, value]: [string, unknown]) => value)
+    .filter((value): value is string => typeof value === 'string' && value.length >= minSecretChars);
