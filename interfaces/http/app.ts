@@ -67,7 +67,8 @@ export function gatewayApp(ports: AppPorts): Koa<State> {
       ports.onDefect(error, context.requestId);
       fail(context, envelopeFor(ctx.path, context));
     } finally {
-      discardRest(context, ports.pace, adminPath.test(ctx.path) ? maxLoginBytes : ports.bodyMaxBytes);
+      if (!ctx.req.complete)
+        discardRest(context, ports.pace, adminPath.test(ctx.path) ? maxLoginBytes : ports.bodyMaxBytes);
     }
   });
   const router = routes(ports);

@@ -9,7 +9,7 @@ const lastWords = bodyPace({ firstMs: 1000, bytesPerSec: Infinity, lookMs: 250 }
  * connection can be used again. Of more than `maxBytes` nothing is read any longer, and the connection ends.
  */
 export function discardRest({ req, res }: RequestContext, pace: Arrivals, maxBytes: number): void {
-  if (req.complete || req.destroyed) return;
+  if (req.destroyed) return;
   let left = maxBytes;
   const cut = (): void => void req.socket.destroy();
   const tooMuch = (): void => {
