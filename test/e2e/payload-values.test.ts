@@ -193,6 +193,39 @@ describe('in the events of a stream', () => {
   });
 });
 
+describe('every digit, and the order of keys', () => {
+  const exact =
+    '{"b":9007199254740993,"1":0.10,"a":[1e400,-0,1.0,{"10":"\\u00e9","9":{"2":1,"1":2}}],"password":1,"again":1}';
+  const redacted = exact.replace('"password":1', '"password":"[REDACTED]"');
+  const plain = exact.replace('"password":1,', '');
+
+  it.each(families.map((talk) => [talk.operation, talk] as const))(
+    'of a request and its answer: %s',
+    async (_, talk) => {
+      for (const [sent, stored] of [
+        [plain, plain],
+        [exact, redacted],
+      ] as const) {
+        const replay = whole(withMember(sent)(talk.upstream.whole));
+        const answer = await ask(talk, replay, { stream: false, spelled: withMember(sent) });
+        const { request, response } = await kept(answer);
+        expect(request).toContain(`"x_value":${stored}`);
+        if (talk !== messages) expect(response).toContain(`"x_value":${stored}`);
+      }
+    },
+  );
+
+  it.each([
+    [chat.operation, chat],
+    [responses.operation, responses],
+  ] as const)('of the events of a stream: %s', async (_, talk) => {
+    const { begin, piece, finish, usage, done } = talk.upstream;
+    const told = piece.replace(/\}\n\n$/, `,"x_value":${exact}}\n\n`);
+    const { response } = await kept(await ask(talk, streamed(begin + told + finish + usage + done)));
+    expect(response).toContain(`"x_value":${redacted}`);
+  });
+});
+
 describe('in the words of a failure', () => {
   it.each(['nul', 'high_surrogate', 'low_surrogate', 'pair', 'looks_like_nul'])('%s', async (name) => {
     const refusal = whole(`{"error":{"message":${small[name]}}}`, { status: 422 });
