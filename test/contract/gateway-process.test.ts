@@ -142,7 +142,7 @@ describe('a claim on a request id', () => {
     const journal = async (text: string): Promise<boolean> => kept.push(text) > 0;
     const { process, ledger } = aProcess(far, journal);
     const record = aRecord(caller, pricedAt(1n));
-    const { requestLogId, requestId } = record.charge!;
+    const { requestLogId, requestId } = record.charge;
     const claim = anAsk(caller, { requestLogId, requestId, claim: true });
     const { databaseTime } = await admitted(ledger, claim);
     await proxy.refuse();
