@@ -16,7 +16,7 @@ const query = queries(database.url);
 const told: unknown[] = [];
 
 /** A process with a ledger of its own. */
-function aProcess(pool: DatabasePool, journal = async (_: string) => false) {
+function aProcess(pool: DatabasePool, journal: (text: string) => Promise<boolean> = async () => false) {
   const process = gatewayProcess(pool, { onWriting: (trouble) => void told.push(trouble) });
   const ledger = ledgerStore(pool, {
     closeOnBlock: () => false,
@@ -142,7 +142,7 @@ describe('a claim on a request id', () => {
     const journal = async (text: string): Promise<boolean> => kept.push(text) > 0;
     const { process, ledger } = aProcess(far, journal);
     const record = aRecord(caller, pricedAt(1n));
-    const { requestLogId = '', requestId = '' } = record.charge ?? {};
+    const { requestLogId, requestId } = record.charge;
     const claim = anAsk(caller, { requestLogId, requestId, claim: true });
     const { databaseTime } = await admitted(ledger, claim);
     await proxy.refuse();

@@ -33,6 +33,7 @@ beforeAll(async () => {
   gateway = await startGateway(
     basicConfig(upstream.url, aKey(), {
       more: {
+        server: { bind: '127.0.0.1:0', shutdown_grace_secs: 0 },
         accounting: { duplicate_request_ids: 'reject' },
         providers: [provider('up', upstream.url), provider('held', held.url)],
         models: [model('fast', 'up'), model('held', 'held')],
