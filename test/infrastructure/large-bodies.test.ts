@@ -1,0 +1,74 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { chatCompletions } from '../../application/families.ts';
+import type { LargeBody } from '../../application/ports/large-bodies.ts';
+import { sharedText } from '../../application/ports/shared-text.ts';
+import { overloaded } from '../../domain/shared/gateway-error.ts';
+import { largeBodies, type LargeBodyThread } from '../../infrastructure/large-bodies/large-bodies.ts';
+import { executor } from '../../infrastructure/providers/executor.ts';
+
+let threads: LargeBodyThread;
+const faults: unknown[] = [];
+
+const start = (heapMb?: number): void => {
+  threads = largeBodies(
+    executor(() => undefined),
+    { onFault: (error) => faults.push(error), ...(heapMb === undefined ? {} : { heapMb }) },
+  );
+};
+
+afterEach(async () => {
+  faults.length = 0;
+  await threads.close();
+});
+
+let made = 0;
+const bodyOf = (text: string, over: Partial<LargeBody> = {}): LargeBody => ({
+  id: `body ${(made += 1)}`,
+  text: sharedText([Buffer.from(text)]),
+  scope: 'user:a',
+  family: 'chat_completions',
+  maxValues: 10_000_000,
+  ...over,
+});
+
+const chat = '{"model":"fast","stream":true,"messages":[{"role":"user","content":"Hi"}],"tools":[{}]}';
+const heavy = `{"model":"fast","messages":[{"role":"user","content":"Hi"}],"metadata":[${'{},'.repeat(600_000)}{}]}`;
+
+describe('a body that is worked on beside the event loop', () => {
+  it('is told of as one that is read in it', async () => {
+    start();
+    const here = chatCompletions.read(chat);
+    if (E.isLeft(here)) throw new Error(here.left.message);
+    const { document: _, ...terms } = here.right;
+    expect(await threads.read(bodyOf(chat))).toEqual(E.right(terms));
+    expect(await threads.read(bodyOf('{"model":7}'))).toEqual(chatCompletions.read('{"model":7}'));
+    expect(await threads.read(bodyOf('{"model":'))).toEqual(chatCompletions.read('{"model":'));
+  });
+
+  it('never shares its document with another one', async () => {
+    start();
+    const [first, second] = [bodyOf(chat), bodyOf(chat.replace('fast', 'slow'))];
+    await threads.read(first);
+    expect(await threads.read(second)).toMatchObject({ right: { model: 'slow' } });
+    expect(await threads.read(first)).toMatchObject({ right: { model: 'fast' } });
+  });
+
+  it('leaves the event loop free', async () => {
+    start();
+    await threads.read(bodyOf(chat));
+    let turns = 0;
+    const turning = setInterval(() => (turns += 1), 5);
+    await threads.read(bodyOf(heavy));
+    clearInterval(turning);
+    expect(turns).toBeGreaterThan(3);
+  });
+
+  it('ends its thread, and not the process, when it needs more memory than there is; the next one has a new thread', async () => {
+    start(40);
+    expect(await threads.read(bodyOf(heavy))).toEqual(E.left(overloaded));
+    expect(faults).toEqual([expect.objectContaining({ code: 'ERR_WORKER_OUT_OF_MEMORY' })]);
+    expect(await threads.read(bodyOf(chat))).toMatchObject({ _tag: 'Right' });
+    expect(threads.waiting()).toBe(0);
+  });
+});
