@@ -473,6 +473,7 @@ describe('defaults', () => {
           publicBaseUrl: undefined,
           workers: 1,
           bodyMaxBytes: 33_554_432,
+          bodyMaxValues: 1_000_000,
           maxInFlight: 2000,
           maxInFlightPerOwner: 500,
           maxBufferedBytes: 536_870_912,

@@ -33,7 +33,8 @@ const bodyOf = (text: string, over: Partial<LargeBody> = {}): LargeBody => ({
 });
 
 const chat = '{"model":"fast","stream":true,"messages":[{"role":"user","content":"Hi"}],"tools":[{}]}';
-const heavy = `{"model":"fast","messages":[{"role":"user","content":"Hi"}],"metadata":[${'{},'.repeat(600_000)}{}]}`;
+const heavyOf = (values: number): string =>
+  `{"model":"fast","messages":[{"role":"user","content":"Hi"}],"metadata":[${'{},'.repeat(values)}{}]}`;
 
 describe('a body that is worked on beside the event loop', () => {
   it('is told of as one that is read in it', async () => {
@@ -59,14 +60,14 @@ describe('a body that is worked on beside the event loop', () => {
     await threads.read(bodyOf(chat));
     let turns = 0;
     const turning = setInterval(() => (turns += 1), 5);
-    await threads.read(bodyOf(heavy));
+    await threads.read(bodyOf(heavyOf(600_000)));
     clearInterval(turning);
     expect(turns).toBeGreaterThan(3);
   });
 
   it('ends its thread, and not the process, when it needs more memory than there is; the next one has a new thread', async () => {
     start(40);
-    expect(await threads.read(bodyOf(heavy))).toEqual(E.left(overloaded));
+    expect(await threads.read(bodyOf(heavyOf(1_500_000)))).toEqual(E.left(overloaded));
     expect(faults).toEqual([expect.objectContaining({ code: 'ERR_WORKER_OUT_OF_MEMORY' })]);
     expect(await threads.read(bodyOf(chat))).toMatchObject({ _tag: 'Right' });
     expect(threads.waiting()).toBe(0);
