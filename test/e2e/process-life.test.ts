@@ -264,8 +264,9 @@ describe('the end while the database is frozen', () => {
     finish(whole);
     const from = performance.now();
     gateway.child.kill('SIGTERM');
-    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    const ended = await gateway.exited;
     clearInterval(steady);
+    expect(ended).toEqual({ code: 0, signal: null });
     expect(performance.now() - from).toBeLessThan((briefSecs + endSecs) * 1000);
     expect(torn.text()).not.toContain('[DONE]');
     const next = await listening(startCommand(['serve'], own));
