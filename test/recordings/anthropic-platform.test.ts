@@ -231,7 +231,7 @@ describe('what no recording has', () => {
     ['max_tokens', '"temperature":1'],
     ['thinking.type', `${limited},"reasoning_effort":"low","thinking":{"type":"disabled"}`],
     ['seed', `${limited},"seed":7`],
-    ['messages[0].content[0].type', `${limited},"messages":[{"role":"user","content":[{"type":"file"}]}]`],
+    ['messages[0].content[0].type', `${limited},"messages":[{"role":"user","content":[{"type":"table"}]}]`],
   ])('%s: what cannot be sent is a 400 that names it, with zero attempts', async (param, more) => {
     for (const model of all) {
       const answer = await whole('{}', more, model);
