@@ -39,7 +39,7 @@ export function callUpstream(
     const attempt = (status: AttemptStatus, statusCode?: number, failure?: End['failure']): Attempt =>
       ended(resolved, stream, startedAt, ports.clock.now(), status, statusCode, failure);
 
-    const { link } = facts.request;
+    const { link, hold } = facts.request;
     const clean = (error: GatewayError): GatewayError => withoutSecretsOf(error, facts.request, policy());
     const execution = prepared.begin(upstream.traceContext);
     const departure = watchDeparture(link, execution, drains(facts, policy()) ? slots : undefined, policy());
@@ -68,10 +68,9 @@ export function callUpstream(
         });
       const cancel = (): void => execution.cancel();
       const fit = (chunks: Chunks): Chunks => failuresWithoutSecrets(chunks, facts.request, policy());
-      const forward = async (pass: Pass, hold: Hold) =>
-        cleanEnd(await answer.forward((chunks) => pass(fit(chunks)), hold), clean);
+      const forward = async (pass: Pass, room: Hold) =>
+        cleanEnd(await answer.forward((chunks) => pass(fit(chunks)), room), clean);
       const reply = { ...answer, forward };
-      const { hold } = facts.request;
       const { firstContent } = upstream;
       const relay = { outbound, reply, hold, departure, cancel, payload, firstContent, settle: settleStream };
       return { kind: 'stream', deliver: relayStream(relay) };
