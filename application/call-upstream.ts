@@ -65,8 +65,8 @@ export function callUpstream(
         });
       const cancel = (): void => execution.cancel();
       const fit = (chunks: Chunks): Chunks => failuresWithoutSecrets(chunks, facts.request, policy());
-      const forward = async (pass: Pass, hold: Hold) =>
-        cleanEnd(await answer.forward((chunks) => pass(fit(chunks)), hold), clean);
+      const forward = async (pass: Pass, room: Hold) =>
+        cleanEnd(await answer.forward((chunks) => pass(fit(chunks)), room), clean);
       const reply = { ...answer, forward };
       const { firstContent } = upstream;
       const relay = { path, reply, hold: holdOf(memory), departure, cancel, payload, firstContent };

@@ -29,11 +29,19 @@ const sum = (parts: readonly (number | undefined)[]): number | undefined =>
     0,
   );
 
+/** What the bill counts; what else upstreams tell is not kept from one event to the next. */
+const counts = [
+  'input_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'output_tokens',
+] as const;
+
 /** What `message_delta` says of the usage replaces what `message_start` said, field by field; never a sum. */
 export function laterUsage(usage: Json | undefined, later: Json | undefined): Json | undefined {
   if (isAbsent(later)) return usage;
   if (!isRecord(usage) || !isRecord(later)) return later;
-  return { ...usage, ...Object.fromEntries(Object.entries(later).filter(([, value]) => !isAbsent(value))) };
+  return Object.fromEntries(counts.map((field) => [field, later[field] ?? usage[field]]));
 }
 
 /** Blocks that are tool calls, of the caller's own tools and of hosted ones: `tool_use`, `server_tool_use`, `mcp_tool_use`. */

@@ -201,7 +201,8 @@ const encoded: UpstreamFault = {
 
 /** Some upstreams tell of an error as an event of the stream that was asked for, and forget the blank line behind it. */
 function messageInEvents(body: Buffer): string | undefined {
-  for (const frame of sseFrames.begin().push(Buffer.concat([body, blankLine]))) {
+  const read = body.subarray(0, maxUpstreamErrorBytes);
+  for (const frame of sseFrames.begin().push(Buffer.concat([read, blankLine]))) {
     const message = frame.kind === 'frame' ? upstreamMessage(parseJson(frame.data)) : undefined;
     if (message !== undefined) return message;
   }

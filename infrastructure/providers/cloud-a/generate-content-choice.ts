@@ -1,6 +1,6 @@
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
-import type { JsonObject } from '../../../domain/shared/json.ts';
+import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import { maxHeldBackChars, maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
 import { PartialArguments } from './generate-content-arguments.ts';
 import { finishReason } from './generate-content-finish.ts';
@@ -13,7 +13,8 @@ interface OpenCall {
   /** What the caller has not been told of it yet. */
   head: { readonly id: string; readonly name: string } | undefined;
   readonly pieces: PartialArguments;
-  args: JsonObject;
+  /** Arguments that came whole: a later one replaces one of its name. */
+  readonly args: Map<string, Json | undefined>;
 }
 
 /** One choice of a streamed answer; it changes as its pieces are seen. */
@@ -67,7 +68,8 @@ export class StreamedChoice {
     const { open } = this;
     if (open === undefined) return before;
     const goesOn = call['willContinue'] === true;
-    if (isRecord(call['args'])) open.args = { ...open.args, ...call['args'] };
+    if (isRecord(call['args']))
+      for (const [name, value] of Object.entries(call['args'])) open.args.set(name, value);
     if (goesOn) open.pieces.chars += JSON.stringify(call['args'] ?? null).length;
     if (!open.pieces.take(call['partialArgs']) || open.pieces.chars > maxHeldBackChars)
       this.fault ??= 'The upstream sent arguments of a tool call that cannot be put together.';
@@ -80,14 +82,15 @@ export class StreamedChoice {
     if (this.calls > maxTranslatedToolCalls)
       this.fault ??= 'The upstream sent too many tool calls in one answer.';
     const id = idOf(call) ?? callId(this.about, this.index, index);
-    this.open = { index, head: { id, name: nameOf(call) }, pieces: new PartialArguments(), args: {} };
+    this.open = { index, head: { id, name: nameOf(call) }, pieces: new PartialArguments(), args: new Map() };
   }
 
   /** Arguments are told once they are complete: until then no text of them is sure. */
   private close(): readonly JsonObject[] {
     const { open } = this;
     this.open = undefined;
-    return open === undefined ? [] : [pieceOf(open, JSON.stringify(open.pieces.over(open.args)))];
+    if (open === undefined) return [];
+    return [pieceOf(open, JSON.stringify(open.pieces.over(Object.fromEntries(open.args))))];
   }
 }
 

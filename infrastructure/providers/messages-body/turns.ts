@@ -54,12 +54,12 @@ export function conversationOf(body: JsonObject, rules: TurnRules): Either<Gatew
 
 /** Tool results stand before what else the user says: upstreams want them right behind the calls. */
 function merged(turns: readonly Turn[]): readonly JsonObject[] {
-  const joined: { readonly role: Turn['role']; blocks: readonly JsonObject[] }[] = [];
+  const joined: { readonly role: Turn['role']; readonly blocks: JsonObject[] }[] = [];
   for (const { role, blocks } of turns) {
     const last = joined.at(-1);
     if (blocks.length === 0) continue;
-    if (last?.role === role) last.blocks = [...last.blocks, ...blocks];
-    else joined.push({ role, blocks });
+    if (last?.role !== role) joined.push({ role, blocks: [...blocks] });
+    else for (const block of blocks) last.blocks.push(block);
   }
   return joined.map(({ role, blocks }) => ({
     role,

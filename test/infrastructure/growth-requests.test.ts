@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { chatCompletions, embeddings, messages, responses } from '../../application/families.ts';
+import type { Ask, Family } from '../../application/model-request.ts';
+import { redactedRequest } from '../../domain/payload/payload.ts';
+import { redactionRules } from '../../domain/payload/redact.ts';
+import type { ApiFamily } from '../../domain/routing/model.ts';
+import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
+import { textDigest } from '../../infrastructure/text-digest.ts';
+import { steepGrowth } from '../support/growth/growth.ts';
+import { bodyText, requestShapes, type Shape } from '../support/growth/requests.ts';
+import { callOf, routesOf, type SpokenRoute, writtenAsCompat } from '../support/growth/routes.ts';
+
+/** From a body that was read to what goes upstream. */
+function written<A extends Ask>(
+  family: Family<A>,
+  route: SpokenRoute,
+  ask: A,
+): Either<GatewayError, unknown> {
+  const body = family.write(ask, route.resolved);
+  if (E.isLeft(body)) return body;
+  const { speaks } = family.answerPath(ask, route.resolved, 'request-1');
+  const call = callOf(route, speaks.family, body.right, false);
+  const dialect = route.speak(call)?.dialect;
+  if (dialect === undefined) return E.left(invalidRequest('It is not spoken.'));
+  return 'encodeMany' in dialect ? dialect.encodeMany(call) : dialect.encode(call);
+}
+
+const rules = redactionRules(['body.messages.*.name'], ['a-credential']);
+
+/** What grows more steeply than the body: reading it, writing it for one of the routes, or redacting it. */
+function steepParts<A extends Ask>(family: Family<A>, shape: Shape): readonly string[] {
+  const asks = new Map<number, A>();
+  const read = (count: number): A => {
+    const known = asks.get(count);
+    if (known !== undefined) return known;
+    const ask = family.read(bodyText(family.name, shape, count));
+    if (E.isLeft(ask)) throw new Error(ask.left.message);
+    asks.set(count, ask.right);
+    return ask.right;
+  };
+  const reading = steepGrowth((count) => {
+    const text = bodyText(family.name, shape, count);
+    return () => void family.read(text);
+  });
+  const [first] = Object.values(requestShapes[family.name]);
+  const routes = routesOf(family.name).filter(({ name }) => shape === first || !writtenAsCompat.has(name));
+  const writing = routes.flatMap((route) => {
+    const steep = steepGrowth((count) => {
+      const ask = read(count);
+      return () => void written(family, route, ask);
+    });
+    return steep === undefined ? [] : [`${route.name}: ${steep}`];
+  });
+  const redacting = steepGrowth((count) => {
+    const text = bodyText(family.name, shape, count);
+    return () => void redactedRequest({}, { text, isParsed: true }, rules, 65_536);
+  });
+  return [
+    ...(reading === undefined ? [] : [`reading: ${reading}`]),
+    ...writing,
+    ...(redacting === undefined ? [] : [`redacting: ${redacting}`]),
+  ];
+}
+
+/** The routes on which such a body goes upstream. */
+function takers<A extends Ask>(family: Family<A>, shape: Shape): readonly string[] {
+  const ask = family.read(bodyText(family.name, shape, 4));
+  if (E.isLeft(ask)) return [];
+  return routesOf(family.name).flatMap((route) =>
+    E.isRight(written(family, route, ask.right)) ? [route.name] : [],
+  );
+}
+
+const checks = {
+  chat_completions: [
+    (shape) => steepParts(chatCompletions, shape),
+    (shape) => takers(chatCompletions, shape),
+  ],
+  messages: [(shape) => steepParts(messages, shape), (shape) => takers(messages, shape)],
+  responses: [
+    (shape) => steepParts(responses(textDigest), shape),
+    (shape) => takers(responses(textDigest), shape),
+  ],
+  embeddings: [(shape) => steepParts(embeddings, shape), (shape) => takers(embeddings, shape)],
+} as const satisfies Record<ApiFamily, readonly ((shape: Shape) => readonly string[])[]>;
+
+describe.each(Object.keys(checks) as ApiFamily[])(
+  'on every route, what a body of %s costs to read, write and redact grows as the body does',
+  (family) => {
+    const [steep, taken] = checks[family];
+    it.each(Object.entries(requestShapes[family]))('%s', (_, shape) => {
+      expect(taken(shape)).not.toEqual([]);
+      expect(steep(shape)).toEqual([]);
+    });
+  },
+);

@@ -1,0 +1,139 @@
+import type { UpstreamCall } from '../../../application/ports/upstream.ts';
+import { permissive } from '../../../domain/routing/capabilities.ts';
+import type {
+  ApiFamily,
+  Compatibility,
+  ProviderKind,
+  ResolvedRoute,
+  Route,
+} from '../../../domain/routing/model.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import type { ProviderConfig } from '../../../infrastructure/config/provider-config.ts';
+import type { ProviderContext, Spoken } from '../../../infrastructure/providers/provider.ts';
+import { implementations } from '../../../infrastructure/providers/registry.ts';
+import { textDigest } from '../../../infrastructure/text-digest.ts';
+
+/** A route to one kind of upstream, resolved, and how it is spoken to. */
+export interface SpokenRoute {
+  readonly name: string;
+  readonly resolved: ResolvedRoute;
+  readonly speak: (call: UpstreamCall) => Spoken | undefined;
+}
+
+const base = {
+  id: 'up',
+  pricingProviderId: 'up',
+  defaultHeaders: {},
+  timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+} as const;
+
+const configs: Readonly<Record<ProviderKind, ProviderConfig>> = {
+  compat: { ...base, kind: 'compat', baseUrl: 'http://127.0.0.1:1/v1', auth: { mode: 'none' } },
+  cloud_run_compat: {
+    ...base,
+    kind: 'cloud_run_compat',
+    baseUrl: 'http://127.0.0.1:1/v1',
+    auth: { mode: 'bearer', token: 't', header: 'authorization' },
+  },
+  cloud_a_platform: {
+    ...base,
+    kind: 'cloud_a_platform',
+    projectId: 'p',
+    location: 'global',
+    auth: { mode: 'bearer', token: 't' },
+    apiHost: undefined,
+  },
+  cloud_b_platform: {
+    ...base,
+    kind: 'cloud_b_platform',
+    region: 'us-east-1',
+    auth: { mode: 'static_credentials', accessKeyId: 'a', secretAccessKey: 's', sessionToken: undefined },
+    runtimeEndpointUrl: undefined,
+    endpointbEndpointUrl: undefined,
+  },
+};
+
+const context: ProviderContext = {
+  sanitise: (message) => message,
+  digest: textDigest,
+  conceal: () => undefined,
+  warn: () => undefined,
+};
+
+function spokenRoute(
+  name: string,
+  kind: ProviderKind,
+  upstreamModel: string,
+  compatibility: Compatibility = {},
+): SpokenRoute {
+  const { connect, supports, takes } = implementations[kind];
+  const route: Route = {
+    routeId: 'r',
+    provider: 'up',
+    upstreamModel,
+    priority: 1,
+    enabled: true,
+    capabilities: permissive,
+    compatibility,
+    extraHeaders: {},
+    extraBody: { metadata: { tier: 'a' } },
+  };
+  const provider = { id: 'up', kind, pricingProviderId: 'up', supports, takes };
+  return { name, resolved: { route, provider }, speak: connect(configs[kind], context).speak };
+}
+
+const claude = 'anthropic.claude-sonnet-4-5';
+
+const platformB = (api_style: string, upstreamModel = claude): SpokenRoute =>
+  spokenRoute(api_style, 'cloud_b_platform', upstreamModel, {
+    cloud_b: { api_style, openai_base_path: '/openai/v1' },
+  });
+
+/** Edits that walk the whole body. */
+const edits: JsonObject = { developer_role: 'system', empty_tools: 'preserve_with_tool_history' };
+
+/** Every provider kind, every dialect of each. */
+export const routes: readonly SpokenRoute[] = [
+  spokenRoute('compat', 'compat', 'm', { compat: edits }),
+  spokenRoute('cloud_run_compat', 'cloud_run_compat', 'm'),
+  spokenRoute('cloud_a_platform google', 'cloud_a_platform', 'google/gemini-3-pro'),
+  spokenRoute('cloud_a_platform anthropic', 'cloud_a_platform', 'anthropic/claude-sonnet-4-5'),
+  spokenRoute('cloud_a_platform embeddings', 'cloud_a_platform', 'google/text-embedding-005'),
+  platformB('runtime_unified'),
+  platformB('runtime_messages'),
+  platformB('runtime_chat'),
+  platformB('endpointb_responses'),
+  platformB('endpointb_chat'),
+  platformB('endpointb_messages'),
+];
+
+/** Whether a route serves a family, also by translation. */
+export const serves = ({ resolved: { provider, route } }: SpokenRoute, family: ApiFamily): boolean =>
+  provider.takes(route, family) !== undefined ||
+  (family === 'messages' && provider.takes(route, 'chat_completions') !== undefined);
+
+/** The routes that serve a family. */
+export const routesOf = (family: ApiFamily): readonly SpokenRoute[] =>
+  routes.filter((route) => serves(route, family));
+
+/** Routes whose bodies are written by the very functions of `compat`: one shape of body shows that they are. */
+export const writtenAsCompat: ReadonlySet<string> = new Set([
+  'cloud_run_compat',
+  'runtime_chat',
+  'endpointb_chat',
+]);
+
+/** A call of a family, as it is written upstream. */
+export const callOf = (
+  { resolved }: SpokenRoute,
+  family: ApiFamily,
+  body: string,
+  stream: boolean,
+): UpstreamCall => ({
+  route: resolved.route,
+  family,
+  stream,
+  body,
+  answer: { id: 'chatcmpl-1', model: 'asked', createdSecs: 1 },
+  betas: [],
+});
