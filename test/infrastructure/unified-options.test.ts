@@ -83,7 +83,7 @@ describe('limits of the platform are validated before dispatch', () => {
         'requestMetadata keys up to 256',
         { requestMetadata: { [a(256)]: 'v' } },
         { requestMetadata: { [a(257)]: 'v' } },
-        `requestMetadata.${a(128)}`,
+        `requestMetadata.${a(128)}…`,
       ],
       [
         'requestMetadata values up to 256',
