@@ -2,7 +2,6 @@ import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from '
 import { maxKnownMembers } from '../shared/limits.ts';
 import { type Edit, marker } from './text-edits.ts';
 import { hiddenStart, urlEdits } from './urls.ts';
-import type { Quoted } from './written.ts';
 
 const blanks = '[\\s\\\\nrt]*';
 
@@ -53,11 +52,10 @@ const errorEdits = (text: string, keyEnd: RegExp, kindOfKey: KindOf): readonly E
   });
 
 /**
- * False: no rule finds anything in the text. How it was written is JSON inside JSON, in which each rule finds what it
- * finds in the text, unless signs are spelled by their numbers.
+ * False: no rule finds anything in the text that JSON spells so. Its spelling is JSON inside JSON, in which each rule
+ * finds what it finds in the text, unless signs are spelled by their numbers.
  */
-export const mayHoldMember = ({ literal, hasQuotes, hasNumbers }: Quoted): boolean =>
-  hasNumbers || (hasQuotes && literal.search(anyEnd) >= 0);
+export const mayHoldMember = (literal: string): boolean => literal.search(anyEnd) >= 0;
 
 const anyEnd = keyEnd(`${fieldEndings}|${errorEndings}|is_?error`);
 
@@ -114,7 +112,7 @@ const unescaped = (text: string): string =>
     : text;
 
 /** The position after blanks, also after such as JSON inside JSON writes: `\n`, `\\n`. */
-function afterBlanks(text: string, from: number, commas = ''): number {
+export function afterBlanks(text: string, from: number, commas = ''): number {
   let at = from;
   for (;;) {
     const sign = text[at];

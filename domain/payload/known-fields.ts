@@ -56,6 +56,9 @@ const errorKeys = [
   'exception',
 ] as const;
 
+/** Where one of these is true, the content beside it is what went wrong. */
+export const failureKeys: ReadonlySet<string> = new Set(['is_error', 'isError']);
+
 /** How the keys that hold what went wrong end, as the source of a pattern. */
 export const errorEndings = 'errors?|error_?(?:message|details?)|exception';
 
@@ -79,16 +82,18 @@ function named(kind: KeyKind, keys: readonly string[]): readonly (readonly [stri
 /** `url`, `image_url`, `file_uri`, `server-url`, `images_urls`, and `fileUri` or `imageURL`. */
 const urlKey = /(?:^|[_-])[uU][rR][iIlL][sS]?$|[a-z\d]U(?:r[il]|R[IL])s?$/;
 
-/** By its length and its last letter, whatever the case of that, most keys are told apart at once. */
+/** By its length, its first and its last letter, whatever the case of these, most keys are told apart at once. */
 const lastLetterOf = (key: string): number => key.charCodeAt(key.length - 1) & 31;
-const shapeOf = (key: string): number => key.length * 32 + lastLetterOf(key);
+const shapeOf = (key: string): number =>
+  (key.length * 32 + (key.charCodeAt(0) & 31)) * 32 + lastLetterOf(key);
 
-const shapes: ReadonlySet<number> = new Set([...kinds.keys()].map(shapeOf));
-const urlLetters: ReadonlySet<number> = new Set(['url', 'uri', 'urls'].map(lastLetterOf));
+const shapes = new Uint8Array(1 + Math.max(...[...kinds.keys()].map(shapeOf)));
+for (const key of kinds.keys()) shapes[shapeOf(key)] = 1;
+const urlLetters = ['url', 'uri', 'urls'].reduce((letters, key) => letters | (1 << lastLetterOf(key)), 0);
 
 export function kindOf(key: string): KeyKind | undefined {
-  const kind = shapes.has(shapeOf(key)) ? kinds.get(key.toLowerCase().replaceAll('-', '_')) : undefined;
-  return kind ?? (urlLetters.has(lastLetterOf(key)) && urlKey.test(key) ? 'url' : undefined);
+  const kind = shapes[shapeOf(key)] === 1 ? kinds.get(key.toLowerCase().replaceAll('-', '_')) : undefined;
+  return kind ?? ((urlLetters & (1 << lastLetterOf(key))) !== 0 && urlKey.test(key) ? 'url' : undefined);
 }
 
 const dataUrl = /^\s*data:/i;

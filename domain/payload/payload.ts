@@ -94,10 +94,12 @@ export function stored(
   return { text: printed(fitted, 'tight'), truncated: isCut || fitted !== slim };
 }
 
+/** Headers are few and short: they are not searched twice. */
 function mayHold(part: Written, secrets: Secrets): boolean {
+  if (part instanceof Members && part.span === undefined) return true;
   const text = printed(part, 'as it came');
-  const { source } = (part instanceof Members ? part.span : undefined) ?? {};
-  return mayHoldSecret(text, secrets) || (source?.hasNumbers !== false && letterByNumber.test(text));
+  const hasNumbers = !(part instanceof Members) || part.span?.source.hasNumbers !== false;
+  return mayHoldSecret(text, secrets) || (hasNumbers && letterByNumber.test(text));
 }
 
 /** One search tells of nearly every part that none of the secrets stands in it: then none is looked for in its texts. */

@@ -1,9 +1,14 @@
 import { parseJson } from '../shared/json.ts';
 import { maxPayloadValues } from '../shared/limits.ts';
+import { afterBlanks, mayHoldMember } from './json-in-text.ts';
+import { failureKeys, kindOf } from './known-fields.ts';
+import { isHoldable, isNumber, numberEnd } from './number-text.ts';
+import { isLong } from './truncate.ts';
 import {
   Digits,
   Items,
   Members,
+  type Notes,
   Quoted,
   saidBy,
   Source,
@@ -44,15 +49,6 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const space = 0x20;
-const plus = 0x2b;
-const minus = 0x2d;
-const point = 0x2e;
-const zero = 0x30;
-const nine = 0x39;
-const lowerCase = 0x20;
-const letterE = 0x65;
-
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const scalars = /[^"{}[\]]*/y;
 
 const words: ReadonlyMap<string, boolean | null> = new Map([
@@ -61,8 +57,9 @@ const words: ReadonlyMap<string, boolean | null> = new Map([
   ['n', null],
 ]);
 
-const noItems = new Items([]);
-const noMembers = new Members([], []);
+const nothingToDo: Notes = { mayHide: false, mayBeLong: false };
+const noItems = new Items([], undefined, nothingToDo);
+const noMembers = new Members([], [], undefined, nothingToDo);
 
 /** Reads each sign once; nothing is undefined but what is no JSON. */
 class Reader {
@@ -75,6 +72,9 @@ class Reader {
   /** How often something became another value than was written: whatever holds it is not as it was written, either. */
   private changes = 0;
   private nextBackslash = -1;
+  /** Of what was read of the array or object that is open. */
+  private mayHide = false;
+  private mayBeLong = false;
 
   constructor(text: string, isParsed: boolean) {
     this.text = text;
@@ -102,55 +102,84 @@ class Reader {
   }
 
   private items(levels: number): Items | undefined {
-    const from = this.at;
-    const before = this.changes;
-    this.next();
-    if (this.closes(closeBracket))
-      return this.at === from + 2 ? noItems : new Items([], this.spanFrom(from, before));
+    const open = this.open();
+    if (this.closes(closeBracket)) return this.emptyItems(open);
     const items: Written[] = [];
-    let areNumbers = true;
     for (;;) {
       if (this.room <= 0) return this.cutShort() ? new Items([...items, tooMany]) : undefined;
       const item = this.value(levels - 1);
       if (item === undefined) return undefined;
       items.push(item);
-      areNumbers &&= item instanceof Digits;
       this.skipBlanks();
-      if (this.closes(closeBracket)) return new Items(items, this.spanFrom(from, before), areNumbers);
+      if (this.closes(closeBracket)) return new Items(items, this.span(open), this.notes(open));
       if (this.text.charCodeAt(this.at) !== comma) return undefined;
       this.next();
     }
   }
 
   private members(levels: number): Members | undefined {
-    const from = this.at;
-    const before = this.changes;
-    this.next();
-    if (this.closes(closeBrace))
-      return this.at === from + 2 ? noMembers : new Members([], [], this.spanFrom(from, before));
+    const open = this.open();
+    if (this.closes(closeBrace)) return this.emptyMembers(open);
     const keys: string[] = [];
     const values: Written[] = [];
     for (;;) {
       if (this.room <= 0)
         return this.cutShort() ? new Members([...keys, tooMany], [...values, true]) : undefined;
-      const key = this.text.charCodeAt(this.at) === quote ? this.string() : undefined;
-      if (key === undefined) return undefined;
+      if (!this.member(keys, values, levels - 1)) return undefined;
       this.skipBlanks();
-      if (this.text.charCodeAt(this.at) !== colon) return undefined;
-      this.next();
-      const value = this.value(levels - 1);
-      if (value === undefined) return undefined;
-      keys.push(saidBy(key));
-      values.push(value);
-      this.skipBlanks();
-      if (this.closes(closeBrace)) return new Members(keys, values, this.spanFrom(from, before));
+      if (this.closes(closeBrace)) return new Members(keys, values, this.span(open), this.notes(open));
       if (this.text.charCodeAt(this.at) !== comma) return undefined;
       this.next();
     }
   }
 
-  private spanFrom(from: number, changesBefore: number): Span | undefined {
-    return this.changes === changesBefore ? { source: this.source, from, to: this.at } : undefined;
+  private member(keys: string[], values: Written[], levels: number): boolean {
+    const key = this.key();
+    const value = key === undefined ? undefined : this.value(levels);
+    if (key === undefined || value === undefined) return false;
+    keys.push(key);
+    values.push(value);
+    this.mayHide ||= kindOf(key) !== undefined || (value === true && failureKeys.has(key));
+    return true;
+  }
+
+  /** A key and its colon. */
+  private key(): string | undefined {
+    const key = this.text.charCodeAt(this.at) === quote ? this.string() : undefined;
+    this.skipBlanks();
+    if (key === undefined || this.text.charCodeAt(this.at) !== colon) return undefined;
+    this.next();
+    return saidBy(key);
+  }
+
+  private emptyItems(open: Open): Items {
+    const notes = this.notes(open);
+    return this.at === open.from + 2 ? noItems : new Items([], this.span(open), notes);
+  }
+
+  private emptyMembers(open: Open): Members {
+    const notes = this.notes(open);
+    return this.at === open.from + 2 ? noMembers : new Members([], [], this.span(open), notes);
+  }
+
+  private open(): Open {
+    const { at, changes, mayHide, mayBeLong } = this;
+    this.mayHide = false;
+    this.mayBeLong = false;
+    this.next();
+    return { from: at, changes, mayHide, mayBeLong };
+  }
+
+  private span({ from, changes }: Open): Span | undefined {
+    return this.changes === changes ? { source: this.source, from, to: this.at } : undefined;
+  }
+
+  /** What is known of the array or object that ends; from here on it is a part of what holds it. */
+  private notes({ mayHide, mayBeLong }: Open): Notes {
+    const notes = notesOf(this.mayHide, this.mayBeLong);
+    this.mayHide ||= mayHide;
+    this.mayBeLong ||= mayBeLong;
+    return notes;
   }
 
   private closes(code: number): boolean {
@@ -176,15 +205,28 @@ class Reader {
     const from = this.at;
     let end = this.text.indexOf('"', from + 1);
     const hasEscapes = this.backslashFrom(from) < end;
-    const first = end;
-    while (end >= 0 && hasEscapes && this.isEscaped(end, from)) end = this.text.indexOf('"', end + 1);
+    let hasKeys = false;
+    while (end >= 0 && this.isEscaped(end, from)) {
+      hasKeys ||= this.text.charCodeAt(afterBlanks(this.text, end + 1)) === colon;
+      end = this.text.indexOf('"', end + 1);
+    }
     if (end < 0) return undefined;
     this.at = end + 1;
     const literal = hasEscapes || !this.isParsed ? this.text.slice(from, end + 1) : '';
     if (!this.isParsed && parseJson(literal) === undefined) return undefined;
-    return hasEscapes
-      ? new Quoted(literal, end > first, this.source.hasNumbers && literal.includes('\\u'))
-      : this.text.slice(from + 1, end);
+    return this.noted(hasEscapes ? this.quoted(literal, hasKeys) : this.text.slice(from + 1, end));
+  }
+
+  private quoted(literal: string, hasKeys: boolean): Quoted {
+    const hasNumbers = this.source.hasNumbers && literal.includes('\\u');
+    const mayHide = hasNumbers || (hasKeys && mayHoldMember(literal));
+    this.mayHide ||= mayHide;
+    return new Quoted(literal, mayHide, hasNumbers);
+  }
+
+  private noted(text: Text): Text {
+    this.mayBeLong ||= isLong(text);
+    return text;
   }
 
   /** Where the next backslash stands; each is looked for once. */
@@ -203,20 +245,13 @@ class Reader {
   }
 
   private number(): Written | undefined {
-    const from = this.at;
-    let exponent = -1;
-    let to = from;
-    for (let code = this.text.charCodeAt(to); isOfNumber(code); code = this.text.charCodeAt(to)) {
-      if ((code | lowerCase) === letterE) exponent = to + 1;
-      to += 1;
-    }
-    const digits = this.text.slice(from, to);
-    if (to === from || !(this.isParsed || number.test(digits))) return undefined;
+    const to = numberEnd(this.text, this.at);
+    const digits = this.text.slice(this.at, to);
+    if (digits === '' || !(this.isParsed || isNumber(digits))) return undefined;
     this.at = to;
-    if (digits.length <= maxNumberChars && (exponent < 0 || isHoldable(this.text.slice(exponent, to))))
-      return new Digits(digits);
+    if (isHoldable(digits)) return new Digits(digits);
     this.changes += 1;
-    return digits;
+    return this.noted(digits);
   }
 
   private word(): Written | undefined {
@@ -254,14 +289,11 @@ class Reader {
   }
 }
 
-/** PostgreSQL's `numeric` has 131,072 digits before the point and 16,383 after it. */
-const maxNumberChars = 8000;
+/** Where an array or object begins, and what was known before it. */
+interface Open extends Notes {
+  readonly from: number;
+  readonly changes: number;
+}
 
-const isHoldable = (exponent: string): boolean => Math.abs(Number(exponent)) <= maxNumberChars;
-
-const isOfNumber = (code: number): boolean =>
-  (code >= zero && code <= nine) ||
-  code === point ||
-  code === minus ||
-  code === plus ||
-  (code | lowerCase) === letterE;
+const notesOf = (mayHide: boolean, mayBeLong: boolean): Notes =>
+  mayHide || mayBeLong ? { mayHide, mayBeLong } : nothingToDo;

@@ -1,5 +1,5 @@
-import { jsonEdits, jsonErrorEdits, mayHoldMember } from './json-in-text.ts';
-import { type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
+import { jsonEdits, jsonErrorEdits } from './json-in-text.ts';
+import { failureKeys, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
 import {
   endsAt,
   type PathNode,
@@ -8,7 +8,15 @@ import {
   placeOfItems,
   placeOfMember,
 } from './redaction-paths.ts';
-import { holdsSecret, noSecrets, type Secrets, secretsOf, withoutSecrets, withSecrets } from './secrets.ts';
+import {
+  holdsSecret,
+  mayHoldSecret,
+  noSecrets,
+  type Secrets,
+  secretsOf,
+  withoutSecrets,
+  withSecrets,
+} from './secrets.ts';
 import { edited, marker, settled } from './text-edits.ts';
 import { urlEdits } from './urls.ts';
 import {
@@ -73,6 +81,7 @@ const standing = (place: PathPlace, error: boolean, kind: KeyKind | undefined): 
 
 function walk(value: Written, at: Standing, rules: RedactionRules): Written {
   if (isText(value)) return textOf(value, at, rules.secrets);
+  if ((value instanceof Members || value instanceof Items) && isClear(value, at, rules)) return value;
   if (value instanceof Members) return members(value, at, rules);
   if (value instanceof Items)
     return at.place.length === 0 ? items(value, at, rules) : items(value, itemsOf(at), rules);
@@ -81,14 +90,14 @@ function walk(value: Written, at: Standing, rules: RedactionRules): Written {
   return value;
 }
 
+/** Where nearly everything stands nothing is to be hidden but what is known to be nowhere in it. */
+const isClear = ({ notes }: Members | Items, at: Standing, { secrets }: RedactionRules): boolean =>
+  !notes.mayHide && at === anywhere && secrets === noSecrets;
+
 const itemsOf = (at: Standing): Standing => ({ ...at, place: placeOfItems(at.place) });
 
-function items(array: Items, at: Standing, rules: RedactionRules): Items {
-  if (endsAt(at.place, 'redacted')) return mappedItems(array, () => marker);
-  return array.areNumbers && !rules.secrets.numeric
-    ? array
-    : mappedItems(array, (value) => walk(value, at, rules));
-}
+const items = (array: Items, at: Standing, rules: RedactionRules): Items =>
+  mappedItems(array, endsAt(at.place, 'redacted') ? () => marker : (value) => walk(value, at, rules));
 
 function members(object: Members, at: Standing, rules: RedactionRules): Members {
   const failed = saysFailed(object);
@@ -110,8 +119,7 @@ function members(object: Members, at: Standing, rules: RedactionRules): Members 
 
 /** Its content is what went wrong. */
 const saysFailed = ({ keys, values }: Members): boolean =>
-  values.includes(true) &&
-  keys.some((key, index) => values[index] === true && (key === 'is_error' || key === 'isError'));
+  values.includes(true) && keys.some((key, index) => values[index] === true && failureKeys.has(key));
 
 /** A secret may be a key, too. */
 const withCleanKeys = ({ keys, values }: Members, secrets: Secrets): Members =>
@@ -125,11 +133,16 @@ export const redactedError = (words: string, { secrets }: Pick<RedactionRules, '
   redactedText(words, standing([], true, undefined), secrets);
 
 function textOf(text: Text, at: Standing, secrets: Secrets): Text {
-  const isPlain = at.field === undefined && !at.error && secrets === noSecrets;
-  if (isPlain && !(typeof text === 'string' ? text.includes('"') : mayHoldMember(text))) return text;
+  if (at.field === undefined && !at.error && isClearText(text, secrets)) return text;
   const said = saidBy(text);
   const clean = redactedText(said, at, secrets);
   return clean === said ? text : clean;
+}
+
+/** Told by how a text was written: it need not be read. */
+function isClearText(text: Text, secrets: Secrets): boolean {
+  if (typeof text === 'string') return secrets === noSecrets && !text.includes('"');
+  return !text.mayHide && (secrets === noSecrets || !mayHoldSecret(text.literal, secrets));
 }
 
 function redactedText(text: string, at: Standing, secrets: Secrets): string {

@@ -35,13 +35,14 @@ function typeOf(object: Members): string {
  */
 function shortened(value: Written, key: string, name: string, type: () => string): Written {
   if (isText(value)) return isLong(value) ? shortText(value, contentOf(key, name, type)) : value;
-  if (value instanceof Items && !value.areNumbers)
-    return mappedItems(value, (item) => shortened(item, key, name, type));
-  return value instanceof Members ? members(value, key) : value;
+  if (!(value instanceof Items || value instanceof Members) || !value.notes.mayBeLong) return value;
+  return value instanceof Items
+    ? mappedItems(value, (item) => shortened(item, key, name, type))
+    : members(value, key);
 }
 
-/** As it was written a text is as long as what it says, or longer. */
-const isLong = (text: Text): boolean =>
+/** It may be too long: as it was written a text is as long as what it says, or longer. */
+export const isLong = (text: Text): boolean =>
   (text instanceof Quoted ? text.literal : text).length > maxInlineChars;
 
 /** What a field holds: a payload, or a payload in some bodies and words or a URL in others. */

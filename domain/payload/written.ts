@@ -10,15 +10,21 @@ export type Text = string | Quoted;
 /** A text as it was written, with its quotes and escapes; it is read only where a rule has to know what it says. */
 export class Quoted {
   readonly literal: string;
-  /** A quote is in it. */
-  readonly hasQuotes: boolean;
+  /** JSON in it may have something to hide. */
+  readonly mayHide: boolean;
   /** A sign is spelled by its number. */
   readonly hasNumbers: boolean;
+  private text: string | undefined;
 
-  constructor(literal: string, hasQuotes: boolean, hasNumbers: boolean) {
+  constructor(literal: string, mayHide: boolean, hasNumbers: boolean) {
     this.literal = literal;
-    this.hasQuotes = hasQuotes;
+    this.mayHide = mayHide;
     this.hasNumbers = hasNumbers;
+  }
+
+  get said(): string {
+    this.text ??= JSON.parse(this.literal) as string;
+    return this.text;
   }
 }
 
@@ -26,8 +32,7 @@ export const isText = (value: Written | undefined): value is Text =>
   typeof value === 'string' || value instanceof Quoted;
 
 /** What a text says. */
-export const saidBy = (text: Text): string =>
-  typeof text === 'string' ? text : (JSON.parse(text.literal) as string);
+export const saidBy = (text: Text): string => (typeof text === 'string' ? text : text.said);
 
 /** A number as it was written. */
 export class Digits {
@@ -68,16 +73,25 @@ export interface Span {
   readonly to: number;
 }
 
+/** What is known of everything in an array or object; of what a rule made, nothing is. */
+export interface Notes {
+  /** A built-in rule may find something to hide. */
+  readonly mayHide: boolean;
+  /** A text may be long enough to be cut off. */
+  readonly mayBeLong: boolean;
+}
+
+const unknown: Notes = { mayHide: true, mayBeLong: true };
+
 export class Items {
   readonly items: readonly Written[];
   readonly span: Span | undefined;
-  /** Each item is known to be a number. */
-  readonly areNumbers: boolean;
+  readonly notes: Notes;
 
-  constructor(items: readonly Written[], span?: Span, areNumbers = false) {
+  constructor(items: readonly Written[], span?: Span, notes: Notes = unknown) {
     this.items = items;
     this.span = span;
-    this.areNumbers = areNumbers;
+    this.notes = notes;
   }
 }
 
@@ -85,11 +99,13 @@ export class Members {
   readonly keys: readonly string[];
   readonly values: readonly Written[];
   readonly span: Span | undefined;
+  readonly notes: Notes;
 
-  constructor(keys: readonly string[], values: readonly Written[], span?: Span) {
+  constructor(keys: readonly string[], values: readonly Written[], span?: Span, notes: Notes = unknown) {
     this.keys = keys;
     this.values = values;
     this.span = span;
+    this.notes = notes;
   }
 }
 

@@ -1,3 +1,4 @@
+import { maxBodyBytesHere, maxValuesHere } from '../../domain/shared/limits.ts';
 import type { ConfigFile } from '../support/gateway.ts';
 
 /** Just below `server.body_max_bytes` and `server.body_max_values`, with room for what stands around the worst part. */
@@ -21,7 +22,8 @@ const often = (piece: string, over = values): string => {
   return `[${`${piece},`.repeat(count - 1)}${piece}]`;
 };
 
-const filled = (piece: string): string => `"${piece.repeat(Math.floor(bytes / piece.length) - 100)}"`;
+const filled = (piece: string, most = bytes): string =>
+  `"${piece.repeat(Math.floor(most / piece.length) - 100)}"`;
 
 export const shapes = {
   'one text': { text: () => filled('a') },
@@ -29,7 +31,7 @@ export const shapes = {
   quotes: { text: () => filled('\\"') },
   'JSON in a text': { text: () => filled('{\\"a\\":1},') },
   'URLs in a text': { text: () => filled('https://h/p?q=1 ') },
-  'letters beyond ASCII': { text: () => filled('é') },
+  'letters beyond ASCII': { text: () => `"${'é'.repeat(bytes / 2 - 100)}"` },
   blanks: { metadata: () => `${' '.repeat(bytes - 1000)}1` },
   'empty objects': { metadata: () => often('{}') },
   numbers: { metadata: () => often('0.1234567890123456789012345678') },
@@ -40,6 +42,9 @@ export const shapes = {
   },
   messages: { messages: 300_000 },
   tools: { tools: 140_000 },
+  'here, texts': { metadata: () => often(`"${'a'.repeat(45)}"`, maxValuesHere - 20) },
+  'here, JSON in a text': { text: () => filled('{\\"a\\":1},', maxBodyBytesHere) },
+  'here, messages': { messages: 6600 },
   'nothing else': {},
   'empty objects over the bound': { metadata: () => often('{}', 10_000_000) },
 } as const satisfies Record<string, Shape>;

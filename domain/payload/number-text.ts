@@ -1,0 +1,35 @@
+const plus = 0x2b;
+const minus = 0x2d;
+const point = 0x2e;
+const zero = 0x30;
+const nine = 0x39;
+const lowerCase = 0x20;
+const letterE = 0x65;
+
+/** Where the signs end that numbers are written with. */
+export function numberEnd(text: string, from: number): number {
+  let to = from;
+  for (let code = text.charCodeAt(to); isOfNumber(code); code = text.charCodeAt(to)) to += 1;
+  return to;
+}
+
+const isOfNumber = (code: number): boolean =>
+  (code >= zero && code <= nine) ||
+  code === point ||
+  code === minus ||
+  code === plus ||
+  (code | lowerCase) === letterE;
+
+const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+export const isNumber = (digits: string): boolean => number.test(digits);
+
+/** PostgreSQL's `numeric` has 131,072 digits before the point and 16,383 after it. */
+const maxNumberChars = 8000;
+
+/** A number whose digits a database holds. */
+export function isHoldable(digits: string): boolean {
+  if (digits.length > maxNumberChars) return false;
+  const at = Math.max(digits.indexOf('e'), digits.indexOf('E'));
+  return at < 0 || Math.abs(Number(digits.slice(at + 1))) <= maxNumberChars;
+}
