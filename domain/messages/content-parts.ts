@@ -15,10 +15,16 @@ export function contentParts(block: JsonObject, path: string): Parts {
   const { type, source } = block;
   if (type === 'text') return E.map(textParts)(stringOf(block, 'text', path));
   if (type !== 'image' && type !== 'document') return foreignType(block, path);
+  if (asksForCitations(block))
+    return E.left(fault(`${path}.citations`, "is not available on this model's route."));
   const at = `${path}.source`;
   if (!isRecord(source)) return E.left(fault(at, 'must be an object.'));
   return type === 'image' ? imageParts(source, at) : documentParts(block, source, at);
 }
+
+/** Chat completions cite nothing: an answer without citations is another one. */
+const asksForCitations = ({ citations }: JsonObject): boolean =>
+  isRecord(citations) && citations['enabled'] === true;
 
 const textParts = (text: string): readonly JsonObject[] => (text === '' ? [] : [textPart(text)]);
 

@@ -10,8 +10,8 @@ import { type MessagesRequest, outputFormat } from './messages-request.ts';
 
 /**
  * The chat-completions body that asks for the same answer, with the caller's model name in it. What chat
- * completions have no word for is dropped where the answer means the same without it (`metadata`, `cache_control`,
- * `context_management`, `service_tier`, `top_k` and every field that nobody knows), and rejected by name where not.
+ * completions have no word for is dropped where the answer means the same without it (`unsentFields` and every field
+ * that nobody knows), and rejected by name where not; `top_k` goes by the name that chat-style upstreams know it by.
  */
 export function toChatBody(
   { document, model, stream }: MessagesRequest,
@@ -20,6 +20,9 @@ export function toChatBody(
   const body = document.value;
   const foreign = ['mcp_servers', 'container'].find((field) => asksForSomething(body[field]));
   if (foreign !== undefined) return E.left(fault(foreign, "is not available on this model's route."));
+  const config = body['output_config'];
+  if (reasoning === asEffort && isRecord(config) && !isAbsent(config['task_budget']))
+    return E.left(fault('output_config.task_budget', "is not available on this model's route."));
   const messages = conversation(body);
   if (E.isLeft(messages)) return messages;
   const tools = toolMembers(body);
@@ -35,6 +38,7 @@ export function toChatBody(
       max_completion_tokens: body['max_tokens'],
       temperature: body['temperature'],
       top_p: body['top_p'],
+      top_k: body['top_k'],
       stop: isArray(stop) && stop.length > 0 ? stop : undefined,
       response_format: format.right,
       ...reasoning(body),

@@ -489,7 +489,7 @@ describe('controls of chat alone', () => {
       prompt_cache_key: 'k',
       safety_identifier: 's',
       stream_options: { include_usage: true },
-      verbosity: 'low',
+      verbosity: 'medium',
       some_new_field: { x: 1 },
     };
     expect(sent({ ...minimal, ...silent })).toEqual(sent(minimal));

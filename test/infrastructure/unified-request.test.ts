@@ -639,7 +639,7 @@ describe('inference controls', () => {
       service_tier: 'auto',
       stream: true,
       stream_options: { include_usage: true },
-      verbosity: 'low',
+      verbosity: 'medium',
       what_nobody_knows: {},
     };
     expect(sent(nothing)).toEqual(sent({}));

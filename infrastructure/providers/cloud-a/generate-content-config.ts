@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import { fault, foreignType, isRecord } from '../../../domain/messages/blocks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
@@ -85,7 +86,9 @@ function schemaMembers(described: Json | undefined): Members {
   return E.right(
     present({
       responseMimeType: 'application/json',
-      responseJsonSchema: isAbsent(schema) ? undefined : jsonSchema(schema),
+      responseJsonSchema: isAbsent(schema)
+        ? undefined
+        : jsonSchema(describedSchema(schema, described['description'])),
     }),
   );
 }

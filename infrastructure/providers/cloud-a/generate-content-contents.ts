@@ -86,11 +86,12 @@ function addMessage(message: JsonObject, path: string, reading: Reading): Step {
 }
 
 function addAssistant(message: JsonObject, path: string, turns: Turns): Step {
-  const { content, refusal, tool_calls } = message;
+  const { audio, content, refusal, tool_calls } = message;
+  if (!isAbsent(audio)) return E.left(fault(`${path}.audio`, "is not available on this model's route."));
   const said = isAbsent(content) ? E.right([]) : assistantParts(content, `${path}.content`);
   if (E.isLeft(said)) return said;
   turns.say('model', said.right);
-  if (said.right.length === 0 && isString(refusal)) turns.say('model', textParts(refusal));
+  if (isString(refusal)) turns.say('model', textParts(refusal));
   turns.beginCalls();
   for (const [index, call] of objectsOf(tool_calls).entries()) {
     const step = addCall(call, `${path}.tool_calls[${index}]`, turns);

@@ -12,8 +12,7 @@ import type { ReadableBuckets } from './readable-buckets.ts';
 /**
  * The generate-content body that asks for the same answer as a chat-completions body, which is as `parseExact` gives
  * it; `model` is the publisher's name of it. What generate-content has no word for is dropped where the answer means
- * the same without it (`user`, `store`, `metadata`, `prompt_cache_key`, `stream_options`, `service_tier` and every
- * field that nobody knows), and rejected by name where not. Messages-only fields (`thinking`, `output_config`,
+ * the same without it (`unsentFields` and every field that nobody knows), and rejected by name where not. Messages-only fields (`thinking`, `output_config`,
  * `anthropic_version`) do not apply to Google-published models. Media stand in one of the `buckets` that the route may
  * read, where it has a list of them.
  */
@@ -47,6 +46,7 @@ const controls = [
   { field: 'function_call', instead: ': use `tool_choice`', emptyIsNothing: false },
   { field: 'logit_bias', instead: '', emptyIsNothing: true },
   { field: 'web_search_options', instead: '', emptyIsNothing: false },
+  { field: 'audio', instead: '', emptyIsNothing: false },
 ] as const;
 
 function foreignControl(body: JsonObject): GatewayError | undefined {
@@ -55,7 +55,9 @@ function foreignControl(body: JsonObject): GatewayError | undefined {
     if (!isAbsent(value) && !(emptyIsNothing && isEmpty(value)))
       return fault(field, `is not available on this model's route${instead}.`);
   }
-  const { modalities } = body;
+  const { modalities, verbosity } = body;
+  if (!isAbsent(verbosity) && verbosity !== 'medium')
+    return fault('verbosity', "is not available on this model's route.");
   if (!isArray(modalities)) return undefined;
   const other = modalities.findIndex((each) => each !== 'text');
   return other < 0 ? undefined : fault(`modalities[${other}]`, "must be `text` on this model's route.");

@@ -19,9 +19,8 @@ export interface UnifiedCall {
 
 /**
  * The converse body that asks for the same answer as a chat-completions body, which is as `parseExact` gives it. What
- * the platform has no word for is dropped where the answer means the same without it (`user`, `store`, `metadata`,
- * `prompt_cache_key`, `stream_options`, `service_tier` and every field that nobody knows), and rejected by name where
- * not. `extra_body` is the final override.
+ * the platform has no word for is dropped where the answer means the same without it (`unsentFields` and every field
+ * that nobody knows), and rejected by name where not. `extra_body` is the final override.
  */
 export function unifiedRequest(
   body: JsonObject,

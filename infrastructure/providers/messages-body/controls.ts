@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import { fault, isRecord } from '../../../domain/messages/blocks.ts';
 import { disagreement } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -27,9 +28,11 @@ const foreignControls: readonly (readonly [field: string, saysNothing: (value: J
   ['modalities', (value) => isArray(value) && value.every((each) => each === 'text')],
   ['audio', () => false],
   ['web_search_options', () => false],
+  ['verbosity', (value) => value === 'medium'],
+  ['function_call', (value) => value === 'auto' || value === 'none'],
 ];
 
-/** What would change the answer and cannot be said upstream is rejected by name; all else that is foreign is dropped. */
+/** What would change the answer and cannot be said upstream is rejected by name; the rest is in `unsentFields`. */
 export function controlFault(body: JsonObject, rules: BodyRules): GatewayError | undefined {
   const forbidden = rules.rejected.find((field) => !isAbsent(body[field]));
   const field =
@@ -88,7 +91,7 @@ export function outputConfigMember(body: JsonObject, rules: BodyRules): Members 
   return E.right({
     output_config: {
       ...(isRecord(config) ? config : {}),
-      format: { type: 'json_schema', schema: asked['schema'] },
+      format: { type: 'json_schema', schema: describedSchema(asked['schema'], asked['description']) },
     },
   });
 }

@@ -1,3 +1,4 @@
+import { unsentIn } from '../../../domain/compatibility/unsent-fields.ts';
 import type { Platform } from '../../../domain/reasoning/thinking-plan.ts';
 
 /** What upstreams that speak the messages body differ in. */
@@ -74,7 +75,7 @@ export const rawPredictRules: BodyRules = {
   rejected: [],
   takesSchemas: true,
   copied: nativeMembers,
-  dropped: ['service_tier', 'inference_geo'],
+  dropped: unsentIn('raw_predict', 'messages'),
   betas: { in: 'body', allowed: platformABetas },
 };
 
@@ -87,7 +88,7 @@ export const invokeRules: BodyRules = {
   rejected: ['presence_penalty', 'frequency_penalty', 'n', 'seed', 'parallel_tool_calls', 'response_format'],
   takesSchemas: false,
   copied: [...nativeMembers, 'metadata'],
-  dropped: ['service_tier', 'inference_geo'],
+  dropped: unsentIn('invoke', 'messages'),
   betas: { in: 'body', allowed: invokeBetas },
 };
 
@@ -100,6 +101,6 @@ export const endpointbRules: BodyRules = {
   rejected: [],
   takesSchemas: false,
   copied: nativeMembers,
-  dropped: [],
+  dropped: unsentIn('endpointb_messages', 'messages'),
   betas: { in: 'header', allowed: endpointbBetas },
 };

@@ -114,6 +114,8 @@ function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): B
     return E.left(
       fault(`${path}.function_call`, "is not available on this model's route: use `tool_calls`."),
     );
+  if (!isAbsent(message['audio']))
+    return E.left(fault(`${path}.audio`, "is not available on this model's route."));
   const said = contentBlocks(message['content'], `${path}.content`, rules.media);
   if (E.isLeft(said)) return said;
   const { refusal, tool_calls: calls } = message;

@@ -91,7 +91,6 @@ describe('the body as a whole', () => {
     ['service_tier', { service_tier: 'auto' }],
     ['inference_geo', { inference_geo: 'us' }],
     ['betas', { betas: ['a-2025-01-01'] }],
-    ['top_k, which chat completions do not know', { top_k: 40 }],
     ['stream: false', { stream: false }],
     ['empty stop_sequences', { stop_sequences: [] }],
     ['empty tools', { tools: [] }],
@@ -110,6 +109,11 @@ describe('the body as a whole', () => {
     ['mcp_servers', { mcp_servers: [{ type: 'url', name: 'a', url: 'https://example.com' }] }, 'mcp_servers'],
     ['a container', { container: 'c1' }, 'container'],
     ['a container with skills', { container: { skills: [] } }, 'container'],
+    [
+      'a budget for a whole task',
+      { output_config: { task_budget: { type: 'tokens', total: 20_000 } } },
+      'output_config.task_budget',
+    ],
   ])('what changes the meaning of the answer is rejected by name: %s', (_, over, param) => {
     expect(faultOf(over)).toBe(param);
   });
@@ -186,7 +190,7 @@ describe('what a user says', () => {
           title: 't',
           context: 'c',
           source: { type: 'text', data: 'd' },
-          citations: { enabled: true },
+          citations: { enabled: false },
         },
       ],
       't\n\nc\n\nd',

@@ -60,7 +60,8 @@ const context: ProviderContext = {
   warn: () => undefined,
 };
 
-function spokenRoute(
+/** A route of a provider kind, whose model has this name upstream. */
+export function spokenRoute(
   name: string,
   kind: ProviderKind,
   upstreamModel: string,

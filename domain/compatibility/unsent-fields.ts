@@ -1,0 +1,203 @@
+import type { ApiFamily } from '../routing/model.ts';
+
+/** Bodies that a request is written as. */
+export const upstreamBodies = [
+  'chat_completions',
+  'responses',
+  'generate_content',
+  'raw_predict',
+  'invoke',
+  'endpointb_messages',
+  'converse',
+  'text_embeddings',
+] as const;
+
+export type UpstreamBody = (typeof upstreamBodies)[number];
+
+/** Fields of a family that are not sent, nor refused, in these bodies: the answer is the same without them. */
+export interface UnsentFields {
+  readonly family: ApiFamily;
+  /** `[]` is every entry of a list, a word in brackets the kind of the field that is meant. */
+  readonly fields: readonly string[];
+  readonly in: readonly UpstreamBody[];
+  readonly because: string;
+}
+
+const messagesBodies = ['raw_predict', 'invoke', 'endpointb_messages'] as const;
+const translatedChat = ['generate_content', ...messagesBodies, 'converse'] as const;
+const chatOfMessages = ['chat_completions', 'generate_content', 'converse'] as const;
+
+/** All that is left out of a body without a word. Every other documented field is sent, or refused by its name. */
+export const unsentFields: readonly UnsentFields[] = [
+  {
+    family: 'chat_completions',
+    fields: ['store', 'user', 'safety_identifier'],
+    in: translatedChat,
+    because: 'They tell the upstream who asks and what to keep, and the model nothing.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['metadata'],
+    in: ['generate_content', 'raw_predict', 'endpointb_messages', 'converse'],
+    because: 'Labels for whoever keeps the request.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['prompt_cache_key', 'prompt_cache_retention', 'prediction', 'service_tier'],
+    in: translatedChat,
+    because: 'They change what an answer costs and how soon it comes, not what it says.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['stream_options.include_usage', 'stream_options.include_obfuscation'],
+    in: translatedChat,
+    because:
+      'They are about chat chunks, which the gateway writes itself; these upstreams tell usage unasked.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['messages[].name (system)', 'messages[].name (user)', 'messages[].name (assistant)'],
+    in: translatedChat,
+    because: 'No place for the label of a speaker; the words go whole.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['messages[].content[].image_url.detail'],
+    in: ['generate_content', 'invoke', 'endpointb_messages', 'converse'],
+    because: 'The whole image goes, and the model looks at it as closely as it does.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['messages[].content[].file.filename'],
+    in: ['generate_content'],
+    because: 'The media type is read from it; the bytes go whole.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['response_format.json_schema.name'],
+    in: ['generate_content', 'raw_predict'],
+    because: 'A label of the schema, which goes itself.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['response_format.json_schema.strict'],
+    in: ['generate_content', 'raw_predict'],
+    because: 'A schema is kept to there, whether this is asked for or not.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['tools[].function.strict'],
+    in: ['converse'],
+    because: 'The latest models of the messages family do not support it; `supports_strict_tools` decides.',
+  },
+  {
+    family: 'messages',
+    fields: ['metadata.user_id'],
+    in: chatOfMessages,
+    because: 'It tells the upstream who asks, and the model nothing.',
+  },
+  {
+    family: 'messages',
+    fields: ['service_tier', 'inference_geo'],
+    in: [...chatOfMessages, 'raw_predict', 'invoke'],
+    because: 'How soon and where a model runs is decided by the route.',
+  },
+  {
+    family: 'messages',
+    fields: [
+      'cache_control',
+      'system[].cache_control',
+      'tools[].cache_control',
+      'messages[].content[].cache_control',
+      'messages[].content[].cache_control (tool_use)',
+      'messages[].content[].cache_control (tool_result)',
+    ],
+    in: ['chat_completions', 'generate_content'],
+    because: 'They change what an answer costs and how soon it comes, not what it says.',
+  },
+  {
+    family: 'messages',
+    fields: ['speed'],
+    in: chatOfMessages,
+    because: 'It changes what an answer costs and how soon it comes, not what it says.',
+  },
+  {
+    family: 'messages',
+    fields: ['context_management'],
+    in: chatOfMessages,
+    because: 'The whole conversation goes, uncut.',
+  },
+  {
+    family: 'messages',
+    fields: ['tools[].defer_loading', 'tools[].eager_input_streaming', 'tools[].allowed_callers'],
+    in: chatOfMessages,
+    because:
+      'Every tool is shown to the model from the start, and the hosted ones that could call it are refused.',
+  },
+  {
+    family: 'messages',
+    fields: ['tools[].input_examples'],
+    in: chatOfMessages,
+    because: 'Hints beside the description and the schema, which go along.',
+  },
+  {
+    family: 'messages',
+    fields: ['thinking.display'],
+    in: ['chat_completions', 'generate_content'],
+    because: 'Reasoning is told as the upstream tells it.',
+  },
+  {
+    family: 'messages',
+    fields: ['thinking (disabled)'],
+    in: chatOfMessages,
+    because:
+      'It is what most models do unasked; agents send it to all of them, and most upstreams refuse the word.',
+  },
+  {
+    family: 'messages',
+    fields: ['messages[].content[] (thinking)', 'messages[].content[] (redacted_thinking)'],
+    in: chatOfMessages,
+    because: 'Thinking can be sent back to where it was made, and nowhere else.',
+  },
+  {
+    family: 'messages',
+    fields: ['messages[].content[].citations (of the answer)', 'messages[].content[].caller'],
+    in: chatOfMessages,
+    because: 'Notes beside what was said and called, which goes whole.',
+  },
+  {
+    family: 'messages',
+    fields: ['messages[].content[].title (of a file)'],
+    in: ['generate_content'],
+    because: 'The name of a file, the bytes of which go whole.',
+  },
+  {
+    family: 'messages',
+    fields: ['tools[].strict'],
+    in: ['converse'],
+    because: 'The latest models of the messages family do not support it; `supports_strict_tools` decides.',
+  },
+  {
+    family: 'responses',
+    fields: ['tools[] (image_generation)'],
+    in: ['responses'],
+    because:
+      'Platform B has no such tool, and who only offers it gets an answer without; who requires it is refused. Elsewhere it is sent.',
+  },
+  {
+    family: 'embeddings',
+    fields: ['user'],
+    in: ['text_embeddings'],
+    because: 'It tells the upstream who asks, and the model nothing.',
+  },
+  {
+    family: 'embeddings',
+    fields: ['encoding_format (float)'],
+    in: ['text_embeddings'],
+    because: 'Numbers are what the platform answers with.',
+  },
+];
+
+/** The fields of a family that are left out of a body. */
+export const unsentIn = (body: UpstreamBody, family: ApiFamily): readonly string[] =>
+  unsentFields.flatMap((each) => (each.family === family && each.in.includes(body) ? each.fields : []));

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import {
+  type UnsentFields,
+  unsentFields,
+  unsentIn,
+  upstreamBodies,
+} from '../../domain/compatibility/unsent-fields.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import { knownFields, paths } from '../support/fields/families.ts';
+import { fateOf } from '../support/fields/fate.ts';
+import type { KnownField } from '../support/fields/known-fields.ts';
+import { notYet } from '../support/fields/not-yet.ts';
+
+const fates = paths.map((each) => ({
+  ...each,
+  fates: knownFields[each.family].map((field) => ({
+    name: field.name,
+    fate: fateOf(field, each.family, each.route),
+  })),
+}));
+
+describe('every known field is sent, or refused by name, or on the list of fields that change no answer', () => {
+  it.each(fates.map((each) => [each.family, each.route.name, each] as const))('%s on %s', (_, __, each) => {
+    const listed = new Set([...unsentIn(each.body, each.family), ...notYet(each.family, each.body)]);
+    const silent = each.fates.filter(
+      ({ name, fate }) => fate !== 'sent' && fate !== 'refused' && !listed.has(name),
+    );
+    expect(silent).toEqual([]);
+    expect(each.fates.some(({ fate }) => fate === 'sent')).toBe(true);
+  });
+});
+
+/** Members of the body, each in the same body without it. */
+const membersOf = (family: UnsentFields['family']): readonly KnownField[] => {
+  const [first] = knownFields[family];
+  const bare = JSON.stringify(first?.bare);
+  return knownFields[family].filter((each) => JSON.stringify(each.bare) === bare && !/[.[]/.test(each.path));
+};
+
+describe('what is sent alone is sent in company, or one of the company is refused by name', () => {
+  it.each(fates.map((each) => [each.family, each.route.name, each] as const))('%s on %s', (_, __, each) => {
+    const alone = new Set(each.fates.flatMap(({ name, fate }) => (fate === 'sent' ? [name] : [])));
+    const fields = membersOf(each.family).filter(({ name }) => alone.has(name));
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.constantFrom(...fields), { selector: ({ path }) => path }), (company) => {
+        for (const field of company) {
+          const others = company.filter((other) => other !== field);
+          const bare = Object.assign({ ...field.bare }, ...others.map(member)) as JsonObject;
+          const fate = fateOf(
+            { ...field, bare, body: { ...bare, ...member(field) } },
+            each.family,
+            each.route,
+          );
+          if (!others.some(({ path }) => fate.startsWith(`refused as ${path}`)))
+            expect([field.name, fate]).toEqual([field.name, fate === 'refused' ? fate : 'sent']);
+        }
+      }),
+      { seed: 1515, numRuns: 60 },
+    );
+  });
+});
+
+const member = ({ path, value }: KnownField): JsonObject => ({ [path]: value });
+
+describe('the list holds nothing that is sent or refused everywhere', () => {
+  it.each(upstreamBodies)('%s', (body) => {
+    const needless = unsentFields
+      .filter((each) => each.in.includes(body))
+      .flatMap(({ family, fields }) => fields.filter((field) => !isUnsent(family, body, field)));
+    expect(needless).toEqual([]);
+  });
+});
+
+const isUnsent = (family: UnsentFields['family'], body: string, field: string): boolean =>
+  fates
+    .filter((each) => each.family === family && each.body === body)
+    .some((each) => each.fates.some(({ name, fate }) => name === field && fate === 'unsent'));
+
+describe('docs/fields.md', () => {
+  const docs = readFileSync(path.join(import.meta.dirname, '../../docs/fields.md'), 'utf8');
+  const quoted = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ');
+  const line = (each: UnsentFields): string =>
+    `| ${quoted(each.fields)} | ${quoted(each.in)} | ${each.because} |`;
+
+  it('prints the list, line for line, and no other lines', () => {
+    const printed = docs.split('\n').filter((row) => row.startsWith('| `') && row.split('|').length === 5);
+    expect(printed).toEqual(unsentFields.map(line));
+  });
+
+  it('says what each body is', () => {
+    const told = docs
+      .split('\n')
+      .filter((row) => row.startsWith('- `'))
+      .map((row) => row.split('`')[1]);
+    expect(told).toEqual(upstreamBodies);
+  });
+});

@@ -1,0 +1,67 @@
+import type { UpstreamBody } from '../../../domain/compatibility/unsent-fields.ts';
+import type { ApiFamily } from '../../../domain/routing/model.ts';
+import { routes, type SpokenRoute, serves, spokenRoute } from '../growth/routes.ts';
+import { chatFields } from './chat.ts';
+import { embeddingsFields } from './embeddings.ts';
+import type { KnownField } from './known-fields.ts';
+import { messagesFields } from './messages.ts';
+import { responsesFields } from './responses.ts';
+
+/** Every request field that the public API of a family documents. */
+export const knownFields: Readonly<Record<ApiFamily, readonly KnownField[]>> = {
+  chat_completions: chatFields,
+  messages: messagesFields,
+  responses: responsesFields,
+  embeddings: embeddingsFields,
+};
+
+/** The body that goes upstream on a route. */
+const bodies: Readonly<Record<string, UpstreamBody>> = {
+  compat: 'chat_completions',
+  cloud_run_compat: 'chat_completions',
+  'cloud_a_platform google': 'generate_content',
+  'cloud_a_platform google, of budgets': 'generate_content',
+  'cloud_a_platform anthropic': 'raw_predict',
+  'cloud_a_platform anthropic, latest': 'raw_predict',
+  'cloud_a_platform embeddings': 'text_embeddings',
+  'cloud_a_platform embeddings, embedContent': 'text_embeddings',
+  runtime_unified: 'converse',
+  'runtime_unified, latest': 'converse',
+  runtime_messages: 'invoke',
+  runtime_chat: 'chat_completions',
+  endpointb_responses: 'responses',
+  endpointb_chat: 'chat_completions',
+  endpointb_messages: 'endpointb_messages',
+};
+
+const latest = 'claude-opus-4-7';
+
+/** The same dialects before models that they are written differently for. */
+const more: readonly SpokenRoute[] = [
+  spokenRoute('cloud_a_platform google, of budgets', 'cloud_a_platform', 'google/gemini-2.5-flash'),
+  spokenRoute('cloud_a_platform anthropic, latest', 'cloud_a_platform', `anthropic/${latest}`),
+  spokenRoute('cloud_a_platform embeddings, embedContent', 'cloud_a_platform', 'google/gemini-embedding-2'),
+  spokenRoute('runtime_unified, latest', 'cloud_b_platform', `anthropic.${latest}`, {
+    cloud_b: { api_style: 'runtime_unified' },
+  }),
+];
+
+/** A family on a route that serves it, and the body that it becomes there. */
+export interface Path {
+  readonly family: ApiFamily;
+  readonly route: SpokenRoute;
+  readonly body: UpstreamBody;
+}
+
+function bodyOf(route: SpokenRoute, family: ApiFamily): UpstreamBody {
+  const body = bodies[route.name];
+  if (body === undefined) throw new Error(`no body is known of ${route.name}`);
+  return body === 'chat_completions' && family === 'responses' ? 'responses' : body;
+}
+
+/** Every family on every kind of route that serves it; embeddings go as they are to chat-style upstreams. */
+export const paths: readonly Path[] = (Object.keys(knownFields) as ApiFamily[]).flatMap((family) =>
+  [...routes, ...more]
+    .filter((route) => serves(route, family))
+    .map((route) => ({ family, route, body: bodyOf(route, family) })),
+);

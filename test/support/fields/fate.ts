@@ -1,0 +1,64 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { chatCompletions, embeddings, messages, responses } from '../../../application/families.ts';
+import type { Ask, Family } from '../../../application/model-request.ts';
+import type { ApiFamily } from '../../../domain/routing/model.ts';
+import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import { textDigest } from '../../../infrastructure/text-digest.ts';
+import { callOf, type SpokenRoute } from '../growth/routes.ts';
+import { type KnownField, marksIn } from './known-fields.ts';
+
+/** All that goes upstream for a body, as text, or why nothing does. */
+type Outbound = Either<GatewayError, string>;
+
+function outbound<A extends Ask>(family: Family<A>, route: SpokenRoute, text: string): Outbound {
+  const ask = family.read(text);
+  if (E.isLeft(ask)) return ask;
+  const body = family.write(ask.right, route.resolved);
+  if (E.isLeft(body)) return body;
+  const { speaks } = family.answerPath(ask.right, route.resolved, 'request-1');
+  const call = callOf(route, speaks.family, body.right, ask.right.stream);
+  const dialect = route.speak(call)?.dialect;
+  if (dialect === undefined) return E.left(invalidRequest('It is not spoken.'));
+  const sent: Either<GatewayError, unknown> =
+    'encodeMany' in dialect ? dialect.encodeMany(call) : dialect.encode(call);
+  return E.map((request: unknown) => JSON.stringify(request))(sent);
+}
+
+const through = {
+  chat_completions: (route, text) => outbound(chatCompletions, route, text),
+  messages: (route, text) => outbound(messages, route, text),
+  responses: (route, text) => outbound(responses(textDigest), route, text),
+  embeddings: (route, text) => outbound(embeddings, route, text),
+} as const satisfies Record<ApiFamily, (route: SpokenRoute, text: string) => Outbound>;
+
+/** What becomes of a field: it goes upstream, it is refused by its name, or nobody hears of it. */
+export type Fate = 'sent' | 'refused' | 'unsent' | `refused as ${string}`;
+
+/**
+ * What the field stands beside may be refused already. Where it is sent, the body with the field goes in other words
+ * than the one without it, and its marked words are in there.
+ */
+export function fateOf(field: KnownField, family: ApiFamily, route: SpokenRoute): Fate {
+  const whole = written(field.body, family, route);
+  const bare = written(field.bare, family, route);
+  if (E.isLeft(whole)) {
+    const { message, param } = whole.left;
+    const asBefore = E.isLeft(bare) && bare.left.message === message;
+    return asBefore || names(whole.left, field.path) ? 'refused' : `refused as ${param}: ${message}`;
+  }
+  const differs = E.isLeft(bare) || bare.right !== whole.right;
+  return differs && marksIn(field.value).every((word) => whole.right.includes(word)) ? 'sent' : 'unsent';
+}
+
+const written = (body: JsonObject, family: ApiFamily, route: SpokenRoute): Outbound =>
+  through[family](route, JSON.stringify(body));
+
+/** An error names a field by its own path, by what is in it, or by what it is in. */
+function names({ param = '' }: GatewayError, path: string): boolean {
+  const named = param.replace(/\.type$/, '');
+  const within = (inner: string, outer: string): boolean =>
+    inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
+  return named !== '' && (within(named, path) || within(path, named));
+}
