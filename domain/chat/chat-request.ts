@@ -18,11 +18,34 @@ export interface ChatRequest {
 }
 
 const part: Watched = { image_url: {}, video_url: {}, input_audio: {}, file: {} };
-const call: Watched = { function: {} };
+/** What platforms and the gateway say of a call or an image, and read again when it is sent back. */
+const extras: Watched = {
+  extra_content: { google: {} },
+  provider_metadata: { cloud_a_platform: { reasoning: { '*': {} } } },
+};
+const call: Watched = { function: {}, ...extras };
+/** Fields of platform A's own. */
+const google: Watched = {
+  thinking_config: {},
+  thinkingConfig: {},
+  image_config: {},
+  imageConfig: {},
+  labels: {},
+  safety_settings: { '*': {} },
+  safetySettings: { '*': {} },
+};
 
 /** The levels of a chat body that the gateway reads or edits. */
 export const chatWatched: Watched = {
-  messages: { '*': { content: { '*': part }, tool_calls: { '*': call }, function_call: {} } },
+  messages: {
+    '*': {
+      content: { '*': part },
+      images: { '*': { ...part, ...extras } },
+      tool_calls: { '*': call },
+      function_call: {},
+      ...extras,
+    },
+  },
   tools: { '*': { function: {} } },
   functions: { '*': {} },
   tool_choice: { function: {} },
@@ -31,6 +54,9 @@ export const chatWatched: Watched = {
   reasoning: {},
   thinking: {},
   output_config: {},
+  extra_body: { google },
+  google,
+  ...google,
 };
 
 /** Checks what the gateway reasons about; everything else in the body is the upstream's business. */

@@ -12,7 +12,8 @@ export type EmptyToolsRule = (typeof emptyToolsRules)[number];
  * The members that leave a chat-completions or responses body because its `tools` array is empty.
  *
  * `omit`: remove an explicit empty `tools` array; neutral `tool_choice` (`auto`, `none`, null) is removed with it,
- * while `required` and named choices are rejected locally. `preserve_with_tool_history`: remove an empty array
+ * while `required` and named choices are rejected locally. `parallel_tool_calls` goes too: upstreams refuse it where
+ * there are no tools. `preserve_with_tool_history`: remove an empty array
  * unless function-tool history exists; preserved arrays keep `tool_choice`.
  */
 export function emptyTools(
@@ -23,9 +24,12 @@ export function emptyTools(
   const { tools, tool_choice: choice } = body;
   if (rule === 'preserve' || !isArray(tools) || tools.length > 0) return E.right([]);
   if (rule === 'preserve_with_tool_history' && hasFunctionToolHistory()) return E.right([]);
-  if (choice === undefined) return E.right(['tools']);
-  return neutralChoices.has(choice) ? E.right(['tools', 'tool_choice']) : E.left(choiceWithoutTools);
+  if (choice !== undefined && !neutralChoices.has(choice)) return E.left(choiceWithoutTools);
+  return E.right(['tools', ...aboutTools.filter((field) => body[field] !== undefined)]);
 }
+
+/** Members that say nothing without tools. */
+const aboutTools = ['tool_choice', 'parallel_tool_calls'] as const;
 
 const neutralChoices: ReadonlySet<Json> = new Set(['auto', 'none', null]);
 

@@ -1,4 +1,4 @@
-import { isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
 import { maxItemIdChars } from '../shared/limits.ts';
 
 /** The unpadded base64url SHA-256 of a text: 43 characters. The domain takes it as an argument. */
@@ -20,7 +20,7 @@ const hasCallId: ReadonlySet<Json | undefined> = new Set(['function_call', 'func
  * Responses replay keeps valid `fc_`, `rs_`, `msg_` item ids, hashes foreign or invalid ids into the matching bounded
  * namespace, and normalises matching `function_call` and `function_call_output` `call_id` values identically;
  * missing optional item ids stay missing. Request-local and stateless: the same id always becomes the same value.
- * Other item types and references stay as they are.
+ * An item without a type is a message. Other item types and references stay as they are.
  */
 export const withReplayIds = (input: readonly Json[], digest: Digest): readonly Json[] =>
   input.map((item) => (isObject(item) ? withNativeIds(item, digest) : item));
@@ -40,7 +40,13 @@ const withNativeIds = (item: JsonObject, digest: Digest): JsonObject => ({
   ...Object.fromEntries(foreignIds(item).map(({ field, prefix, value }) => [field, prefix + digest(value)])),
 });
 
-function foreignIds({ type, id, call_id: callId }: JsonObject): readonly ForeignId[] {
+/** An item without a type is a message: the API's short form of one has a role and content alone. */
+const typeOf = ({ type, role }: JsonObject): Json | undefined =>
+  isAbsent(type) && isString(role) ? 'message' : type;
+
+function foreignIds(item: JsonObject): readonly ForeignId[] {
+  const { id, call_id: callId } = item;
+  const type = typeOf(item);
   const found: ForeignId[] = [];
   const namespace = namespaces.get(type);
   if (namespace !== undefined && isString(id) && !isBounded(id, namespace.native))

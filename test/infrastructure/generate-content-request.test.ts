@@ -642,6 +642,23 @@ describe('reasoning controls', () => {
     expect(thinking({ reasoning: { effort } }, newer)).toEqual(level);
   });
 
+  it.each(['xhigh', 'max'])('effort %s is the highest that the model has', (effort) => {
+    const highest = {
+      'gemini-2.5-flash': 24_576,
+      'gemini-2.5-pro': 32_768,
+      'gemini-2.5-pro-preview': 32_768,
+    };
+    for (const [model, thinkingBudget] of Object.entries(highest))
+      expect(thinking({ reasoning_effort: effort }, model)).toEqual({
+        thinkingBudget,
+        includeThoughts: true,
+      });
+    expect(thinking({ reasoning: { effort } }, newer)).toEqual({
+      thinkingLevel: 'HIGH',
+      includeThoughts: true,
+    });
+  });
+
   it.each([
     ['gemini-2.5-pro', 'thinkingBudget'],
     ['gemini-live-2.5-flash', 'thinkingBudget'],
@@ -677,8 +694,8 @@ describe('reasoning controls', () => {
     [{ reasoning: { budget_tokens: 1 }, reasoning_budget_tokens: 2 }, 'reasoning.budget_tokens'],
     [{ reasoning_budget_tokens: 1, thinking_budget_tokens: 2 }, 'reasoning_budget_tokens'],
     [{ reasoning_effort: 'low', thinking_budget_tokens: 1024 }, 'thinking_budget_tokens'],
-    [{ reasoning_effort: 'xhigh' }, 'reasoning_effort'],
-    [{ reasoning: { effort: 'max' } }, 'reasoning.effort'],
+    [{ reasoning_effort: 'ultra' }, 'reasoning_effort'],
+    [{ reasoning: { effort: 'most' } }, 'reasoning.effort'],
     [{ reasoning_effort: 3 }, 'reasoning_effort'],
     [{ thinking_budget_tokens: 1.5 }, 'thinking_budget_tokens'],
     [{ thinking_budget_tokens: 0 }, 'thinking_budget_tokens'],
@@ -693,7 +710,15 @@ it('no body makes it throw', () => {
   fc.assert(
     fc.property(
       fc.json({ maxDepth: 5 }),
-      fc.constantFrom('messages', 'tools', 'tool_choice', 'reasoning'),
+      fc.constantFrom(
+        'messages',
+        'tools',
+        'tool_choice',
+        'reasoning',
+        'google',
+        'extra_body',
+        'thinking_config',
+      ),
       (text, field) => {
         generateContentRequest(
           parseExact(`{"messages":[{"role":"user","content":"Hi"}],"${field}":${text}}`) as JsonObject,

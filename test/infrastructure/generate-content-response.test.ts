@@ -80,7 +80,8 @@ describe('a whole answer', () => {
     const parts = [
       { executableCode: { language: 'PYTHON', code: '1' }, thoughtSignature: 's' },
       { codeExecutionResult: { output: '1' } },
-      { inlineData: { mimeType: 'image/png', data: 'AA' } },
+      { inlineData: { mimeType: 'audio/wav', data: 'AA' } },
+      { inlineData: { mimeType: 'image/png', data: 'AA' }, thought: true },
       { text: 'One' },
       {},
     ];
@@ -89,8 +90,62 @@ describe('a whole answer', () => {
       provider_metadata: {
         cloud_a_platform: {
           reasoning: [{ type: 'thinking', thinking: '', signature: 's' }],
-          parts: [{ executableCode: parts[0]!.executableCode }, parts[1], parts[2]],
+          parts: [{ executableCode: parts[0]!.executableCode }, parts[1], parts[2], parts[3]],
         },
+      },
+    });
+  });
+
+  it('images stand beside the content, with what signs them', () => {
+    const parts = [
+      { text: 'Here:' },
+      { inlineData: { mimeType: 'image/png', data: 'AA' } },
+      { inlineData: { mimeType: 'image/webp', data: 'BB' }, thoughtSignature: 's' },
+    ];
+    expect(message(says(parts))).toMatchObject({
+      content: 'Here:',
+      images: [
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } },
+        {
+          type: 'image_url',
+          image_url: { url: 'data:image/webp;base64,BB' },
+          extra_content: { google: { thought_signature: 's' } },
+        },
+      ],
+    });
+  });
+
+  it('grounding and citations stand under the platform’s metadata as they came', () => {
+    const groundingMetadata = { webSearchQueries: ['q'], groundingSupports: [{ confidenceScores: [0.5] }] };
+    const citationMetadata = { citations: [{ startIndex: 1, uri: 'https://example.com' }] };
+    const urlContextMetadata = { urlMetadata: [{ retrievedUrl: 'https://example.com' }] };
+    const about = { groundingMetadata, citationMetadata, urlContextMetadata };
+    const answer = { candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP', ...about }] };
+    expect(message(answer)).toMatchObject({ content: 'a', provider_metadata: { cloud_a_platform: about } });
+  });
+
+  it('a thought signature stands on the call that it signs, and among the reasoning metadata', () => {
+    const parts = [
+      { text: 'hm', thought: true },
+      { functionCall: { name: 'f' }, thoughtSignature: 's' },
+      { functionCall: { name: 'g' } },
+    ];
+    const said = message(says(parts));
+    expect(said['tool_calls']).toEqual([
+      {
+        id: 'call_7f3a_0_0',
+        type: 'function',
+        function: { name: 'f', arguments: '{}' },
+        extra_content: { google: { thought_signature: 's' } },
+      },
+      { id: 'call_7f3a_0_1', type: 'function', function: { name: 'g', arguments: '{}' } },
+    ]);
+    expect(said['provider_metadata']).toEqual({
+      cloud_a_platform: {
+        reasoning: [
+          { type: 'thinking', thinking: 'hm' },
+          { type: 'thinking', thinking: '', signature: 's', tool_call_id: 'call_7f3a_0_0' },
+        ],
       },
     });
   });

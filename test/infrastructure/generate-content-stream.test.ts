@@ -254,6 +254,27 @@ describe('arguments that are streamed', () => {
     expect(lastOf(events)).toEqual(done);
   });
 
+  it('a signature is told with the next piece of its call, once', () => {
+    const signature = { extra_content: { google: { thought_signature: 's' } } };
+    const signing = (willContinue: boolean) =>
+      parts({ functionCall: { partialArgs: [], willContinue }, thoughtSignature: 's' });
+    const named = parts({ functionCall: { name: 'f', willContinue: true }, thoughtSignature: 's' });
+    const told = (events: readonly Event[]) =>
+      events.flatMap((event) =>
+        event.kind === 'chunk'
+          ? (event.chunk['choices'] as readonly JsonObject[]).flatMap(
+              (choice) => ((choice['delta'] as JsonObject)['tool_calls'] ?? []) as readonly JsonObject[],
+            )
+          : [],
+      );
+    const first = told(stream([named, piece('$.a', string('x'), {}), finish('STOP')]));
+    expect(first).toMatchObject([{ id: 'call_7f3a_0_0', ...signature }, { index: 0 }]);
+    expect(first[1]).not.toHaveProperty('extra_content');
+    const last = told(stream([begin, piece('$.a', string('x')), signing(false), finish('STOP')]));
+    expect(last[0]).not.toHaveProperty('extra_content');
+    expect(last[1]).toMatchObject(signature);
+  });
+
   it('the name is told at once, the arguments once they are complete', () => {
     expect(stream([begin, piece('$.a', string('x')), parts({ functionCall: {} }), finish('STOP')])).toEqual([
       delta({
@@ -505,6 +526,8 @@ it('a stream tells what the same answer tells as a whole, however its parts are 
       { text: 'a', thoughtSignature: 's' },
       { functionCall: { name: 'f', args: { n: 1.5 } } },
       { functionCall: { id: 'own', name: 'g' } },
+      { functionCall: { name: 'h' }, thoughtSignature: 't' },
+      { inlineData: { mimeType: 'image/png', data: 'AA' } },
       { executableCode: { code: '1' } },
     ),
   );
@@ -512,10 +535,14 @@ it('a stream tells what the same answer tells as a whole, however its parts are 
   const reason = fc.constantFrom('STOP', 'MAX_TOKENS', 'SAFETY', 'UNEXPECTED_TOOL_CALL', 2);
   fc.assert(
     fc.property(spread, reason, fc.constantFrom(...framings), (events, finishReason, framing) => {
-      const whole = { candidates: [{ content: { parts: events.flat() }, finishReason }], ...usage(3, 5) };
+      const told = { groundingMetadata: { webSearchQueries: ['q'] } };
+      const whole = {
+        candidates: [{ content: { parts: events.flat() }, finishReason, ...told }],
+        ...usage(3, 5),
+      };
       const completion = chatCompletion(JSON.stringify(whole), about, sanitise);
       const streamed = stream(
-        [...events.map((of) => parts(...of)), { ...finish(finishReason), ...usage(3, 5) }],
+        [...events.map((of) => parts(...of)), { ...finish(finishReason, told), ...usage(3, 5) }],
         undefined,
         framing,
       );
@@ -525,9 +552,31 @@ it('a stream tells what the same answer tells as a whole, however its parts are 
   );
 });
 
+/** What a message says, joined as a client joins it. */
+interface Joined {
+  content: string;
+  readonly calls: unknown[];
+  readonly images: unknown[];
+  readonly reasoning: unknown[];
+  /** Of calls: a whole answer has them behind all thoughts. */
+  readonly signatures: unknown[];
+  readonly parts: unknown[];
+  grounding: unknown;
+}
+
+const nothing = (): Joined => ({
+  content: '',
+  calls: [],
+  images: [],
+  reasoning: [],
+  signatures: [],
+  parts: [],
+  grounding: undefined,
+});
+
 /** What a client makes of a stream of one choice. */
 function joined(events: readonly Event[]) {
-  const said = { content: '', calls: [] as unknown[], reasoning: [] as unknown[], parts: [] as unknown[] };
+  const said = nothing();
   let tokens: unknown;
   for (const event of events) {
     if (event.kind !== 'chunk') continue;
@@ -539,22 +588,27 @@ function joined(events: readonly Event[]) {
 }
 
 function shown(completion: JsonObject) {
-  const said = { content: '', calls: [] as unknown[], reasoning: [] as unknown[], parts: [] as unknown[] };
+  const said = nothing();
   const [choice] = completion['choices'] as readonly JsonObject[];
   add(said, choice!['message'] as JsonObject);
   return { ...said, finish: [choice!['finish_reason']], usage: completion['usage'] };
 }
 
-function add(
-  said: { content: string; calls: unknown[]; reasoning: unknown[]; parts: unknown[] },
-  of: JsonObject,
-) {
+function add(said: Joined, of: JsonObject) {
   said.content += typeof of['content'] === 'string' ? of['content'] : '';
   for (const each of (of['tool_calls'] ?? []) as readonly JsonObject[])
-    said.calls.push([each['id'], each['function']]);
-  const metadata = (of['provider_metadata'] as JsonObject | undefined)?.['cloud_a_platform'] as
-    | JsonObject
-    | undefined;
-  said.reasoning.push(...((metadata?.['reasoning'] ?? []) as readonly unknown[]));
-  said.parts.push(...((metadata?.['parts'] ?? []) as readonly unknown[]));
+    said.calls.push([each['id'], each['function'], each['extra_content']]);
+  for (const image of (of['images'] ?? []) as readonly JsonObject[]) {
+    if ('index' in image) expect(image['index']).toBe(said.images.length);
+    said.images.push(image['image_url']);
+  }
+  const metadata = of['provider_metadata'] as { cloud_a_platform: JsonObject } | undefined;
+  addMetadata(said, metadata?.cloud_a_platform ?? {});
+}
+
+function addMetadata(said: Joined, { reasoning, parts: others, groundingMetadata }: JsonObject) {
+  for (const each of (reasoning ?? []) as readonly JsonObject[])
+    ('tool_call_id' in each ? said.signatures : said.reasoning).push(each);
+  said.parts.push(...((others ?? []) as readonly unknown[]));
+  said.grounding = groundingMetadata ?? said.grounding;
 }

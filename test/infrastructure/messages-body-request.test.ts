@@ -334,8 +334,25 @@ describe('tools', () => {
     ['null', null, { type: 'object', properties: {} }],
   ])('function tools become custom tools with `input_schema`: %s', (_, parameters, input_schema) => {
     expect(sent({ ...minimal, tools: [tool(parameters)] })['tools']).toEqual([
-      { type: 'custom', name: 'weather', description: 'Tells it.', input_schema },
+      { type: 'custom', name: 'weather', description: 'Tells it.', input_schema, strict: true },
     ]);
+  });
+
+  it.each<[string, BodyRules, string, boolean]>([
+    ['platform A', rawPredictRules, 'anthropic/claude-opus-4-7', true],
+    ['platform A', rawPredictRules, 'anthropic/claude-sonnet-4-5', true],
+    ['invoke', invokeRules, 'us.anthropic.claude-sonnet-4-5', true],
+    ['invoke', invokeRules, 'us.anthropic.claude-opus-4-7', false],
+    ['endpointb_messages', endpointbRules, 'anthropic.claude-opus-4-7', false],
+  ])('`strict` goes along where the model supports it: %s, %s', (_, rules, upstreamModel, supported) => {
+    for (const strict of [true, false]) {
+      const own = { type: 'function', function: { name: 'f', strict } };
+      const [out] = sent({ ...minimal, tools: [own] }, rules, { upstreamModel })['tools'] as JsonObject[];
+      expect(out!['strict']).toBe(supported ? strict : undefined);
+    }
+    const plain = { type: 'function', function: { name: 'f' } };
+    const [out] = sent({ ...minimal, tools: [plain] }, rules, { upstreamModel })['tools'] as JsonObject[];
+    expect(out).not.toHaveProperty('strict');
   });
 
   it.each<[unknown, object | undefined]>([
@@ -470,6 +487,13 @@ describe('controls of chat alone', () => {
   ])('what would change the answer and cannot be said is rejected by name: `%s`', (field, value) => {
     for (const [, rules] of styles)
       expect(refusal({ ...minimal, [field]: value }, rules)).toMatchObject({ param: field });
+  });
+
+  it('`json_object` is refused with the reason', () => {
+    for (const [, rules] of styles)
+      expect(refusal({ ...minimal, response_format: { type: 'json_object' } }, rules)?.message).toMatch(
+        /^`response_format` cannot be `json_object` on this model's route, whose API has no such mode: /,
+      );
   });
 
   it('what says nothing, and what changes no answer, is dropped', () => {

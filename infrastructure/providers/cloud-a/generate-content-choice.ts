@@ -5,13 +5,16 @@ import { maxHeldBackChars, maxTranslatedToolCalls } from '../../../domain/shared
 import { PartialArguments } from './generate-content-arguments.ts';
 import { finishReason } from './generate-content-finish.ts';
 import { callId } from './generate-content-response.ts';
-import { idOf, metadataOf, nameOf, type Said } from './generate-content-said.ts';
+import { idOf, metadataOf, nameOf, type Said, type SaidCall } from './generate-content-said.ts';
+import { callSignature, signed } from './generate-content-signatures.ts';
 
 /** A call whose arguments are still being told. */
 interface OpenCall {
   readonly index: number;
+  readonly id: string;
   /** What the caller has not been told of it yet. */
-  head: { readonly id: string; readonly name: string } | undefined;
+  name: string | undefined;
+  signature: string | undefined;
   readonly pieces: PartialArguments;
   /** Arguments that came whole: a later one replaces one of its name. */
   readonly args: Map<string, Json | undefined>;
@@ -27,6 +30,9 @@ export class StreamedChoice {
   private readonly about: AnswerNames;
   private begun = false;
   private calls = 0;
+  private images = 0;
+  /** Signatures of calls that the next delta tells. */
+  private signatures: JsonObject[] = [];
   private open: OpenCall | undefined;
 
   constructor(index: number, about: AnswerNames) {
@@ -41,10 +47,15 @@ export class StreamedChoice {
   delta(said: Said, last: boolean): JsonObject | undefined {
     const calls = said.calls.flatMap((call) => this.readCall(call));
     if (last) calls.push(...this.close());
+    const images = said.images.map((image, ordinal) => ({ index: this.images + ordinal, ...image }));
+    this.images += images.length;
+    const { signatures } = this;
+    this.signatures = [];
     const delta = {
       ...(said.text === '' ? {} : { content: said.text }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
-      ...metadataOf(said),
+      ...(images.length === 0 ? {} : { images }),
+      ...metadataOf(said, signatures),
     };
     const says = Object.keys(delta).length > 0;
     if (this.begun) return says ? delta : undefined;
@@ -62,18 +73,23 @@ export class StreamedChoice {
   }
 
   /** A call comes whole, or a named piece begins it and nameless ones go on with it. */
-  private readCall(call: JsonObject): readonly JsonObject[] {
+  private readCall({ call, signature }: SaidCall): readonly JsonObject[] {
     const before = nameOf(call) === '' ? [] : this.close();
     if (nameOf(call) !== '') this.begin(call);
     const { open } = this;
     if (open === undefined) return before;
+    open.signature = signature ?? open.signature;
     const goesOn = call['willContinue'] === true;
+    this.takeArguments(open, call, goesOn);
+    return [...before, ...(goesOn ? this.announced(open) : this.close())];
+  }
+
+  private takeArguments({ args, pieces }: OpenCall, call: JsonObject, goesOn: boolean): void {
     if (isRecord(call['args']))
-      for (const [name, value] of Object.entries(call['args'])) open.args.set(name, value);
-    if (goesOn) open.pieces.chars += JSON.stringify(call['args'] ?? null).length;
-    if (!open.pieces.take(call['partialArgs']) || open.pieces.chars > maxHeldBackChars)
+      for (const [name, value] of Object.entries(call['args'])) args.set(name, value);
+    if (goesOn) pieces.chars += JSON.stringify(call['args'] ?? null).length;
+    if (!pieces.take(call['partialArgs']) || pieces.chars > maxHeldBackChars)
       this.fault ??= 'The upstream sent arguments of a tool call that cannot be put together.';
-    return [...before, ...(goesOn ? announced(open) : this.close())];
   }
 
   private begin(call: JsonObject): void {
@@ -82,7 +98,8 @@ export class StreamedChoice {
     if (this.calls > maxTranslatedToolCalls)
       this.fault ??= 'The upstream sent too many tool calls in one answer.';
     const id = idOf(call) ?? callId(this.about, this.index, index);
-    this.open = { index, head: { id, name: nameOf(call) }, pieces: new PartialArguments(), args: new Map() };
+    const told = { name: nameOf(call), signature: undefined };
+    this.open = { index, id, ...told, pieces: new PartialArguments(), args: new Map() };
   }
 
   /** Arguments are told once they are complete: until then no text of them is sure. */
@@ -90,18 +107,22 @@ export class StreamedChoice {
     const { open } = this;
     this.open = undefined;
     if (open === undefined) return [];
-    return [pieceOf(open, JSON.stringify(open.pieces.over(Object.fromEntries(open.args))))];
+    return [this.pieceOf(open, JSON.stringify(open.pieces.over(Object.fromEntries(open.args))))];
   }
-}
 
-const announced = (open: OpenCall): readonly JsonObject[] =>
-  open.head === undefined ? [] : [pieceOf(open, '')];
+  private announced(open: OpenCall): readonly JsonObject[] {
+    return open.name === undefined ? [] : [this.pieceOf(open, '')];
+  }
 
-/** A piece of a call, which names it the first time. */
-function pieceOf(open: OpenCall, text: string): JsonObject {
-  const { index, head } = open;
-  open.head = undefined;
-  return head === undefined
-    ? { index, function: { arguments: text } }
-    : { index, id: head.id, type: 'function', function: { name: head.name, arguments: text } };
+  /** A piece of a call, which names it the first time. */
+  private pieceOf(open: OpenCall, text: string): JsonObject {
+    const { index, id, name, signature } = open;
+    open.name = undefined;
+    open.signature = undefined;
+    if (signature !== undefined) this.signatures.push(callSignature(id, signature));
+    const more = signed(signature);
+    return name === undefined
+      ? { index, function: { arguments: text }, ...more }
+      : { index, id, type: 'function', function: { name, arguments: text }, ...more };
+  }
 }

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import { fault, foreignType, isRecord } from '../../../domain/messages/blocks.ts';
+import { disagreement } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
   isAbsent,
@@ -11,6 +13,7 @@ import {
   type JsonObject,
   numberOf,
 } from '../../../domain/shared/json.ts';
+import type { OwnField, OwnFields } from './generate-content-own-fields.ts';
 import { jsonSchema } from './generate-content-schema.ts';
 import { thinkingConfig } from './generate-content-thinking.ts';
 
@@ -21,14 +24,19 @@ type Members = Either<GatewayError, JsonObject>;
 export const present = (members: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => !isAbsent(value)));
 
-/** The controls of a chat request as `generationConfig`. Their values are the upstream's to judge. */
-export function generationConfig(body: JsonObject, model: string): Members {
+/**
+ * The controls of a chat request as `generationConfig`, with what it says in the platform's `own` words. Their values
+ * are the upstream's to judge.
+ */
+export function generationConfig(body: JsonObject, model: string, own: OwnFields): Members {
   const maxOutputTokens = outputTokens(body);
   if (E.isLeft(maxOutputTokens)) return maxOutputTokens;
   const format = formatMembers(body['response_format']);
   if (E.isLeft(format)) return format;
-  const thinking = thinkingConfig(body, model);
+  const thinking = thinkingConfig(body, model, own.thinkingConfig);
   if (E.isLeft(thinking)) return thinking;
+  const modalities = responseModalities(body['modalities'], own.responseModalities);
+  if (E.isLeft(modalities)) return modalities;
   const { logprobs, stop } = body;
   return E.right(
     present({
@@ -44,6 +52,8 @@ export function generationConfig(body: JsonObject, model: string): Members {
       ...(logprobs === true ? { responseLogprobs: true, logprobs: body['top_logprobs'] } : {}),
       ...format.right,
       thinkingConfig: thinking.right,
+      responseModalities: modalities.right,
+      imageConfig: own.imageConfig?.value,
     }),
   );
 }
@@ -57,6 +67,21 @@ function outputTokens({
   return both && numberOf(max_tokens) !== numberOf(max_completion_tokens)
     ? E.left(fault('max_tokens', 'disagrees with `max_completion_tokens`.'))
     : E.right(max_completion_tokens ?? max_tokens);
+}
+
+/** Text and images; text alone is what a model answers with that is not asked. */
+function responseModalities(
+  modalities: Json | undefined,
+  own: OwnField | undefined,
+): Either<GatewayError, Json | undefined> {
+  if (!isArray(modalities)) return E.right(own?.value);
+  const other = modalities.findIndex((each) => each !== 'text' && each !== 'image');
+  if (other >= 0)
+    return E.left(fault(`modalities[${other}]`, "must be `text` or `image` on this model's route."));
+  const asked = modalities.flatMap((each) => (isString(each) ? [each.toUpperCase()] : []));
+  if (own !== undefined && !isDeepStrictEqual(own.value, asked))
+    return E.left(disagreement('modalities', own.path));
+  return E.right(asked.includes('IMAGE') ? asked : own?.value);
 }
 
 function stopSequences(stop: Json | undefined): Json | undefined {

@@ -24,6 +24,7 @@ import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 import { type Parts, partsOf, textParts } from './generate-content-parts.ts';
 import type { ReadableBuckets } from './readable-buckets.ts';
+import { signatureIn, signatureOfCall } from './generate-content-signatures.ts';
 import { Turns } from './generate-content-turns.ts';
 
 /** What was said, in the words of generate-content. */
@@ -44,7 +45,8 @@ const done: Step = E.right(undefined);
 
 /**
  * Chat messages as turns. System and developer text stands outside of them. Reasoning that is sent back is dropped
- * (replay is not performed); `signature` stands in for it where the model wants one with a call.
+ * (replay is not performed), but for the signatures of calls and images; `signature` stands in where a call has none
+ * and the model wants one.
  */
 export function conversationOf(
   messages: Json | undefined,
@@ -75,7 +77,7 @@ function addMessage(message: JsonObject, path: string, reading: Reading): Step {
     case 'user':
       return E.map((parts: readonly JsonObject[]) => turns.say('user', parts))(partsOf(content, at, buckets));
     case 'assistant':
-      return addAssistant(message, path, turns);
+      return addAssistant(message, path, reading);
     case 'tool':
       return addResult(message, path, reading);
     default:
@@ -85,16 +87,20 @@ function addMessage(message: JsonObject, path: string, reading: Reading): Step {
   }
 }
 
-function addAssistant(message: JsonObject, path: string, turns: Turns): Step {
+function addAssistant(message: JsonObject, path: string, { turns, buckets }: Reading): Step {
   const { audio, content, refusal, tool_calls } = message;
   if (!isAbsent(audio)) return E.left(fault(`${path}.audio`, "is not available on this model's route."));
   const said = isAbsent(content) ? E.right([]) : assistantParts(content, `${path}.content`);
   if (E.isLeft(said)) return said;
   turns.say('model', said.right);
   if (isString(refusal)) turns.say('model', textParts(refusal));
+  const images = imageParts(message['images'], `${path}.images`, buckets);
+  if (E.isLeft(images)) return images;
+  turns.say('model', images.right);
   turns.beginCalls();
   for (const [index, call] of objectsOf(tool_calls).entries()) {
-    const step = addCall(call, `${path}.tool_calls[${index}]`, turns);
+    const at = `${path}.tool_calls[${index}]`;
+    const step = addCall(call, at, signatureOfCall(call, index, message), turns);
     if (E.isLeft(step)) return step;
   }
   return isAbsent(message['function_call'])
@@ -121,7 +127,20 @@ function assistantParts(content: Json, path: string): Parts {
   return E.right(parts);
 }
 
-function addCall(call: JsonObject, path: string, turns: Turns): Step {
+/** Images that the model made, as its answer told them. */
+function imageParts(images: Json | undefined, path: string, buckets: ReadableBuckets): Parts {
+  const told = objectsOf(images);
+  const other = told.findIndex(({ type }) => type !== 'image_url');
+  if (other >= 0) return foreignType(told[other] ?? {}, `${path}[${other}]`);
+  return E.map((parts: readonly JsonObject[]) =>
+    parts.map((part, index) => {
+      const signature = signatureIn(told[index] ?? {});
+      return signature === undefined ? part : { ...part, thoughtSignature: signature };
+    }),
+  )(partsOf(told, path, buckets));
+}
+
+function addCall(call: JsonObject, path: string, signature: string | undefined, turns: Turns): Step {
   const { id, type, function: callee } = call;
   if (!isAbsent(type) && type !== 'function') return foreignType(call, path);
   if (!isRecord(callee)) return E.left(fault(`${path}.function`, 'must be an object.'));
@@ -129,7 +148,7 @@ function addCall(call: JsonObject, path: string, turns: Turns): Step {
   if (E.isLeft(name)) return name;
   const args = argumentsOf(callee['arguments'], `${path}.function.arguments`);
   if (E.isLeft(args)) return args;
-  turns.call(isString(id) ? id : '', name.right, args.right);
+  turns.call(isString(id) ? id : '', name.right, args.right, signature);
   return done;
 }
 

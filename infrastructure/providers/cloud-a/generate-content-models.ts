@@ -11,9 +11,13 @@ function generationOf(model: string): number | undefined {
 /** Generation 3 and later are told how much to think by a level; before, by a number of tokens. */
 export const thinksInLevels = (model: string): boolean => (generationOf(model) ?? 0) >= 3;
 
+/** The most tokens that a model may think, where it is told a number: the platform documents 32,768 for 2.5 Pro. */
+export const highestBudget = (model: string): number =>
+  /^gemini-2\.5-pro(-|@|$)/.test(model) ? 32_768 : 24_576;
+
 /**
- * Generation 3 and later refuse a call of their own that comes back without its thought signature. Replay is not
- * performed, so that this value stands in its place: the platform documents it for calls that have none.
+ * Generation 3 and later refuse a call of their own that comes back without its thought signature. Where the caller
+ * kept none, this value stands in its place: the platform documents it for calls that have none.
  */
 export const signatureFor = (model: string): string | undefined =>
   thinksInLevels(model) ? 'skip_thought_signature_validator' : undefined;

@@ -2,18 +2,20 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { fault } from '../../../domain/messages/blocks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, isArray, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { generationConfig, present } from './generate-content-config.ts';
 import { conversationOf } from './generate-content-contents.ts';
 import { signatureFor } from './generate-content-models.ts';
+import { ownFields } from './generate-content-own-fields.ts';
 import { toolMembers } from './generate-content-tools.ts';
 import type { ReadableBuckets } from './readable-buckets.ts';
 
 /**
  * The generate-content body that asks for the same answer as a chat-completions body, which is as `parseExact` gives
  * it; `model` is the publisher's name of it. What generate-content has no word for is dropped where the answer means
- * the same without it (`unsentFields` and every field that nobody knows), and rejected by name where not. Messages-only fields (`thinking`, `output_config`,
- * `anthropic_version`) do not apply to Google-published models. Media stand in one of the `buckets` that the route may
+ * the same without it (`unsentFields` and every field that nobody knows), and rejected by name where not. Messages-only
+ * fields (`thinking`, `output_config`, `anthropic_version`) do not apply to Google-published models; the platform's own
+ * fields do. Media stand in one of the `buckets` that the route may
  * read, where it has a list of them.
  */
 export function generateContentRequest(
@@ -27,7 +29,9 @@ export function generateContentRequest(
   if (E.isLeft(said)) return said;
   const tools = toolMembers(body);
   if (E.isLeft(tools)) return tools;
-  const config = generationConfig(body, model);
+  const own = ownFields(body);
+  if (E.isLeft(own)) return own;
+  const config = generationConfig(body, model, own.right);
   if (E.isLeft(config)) return config;
   const { system, contents } = said.right;
   return E.right(
@@ -35,6 +39,9 @@ export function generateContentRequest(
       systemInstruction: system.length === 0 ? undefined : { parts: system },
       contents,
       ...tools.right,
+      safetySettings: own.right.safetySettings?.value,
+      cachedContent: own.right.cachedContent?.value,
+      labels: own.right.labels?.value,
       generationConfig: Object.keys(config.right).length === 0 ? undefined : config.right,
     }),
   );
@@ -55,12 +62,10 @@ function foreignControl(body: JsonObject): GatewayError | undefined {
     if (!isAbsent(value) && !(emptyIsNothing && isEmpty(value)))
       return fault(field, `is not available on this model's route${instead}.`);
   }
-  const { modalities, verbosity } = body;
-  if (!isAbsent(verbosity) && verbosity !== 'medium')
-    return fault('verbosity', "is not available on this model's route.");
-  if (!isArray(modalities)) return undefined;
-  const other = modalities.findIndex((each) => each !== 'text');
-  return other < 0 ? undefined : fault(`modalities[${other}]`, "must be `text` on this model's route.");
+  const { verbosity } = body;
+  return isAbsent(verbosity) || verbosity === 'medium'
+    ? undefined
+    : fault('verbosity', "is not available on this model's route.");
 }
 
 const isEmpty = (value: Json): boolean =>

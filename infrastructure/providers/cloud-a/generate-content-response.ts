@@ -18,7 +18,8 @@ import {
 import { PartialArguments } from './generate-content-arguments.ts';
 import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
-import { idOf, isMalformed, metadataOf, nameOf, saidIn } from './generate-content-said.ts';
+import { idOf, isMalformed, metadataOf, nameOf, type SaidCall, saidIn } from './generate-content-said.ts';
+import { callSignature, signed } from './generate-content-signatures.ts';
 import { chatUsage } from './generate-content-usage.ts';
 
 /** Makes an upstream's own words fit for the caller. */
@@ -74,15 +75,22 @@ function choiceOf(
   const index = numberOf(candidate['index']) ?? position;
   const said = saidIn(candidate);
   const calls = said.calls
-    .filter((call) => nameOf(call) !== '')
-    .map((call, ordinal) => wholeCall(call, callId(about, index, ordinal)));
+    .filter(({ call }) => nameOf(call) !== '')
+    .map(({ call, signature }, ordinal) => {
+      const id = idOf(call) ?? callId(about, index, ordinal);
+      return { told: wholeCall({ call, signature }, id), id, signature };
+    });
+  const signatures = calls.flatMap(({ id, signature }) =>
+    signature === undefined ? [] : [callSignature(id, signature)],
+  );
   const finish = finishReason(reasonOf(candidate) ?? 'STOP', calls.length > 0);
   const message = {
     role: 'assistant',
     content: said.text === '' && calls.length > 0 ? null : said.text,
     refusal: finish === 'content_filter' ? refusalText(finishMessageOf(candidate), sanitise) : null,
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...metadataOf(said),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ told }) => told) }),
+    ...(said.images.length === 0 ? {} : { images: said.images }),
+    ...metadataOf(said, signatures),
   };
   return { index, message, logprobs: logprobsOf(candidate), finish_reason: finish };
 }
@@ -98,10 +106,11 @@ const blockedChoice = (message: string | undefined, sanitise: Sanitise): JsonObj
 export const refusalText = (message: string | undefined, sanitise: Sanitise): string | null =>
   message === undefined ? null : sanitise(message);
 
-const wholeCall = (call: JsonObject, madeUp: string): JsonObject => ({
-  id: idOf(call) ?? madeUp,
+const wholeCall = ({ call, signature }: SaidCall, id: string): JsonObject => ({
+  id,
   type: 'function',
   function: { name: nameOf(call), arguments: wholeArguments(call) },
+  ...signed(signature),
 });
 
 function wholeArguments({ args, partialArgs }: JsonObject): string {

@@ -7,40 +7,75 @@ import {
   type JsonObject,
   without,
 } from '../../../domain/shared/json.ts';
+import { namespace, signed } from './generate-content-signatures.ts';
 
-/** The reasoning metadata namespace of this platform. */
-const namespace = 'cloud_a_platform';
+/** A call of a function, or a piece of one, and the thought signature that stood with it. */
+export interface SaidCall {
+  readonly call: JsonObject;
+  readonly signature: string | undefined;
+}
 
-/** What the parts of a candidate say. */
+/** What a candidate says. */
 export interface Said {
   readonly text: string;
-  /** Calls of functions, or pieces of one. */
-  readonly calls: readonly JsonObject[];
-  /** Thoughts, and the signatures of other parts. */
+  readonly calls: readonly SaidCall[];
+  /** As the compatible APIs tell images in an answer. */
+  readonly images: readonly JsonObject[];
+  /** Thoughts, and the signatures of other parts than calls. */
   readonly reasoning: readonly JsonObject[];
   /** Parts that a chat completion has no place for: code that was run, media, tools of the platform's own. */
   readonly others: readonly JsonObject[];
+  /** What the platform says about the answer. */
+  readonly about: JsonObject;
 }
 
+/** Where an answer comes from. */
+const abouts = ['groundingMetadata', 'citationMetadata', 'urlContextMetadata'] as const;
+
 /** Blocked candidates have no content, or an empty one, or one without parts: they say nothing. */
-export function saidIn({ content }: JsonObject): Said {
-  const texts: string[] = [];
-  const calls: JsonObject[] = [];
-  const reasoning: JsonObject[] = [];
-  const others: JsonObject[] = [];
+export function saidIn(candidate: JsonObject): Said {
+  const { content } = candidate;
+  const said: Collected = { texts: [], calls: [], images: [], reasoning: [], others: [] };
   const parts = isRecord(content) && isArray(content['parts']) ? content['parts'].filter(isRecord) : [];
-  for (const part of parts) {
-    const { thought, thoughtSignature, text, functionCall } = part;
-    const isThought = thought === true && isString(text);
-    if (isThought || isString(thoughtSignature))
-      reasoning.push(thinking(isThought ? text : '', thoughtSignature));
-    if (isThought) continue;
-    if (isString(text)) texts.push(text);
-    else if (isRecord(functionCall)) calls.push(functionCall);
-    else if (Object.keys(without(part, 'thoughtSignature')).length > 0)
-      others.push(without(part, 'thoughtSignature'));
+  for (const part of parts) collect(part, said);
+  const { texts, ...rest } = said;
+  const about = Object.fromEntries(
+    abouts.flatMap((name) => (isAbsent(candidate[name]) ? [] : [[name, candidate[name]]])),
+  );
+  return { text: texts.join(''), ...rest, about };
+}
+
+interface Collected {
+  readonly texts: string[];
+  readonly calls: SaidCall[];
+  readonly images: JsonObject[];
+  readonly reasoning: JsonObject[];
+  readonly others: JsonObject[];
+}
+
+function collect(part: JsonObject, { texts, calls, images, reasoning, others }: Collected): void {
+  const { thought, thoughtSignature, text, functionCall } = part;
+  const signature = isString(thoughtSignature) ? thoughtSignature : undefined;
+  if (!isString(text) && isRecord(functionCall)) {
+    calls.push({ call: functionCall, signature });
+    return;
   }
-  return { text: texts.join(''), calls, reasoning, others };
+  const isThought = thought === true && isString(text);
+  if (isThought || signature !== undefined) reasoning.push(thinking(isThought ? text : '', signature));
+  if (isThought) return;
+  const rest = without(part, 'thoughtSignature');
+  const image = imageOf(part);
+  if (isString(text)) texts.push(text);
+  else if (image !== undefined) images.push({ ...image, ...signed(signature) });
+  else if (Object.keys(rest).length > 0) others.push(rest);
+}
+
+/** Images of the answer itself: those that the model made while it thought are none of it. */
+function imageOf({ thought, inlineData }: JsonObject): JsonObject | undefined {
+  if (thought === true || !isRecord(inlineData)) return undefined;
+  const { mimeType, data } = inlineData;
+  if (!isString(mimeType) || !mimeType.startsWith('image/') || !isString(data)) return undefined;
+  return { type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` } };
 }
 
 const mayBe =
@@ -72,22 +107,27 @@ const isCandidate = (candidate: Json): boolean =>
   mayBe((content) => isRecord(content) && mayBeParts(content['parts']))(candidate['content']);
 
 /** In the shape that native thinking has everywhere else. */
-const thinking = (text: string, signature: Json | undefined): JsonObject => ({
+const thinking = (text: string, signature: string | undefined): JsonObject => ({
   type: 'thinking',
   thinking: text,
-  ...(isString(signature) ? { signature } : {}),
+  ...(signature === undefined ? {} : { signature }),
 });
 
 /**
- * Native reasoning is never placed in the content: it is kept under `provider_metadata.<provider>.reasoning`.
+ * Native reasoning is never placed in the content: it is kept under `provider_metadata.<provider>.reasoning`, with the
+ * signatures of calls behind it. Grounding and citations stand beside it as the platform tells them.
  */
-export function metadataOf({ reasoning, others }: Pick<Said, 'reasoning' | 'others'>): JsonObject {
-  if (reasoning.length === 0 && others.length === 0) return {};
+export function metadataOf(
+  { reasoning, others, about }: Pick<Said, 'reasoning' | 'others' | 'about'>,
+  ofCalls: readonly JsonObject[],
+): JsonObject {
+  const all = [...reasoning, ...ofCalls];
   const own = {
-    ...(reasoning.length === 0 ? {} : { reasoning }),
+    ...(all.length === 0 ? {} : { reasoning: all }),
     ...(others.length === 0 ? {} : { parts: others }),
+    ...about,
   };
-  return { provider_metadata: { [namespace]: own } };
+  return Object.keys(own).length === 0 ? {} : { provider_metadata: { [namespace]: own } };
 }
 
 /** The name in a call, or in a piece of one. */

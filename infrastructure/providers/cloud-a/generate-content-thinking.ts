@@ -1,11 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault } from '../../../domain/messages/blocks.ts';
-import { readReasoningAsk, type Said } from '../../../domain/reasoning/reasoning-ask.ts';
+import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import { readReasoningAsk, type ReasoningAsk, type Said } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { type JsonObject, without } from '../../../domain/shared/json.ts';
+import { isAbsent, type Json, type JsonObject, without } from '../../../domain/shared/json.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
-import { thinksInLevels } from './generate-content-models.ts';
+import { highestBudget, thinksInLevels } from './generate-content-models.ts';
+import type { OwnField } from './generate-content-own-fields.ts';
 
 /** Tokens that an effort stands for, where a model takes no levels: the platform's own figures. */
 const budgets: ReadonlyMap<string, number> = new Map([
@@ -22,18 +23,39 @@ const levels: ReadonlyMap<string, string> = new Map([
   ['high', 'HIGH'],
 ]);
 
+/** Efforts above `high`, of other families: they become the highest that the model has. */
+const above: ReadonlySet<string> = new Set(['xhigh', 'max']);
+
 /**
  * Effort and manual budget as `thinkingConfig`; messages-only fields do not apply. The platform takes one of the two,
- * and an effort that it has no word for is rejected by name: a lower one in its place would be a silent downgrade.
- * Who asks for thinking gets the thoughts, as reasoning metadata.
+ * and an effort that it has no word for is rejected by name. Who asks for thinking gets the thoughts, as reasoning
+ * metadata. The caller's `own` configuration goes along where both do not say how much to think.
  */
 export function thinkingConfig(
   body: JsonObject,
   model: string,
-): Either<GatewayError, JsonObject | undefined> {
+  own: OwnField | undefined,
+): Either<GatewayError, Json | undefined> {
   const asked = readReasoningAsk(without(without(body, 'thinking'), 'output_config'));
   if (E.isLeft(asked)) return asked;
-  const ask = asked.right;
+  const config = askedConfig(asked.right, model);
+  if (E.isLeft(config) || config.right === undefined) return E.isLeft(config) ? config : E.right(own?.value);
+  const members = isRecord(own?.value) ? own.value : {};
+  const twice = amounts.some((name) => !isAbsent(members[name]));
+  return twice
+    ? E.left(fault(fieldOf(asked.right), `and \`${own?.path}\` both say how much to think: send one.`))
+    : E.right({ ...config.right, ...members });
+}
+
+const amounts = ['thinkingBudget', 'thinkingLevel'] as const;
+
+/** Where the caller says how much to think. */
+function fieldOf(ask: ReasoningAsk): string {
+  if ('effort' in ask) return ask.effort.field;
+  return 'budget' in ask ? ask.budget.field : 'thinking';
+}
+
+function askedConfig(ask: ReasoningAsk, model: string): Either<GatewayError, JsonObject | undefined> {
   switch (ask.kind) {
     case 'nothing':
     case 'disabled':
@@ -53,14 +75,16 @@ export function thinkingConfig(
 }
 
 function withEffort({ field, value }: Said<string>, model: string): Either<GatewayError, JsonObject> {
-  const [name, known] = thinksInLevels(model) ? ['thinkingLevel', levels] : ['thinkingBudget', budgets];
-  const amount = known.get(value);
+  const [name, known, highest] = thinksInLevels(model)
+    ? ['thinkingLevel', levels, 'HIGH']
+    : ['thinkingBudget', budgets, highestBudget(model)];
+  const amount = above.has(value) ? highest : known.get(value);
   if (amount !== undefined) return E.right({ [name]: amount, includeThoughts: true });
   const named = namedKey(value);
   return E.left(
     fault(
       field,
-      `is \`${named}\`, but the model knows \`none\`, \`minimal\`, \`low\`, \`medium\` and \`high\`.`,
+      `is \`${named}\`, but the model knows \`none\`, \`minimal\`, \`low\`, \`medium\`, \`high\`, \`xhigh\` and \`max\`.`,
     ),
   );
 }

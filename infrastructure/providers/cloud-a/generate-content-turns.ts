@@ -42,13 +42,14 @@ export class Turns {
     this.message += 1;
   }
 
-  call(id: string, name: string, args: JsonObject): void {
+  /** With the signature that it came with; the stand-in is for the first call of a turn that has none. */
+  call(id: string, name: string, args: JsonObject, own: string | undefined): void {
     const turn = this.turn('model');
-    const unsigned = turn.called || this.signature === undefined;
+    const signature = own ?? (turn.called ? undefined : this.signature);
     turn.called = true;
     turn.parts.push({
       functionCall: { name, args },
-      ...(unsigned ? {} : { thoughtSignature: this.signature }),
+      ...(signature === undefined ? {} : { thoughtSignature: signature }),
     });
     const known = this.asked.get(id);
     const same = known?.message === this.message ? known : { message: this.message, calls: [], next: 0 };

@@ -49,9 +49,15 @@ export function foreignControl(body: JsonObject): GatewayError | undefined {
   }
   const format = body['response_format'];
   if (!isRecord(format) || format['type'] === 'text') return undefined;
+  if (format['type'] === 'json_object') return noJsonMode;
   const foreign = foreignType(format, 'response_format');
   return E.isLeft(foreign) ? foreign.left : undefined;
 }
+
+const noJsonMode = fault(
+  'response_format.type',
+  "cannot be `json_object` on this model's route, whose API has no such mode: ask for JSON in a message, or have a tool called.",
+);
 
 /** The sampling fields that are sent, and the rest of `inferenceConfig`. */
 export function inferenceConfig(body: JsonObject, tier: ModelTier): Either<GatewayError, JsonObject> {

@@ -34,6 +34,8 @@ const foreignControls: readonly (readonly [field: string, saysNothing: (value: J
 
 /** What would change the answer and cannot be said upstream is rejected by name; the rest is in `unsentFields`. */
 export function controlFault(body: JsonObject, rules: BodyRules): GatewayError | undefined {
+  const { response_format: format } = body;
+  if (isRecord(format) && format['type'] === 'json_object') return noJsonMode(rules);
   const forbidden = rules.rejected.find((field) => !isAbsent(body[field]));
   const field =
     forbidden ??
@@ -95,3 +97,12 @@ export function outputConfigMember(body: JsonObject, rules: BodyRules): Members 
     },
   });
 }
+
+/** The messages API follows a schema, and knows no other promise of JSON. */
+const noJsonMode = ({ takesSchemas }: BodyRules): GatewayError =>
+  fault(
+    'response_format',
+    `cannot be \`json_object\` on this model's route, whose API has no such mode: ${
+      takesSchemas ? 'send a `json_schema`' : 'ask for JSON in a message, or have a tool called'
+    }.`,
+  );

@@ -20,7 +20,7 @@ export function fromChatBody(
   const body = parseExact(call.body) as JsonObject;
   const foreign = controlFault(body, rules);
   if (foreign !== undefined) return E.left(foreign);
-  const translated = translate(body, call.route.extraBody, rules, digest);
+  const translated = translate(body, call.route, rules, digest);
   return E.isLeft(translated) ? translated : outboundBody(translated.right, call, rules);
 }
 
@@ -36,7 +36,7 @@ const common = [
 
 function translate(
   body: JsonObject,
-  extraBody: JsonObject,
+  { upstreamModel, extraBody }: BodyCall['route'],
   rules: BodyRules,
   digest: Digest,
 ): Either<GatewayError, JsonObject> {
@@ -44,7 +44,7 @@ function translate(
   if (E.isLeft(limit)) return limit;
   const said = conversationOf(body, { media: rules.media, boundId: boundedToolId(digest) });
   if (E.isLeft(said)) return said;
-  const tools = toolMembers(body);
+  const tools = toolMembers(body, rules.supportsStrict(upstreamModel));
   if (E.isLeft(tools)) return tools;
   const stop = stopMember(body);
   if (E.isLeft(stop)) return stop;

@@ -1,4 +1,5 @@
 import { unsentIn } from '../../../domain/compatibility/unsent-fields.ts';
+import { modelTier } from '../../../domain/reasoning/model-tier.ts';
 import type { Platform } from '../../../domain/reasoning/thinking-plan.ts';
 
 /** What upstreams that speak the messages body differ in. */
@@ -15,6 +16,8 @@ export interface BodyRules {
   readonly rejected: readonly string[];
   /** `response_format` with a schema becomes `output_config.format`, or is rejected. */
   readonly takesSchemas: boolean;
+  /** Whether a model takes `strict` of tools. */
+  readonly supportsStrict: (upstreamModel: string) => boolean;
   /** Members that are copied from a chat body. */
   readonly copied: readonly string[];
   /** Members of a messages body that this upstream does not know and that change no answer. */
@@ -66,6 +69,12 @@ const endpointbBetas = betaTable(...invokeBetas.keys(), 'claude-code-20250219', 
 /** Native members that say more than chat has words for. */
 const nativeMembers = ['context_management', 'container'] as const;
 
+/** Platform A documents it for the messages body as such. */
+const always = (): boolean => true;
+
+/** Platform B: latest-generation models omit the unsupported strict field, whatever API they are called by. */
+const unlessLatest = (upstreamModel: string): boolean => modelTier(upstreamModel) !== 'latest';
+
 /** Platform A: raw-predict and stream-raw-predict; image and document blocks are unsupported. */
 export const rawPredictRules: BodyRules = {
   platform: 'a',
@@ -74,6 +83,7 @@ export const rawPredictRules: BodyRules = {
   media: 'none',
   rejected: [],
   takesSchemas: true,
+  supportsStrict: always,
   copied: nativeMembers,
   dropped: unsentIn('raw_predict', 'messages'),
   betas: { in: 'body', allowed: platformABetas },
@@ -87,6 +97,7 @@ export const invokeRules: BodyRules = {
   media: 'base64',
   rejected: ['presence_penalty', 'frequency_penalty', 'n', 'seed', 'parallel_tool_calls', 'response_format'],
   takesSchemas: false,
+  supportsStrict: unlessLatest,
   copied: [...nativeMembers, 'metadata'],
   dropped: unsentIn('invoke', 'messages'),
   betas: { in: 'body', allowed: invokeBetas },
@@ -100,6 +111,7 @@ export const endpointbRules: BodyRules = {
   media: 'any',
   rejected: [],
   takesSchemas: false,
+  supportsStrict: unlessLatest,
   copied: nativeMembers,
   dropped: unsentIn('endpointb_messages', 'messages'),
   betas: { in: 'header', allowed: endpointbBetas },

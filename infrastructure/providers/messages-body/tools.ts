@@ -14,13 +14,16 @@ import {
 /** Members of the messages body. */
 type Members = Either<GatewayError, JsonObject>;
 
-/** Function tools as custom tools, and the choice among them; `parallel_tool_calls` is part of the choice. */
-export function toolMembers(body: JsonObject): Members {
+/**
+ * Function tools as custom tools, and the choice among them; `parallel_tool_calls` is part of the choice. `strict` goes
+ * along where the model supports it.
+ */
+export function toolMembers(body: JsonObject, supportsStrict: boolean): Members {
   if (isArray(body['functions']) && body['functions'].length > 0)
     return E.left(fault('functions', "is not available on this model's route: use `tools`."));
   const tools: JsonObject[] = [];
   for (const [index, tool] of objectsOf(body['tools']).entries()) {
-    const custom = customTool(tool, `tools[${index}]`);
+    const custom = customTool(tool, `tools[${index}]`, supportsStrict);
     if (E.isLeft(custom)) return custom;
     tools.push(custom.right);
   }
@@ -48,13 +51,13 @@ const withoutTools = (choice: JsonObject | undefined): Members =>
     ? E.right({})
     : E.left(fault('tool_choice', 'asks for a tool, but the request has none.'));
 
-function customTool(tool: JsonObject, path: string): Members {
+function customTool(tool: JsonObject, path: string, supportsStrict: boolean): Members {
   const callee = tool['function'];
   if (tool['type'] !== 'function') return foreignType(tool, path);
   if (!isRecord(callee)) return E.left(fault(`${path}.function`, 'must be an object.'));
   const name = nameOf(callee, 'name', `${path}.function`);
   if (E.isLeft(name)) return name;
-  const { description, parameters } = callee;
+  const { description, parameters, strict } = callee;
   if (!isAbsent(parameters) && !isRecord(parameters))
     return E.left(fault(`${path}.function.parameters`, 'must be an object.'));
   return E.right({
@@ -62,6 +65,7 @@ function customTool(tool: JsonObject, path: string): Members {
     name: name.right,
     ...(isString(description) ? { description } : {}),
     input_schema: inputSchema(parameters ?? {}),
+    ...(supportsStrict && typeof strict === 'boolean' ? { strict } : {}),
   });
 }
 

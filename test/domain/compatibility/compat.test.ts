@@ -286,12 +286,7 @@ describe('empty_tools in a chat-completions request', () => {
     ['omit removes it', omit, '"tools":[]', '…'],
     ['omit, with a history too', omit, `"tools":[],${calls}`, calls],
     ['a neutral tool_choice goes with it', omit, '"tools":[],"tool_choice":"auto"', '…'],
-    [
-      'parallel_tool_calls stays',
-      omit,
-      '"tools":[],"parallel_tool_calls":true',
-      '"parallel_tool_calls":true,…',
-    ],
+    ['parallel_tool_calls goes with it', omit, '"tools":[],"parallel_tool_calls":true', '…'],
     ['without a history', withHistory, '"tools":[],"tool_choice":null', '…'],
     [
       'with one, it keeps tool_choice',

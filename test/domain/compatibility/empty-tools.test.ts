@@ -30,6 +30,14 @@ describe.each([
     );
   });
 
+  it('removes parallel_tool_calls with it, whatever it says', () => {
+    for (const parallel_tool_calls of [true, false, null])
+      for (const choice of [{}, { tool_choice: 'auto' }])
+        expect(emptyTools(rule, { tools: [], ...choice, parallel_tool_calls }, history)).toEqual(
+          E.right(['tools', ...Object.keys(choice), 'parallel_tool_calls']),
+        );
+  });
+
   it.each<[Json]>([
     ['required'],
     ['any'],
@@ -88,7 +96,10 @@ describe('empty_tools, whatever the body says', () => {
     const someTools = fc.oneof(fc.constant<Json>([]), aJson);
     fc.assert(
       fc.property(
-        fc.record({ tools: someTools, tool_choice: someChoice }, { requiredKeys: [] }),
+        fc.record(
+          { tools: someTools, tool_choice: someChoice, parallel_tool_calls: fc.boolean() },
+          { requiredKeys: [] },
+        ),
         fc.constantFrom(...emptyToolsRules),
         fc.boolean(),
         (body, rule, history) => {
@@ -106,7 +117,10 @@ describe('empty_tools, whatever the body says', () => {
             removed:
               E.isRight(dropped) &&
               JSON.stringify(dropped.right) ===
-                JSON.stringify('tool_choice' in body ? ['tools', 'tool_choice'] : ['tools']),
+                JSON.stringify([
+                  'tools',
+                  ...['tool_choice', 'parallel_tool_calls'].filter((field) => field in body),
+                ]),
             rejected: E.isLeft(dropped) && dropped.left.param === 'tool_choice',
           }).toEqual(expected);
         },

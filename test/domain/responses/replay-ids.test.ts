@@ -75,6 +75,14 @@ describe('foreign or invalid item ids are hashed into the matching bounded names
     expect(one({ type, id })).toEqual({ type, id: hashed(prefix, id) });
   });
 
+  it.each([[{}], [{ type: null }]])('an item without a type is a message: %j', (untyped) => {
+    const item = { role: 'user', content: 'Hi', ...untyped };
+    expect(one({ ...item, id: 'toolu_1' })).toEqual({ ...item, id: hashed('msg_', 'toolu_1') });
+    expect(one({ ...item, id: 'msg_1' })).toEqual({ ...item, id: 'msg_1' });
+    expect(one(item)).toEqual(item);
+    expect(one({ ...untyped, id: 'a.b' })).toEqual({ ...untyped, id: 'a.b' });
+  });
+
   it('for any text the id is valid, bounded and always the same; another text has another one', () => {
     fc.assert(
       fc.property(aNamespace, anyText, anyText, ([type, prefix], id, other) => {
@@ -146,7 +154,7 @@ describe('what replay does not touch', () => {
     ['an id of null', { type: 'message', id: null }],
     ['an id that is a number', { type: 'reasoning', id: 7 }],
     ['a call_id of null', { type: 'function_call_output', call_id: null }],
-    ['an item without a type', { role: 'user', id: 'x y', content: 'Hi' }],
+    ['an item without type and role', { id: 'x y', content: 'Hi' }],
     ['a reference', { type: 'item_reference', id: 'x y' }],
     ['a hosted tool’s call', { type: 'web_search_call', id: 'x y' }],
     ['a custom tool’s call', { type: 'custom_tool_call', id: 'x y', call_id: 'y|z' }],

@@ -1,0 +1,126 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import { disagreement } from '../../../domain/reasoning/reasoning-ask.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { namedKey } from '../../../domain/shared/named-key.ts';
+
+/** A field of the platform's own, where the caller wrote it and in generate-content's words. */
+export interface OwnField {
+  readonly path: string;
+  readonly value: Json;
+}
+
+/** Fields of the platform's own that a chat body may carry, by their generate-content names. */
+export type OwnFields = Partial<Record<OwnName, OwnField>>;
+export type OwnName = keyof typeof readers;
+
+type Reader = (value: Json, path: string) => Either<GatewayError, Json>;
+
+const camel = (name: string): string =>
+  name.replaceAll(/_([a-z0-9])/g, (_, first: string) => first.toUpperCase());
+
+const isStringArray = (value: Json): value is readonly string[] => isArray(value) && value.every(isString);
+
+const anObject: Reader = (value, path) =>
+  isRecord(value) ? E.right(value) : E.left(fault(path, 'must be an object.'));
+
+const aString: Reader = (value, path) =>
+  isString(value) && value !== '' ? E.right(value) : E.left(fault(path, 'must be a non-empty string.'));
+
+const someObjects: Reader = (value, path) =>
+  isArray(value) && value.every(isRecord)
+    ? E.right(value)
+    : E.left(fault(path, 'must be an array of objects.'));
+
+/** Words of the platform are in capitals; clients write them in either case. */
+const words: Reader = (value, path) =>
+  isStringArray(value)
+    ? E.right(value.map((word) => word.toUpperCase()))
+    : E.left(fault(path, 'must be an array of strings.'));
+
+/** An object whose members have the platform's spelling: `thinking_budget` is `thinkingBudget`. */
+const spelled: Reader = (value, path) => {
+  if (!isRecord(value)) return E.left(fault(path, 'must be an object.'));
+  const members = new Map<string, OwnField>();
+  for (const [key, member] of Object.entries(value)) {
+    if (isAbsent(member)) continue;
+    const at = `${path}.${namedKey(key)}`;
+    const taken = put(members, camel(key), { path: at, value: isLevel(key) ? capitals(member) : member });
+    if (taken !== undefined) return E.left(taken);
+  }
+  return E.right(Object.fromEntries([...members].map(([name, member]) => [name, member.value])));
+};
+
+const isLevel = (key: string): boolean => camel(key) === 'thinkingLevel';
+const capitals = (value: Json): Json => (isString(value) ? value.toUpperCase() : value);
+
+const readers = {
+  cachedContent: aString,
+  safetySettings: someObjects,
+  labels: anObject,
+  thinkingConfig: spelled,
+  responseModalities: words,
+  imageConfig: spelled,
+} as const satisfies Record<string, Reader>;
+
+const ownName = (key: string): OwnName | undefined =>
+  Object.hasOwn(readers, camel(key)) ? (camel(key) as OwnName) : undefined;
+
+/**
+ * Collects them from everywhere that clients put them: `extra_body.google`, which is how the platform's compatible API
+ * has it; `google`, where a client merged `extra_body` into the body; and the body itself. Each in either spelling; two
+ * that differ are refused, and so is what `extra_body` and `google` hold beside them: nobody puts a field there that is
+ * not meant for the platform.
+ */
+export function ownFields(body: JsonObject): Either<GatewayError, OwnFields> {
+  const extra = memberOf(body, 'extra_body', '');
+  if (E.isLeft(extra)) return extra;
+  const foreign = Object.keys(extra.right).find((key) => key !== 'google' && !isAbsent(extra.right[key]));
+  if (foreign !== undefined) return E.left(notAvailable('extra_body.', foreign));
+  const nested = memberOf(extra.right, 'google', 'extra_body.');
+  if (E.isLeft(nested)) return nested;
+  const merged = memberOf(body, 'google', '');
+  if (E.isLeft(merged)) return merged;
+  const fields = new Map<OwnName, OwnField>();
+  const problem =
+    take(fields, nested.right, 'extra_body.google.') ??
+    take(fields, merged.right, 'google.') ??
+    take(fields, body, '');
+  return problem === undefined ? E.right(Object.fromEntries(fields)) : E.left(problem);
+}
+
+const notAvailable = (place: string, key: string): GatewayError =>
+  fault(`${place}${namedKey(key)}`, "is not available on this model's route.");
+
+function memberOf(holder: JsonObject, key: string, place: string): Either<GatewayError, JsonObject> {
+  const value = holder[key];
+  if (isAbsent(value)) return E.right({});
+  return isRecord(value) ? E.right(value) : E.left(fault(`${place}${key}`, 'must be an object.'));
+}
+
+/** The body itself has many members that are not the platform's own. */
+function take(fields: Map<OwnName, OwnField>, holder: JsonObject, place: string): GatewayError | undefined {
+  for (const [key, value] of Object.entries(holder)) {
+    const name = ownName(key);
+    if (isAbsent(value) || (name === undefined && place === '')) continue;
+    if (name === undefined) return notAvailable(place, key);
+    const path = `${place}${key}`;
+    const read = readers[name](value, path);
+    if (E.isLeft(read)) return read.left;
+    const problem = put(fields, name, { path, value: read.right });
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** Says the same twice, or is refused. */
+function put<K>(fields: Map<K, OwnField>, name: K, field: OwnField): GatewayError | undefined {
+  const other = fields.get(name);
+  if (other !== undefined && !isDeepStrictEqual(other.value, field.value))
+    return disagreement(other.path, field.path);
+  fields.set(name, other ?? field);
+  return undefined;
+}

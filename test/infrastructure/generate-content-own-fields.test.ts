@@ -1,0 +1,246 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { chatWatched } from '../../domain/chat/chat-request.ts';
+import { type JsonObject, parseExact } from '../../domain/shared/json.ts';
+import { parseDocument } from '../../domain/shared/json-document.ts';
+import { generateContentRequest } from '../../infrastructure/providers/cloud-a/generate-content-request.ts';
+import { chatCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
+
+const hi = { role: 'user', content: 'Hi' };
+const older = 'gemini-2.5-flash';
+const newer = 'gemini-3-pro-preview';
+
+const outcome = (body: object, model = older) =>
+  generateContentRequest(parseExact(JSON.stringify({ messages: [hi], ...body })) as JsonObject, model);
+
+function sent(body: object, model = older): JsonObject {
+  const request = outcome(body, model);
+  if (E.isLeft(request)) throw new Error(request.left.message);
+  return JSON.parse(JSON.stringify(request.right)) as JsonObject;
+}
+
+function refused(body: object, model = older) {
+  const request = outcome(body, model);
+  if (E.isRight(request)) throw new Error('It was taken.');
+  expect(request.left.message).toContain(`\`${request.left.param}\``);
+  return request.left;
+}
+
+const config = (body: object, model = older) => sent(body, model)['generationConfig'];
+
+/** Where clients put the platform's own fields. */
+const places: readonly (readonly [string, (fields: object) => object])[] = [
+  ['extra_body.google.', (fields) => ({ extra_body: { google: fields } })],
+  ['google.', (fields) => ({ google: fields })],
+  ['', (fields) => fields],
+];
+
+describe.each(places)('the platform’s own fields in `%s`', (place, put) => {
+  it('arrive in the spelling of generate-content', () => {
+    const cached = 'projects/p/locations/l/cachedContents/1';
+    const safety = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }];
+    const body = put({
+      cached_content: cached,
+      safety_settings: safety,
+      labels: { cost_center: 'a' },
+      thinking_config: { thinking_budget: 512, include_thoughts: true },
+      response_modalities: ['text', 'image'],
+      image_config: { aspect_ratio: '16:9' },
+    });
+    expect(sent(body)).toEqual({
+      contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
+      cachedContent: cached,
+      safetySettings: safety,
+      labels: { cost_center: 'a' },
+      generationConfig: {
+        thinkingConfig: { thinkingBudget: 512, includeThoughts: true },
+        responseModalities: ['TEXT', 'IMAGE'],
+        imageConfig: { aspectRatio: '16:9' },
+      },
+    });
+  });
+
+  it('may be spelled as generate-content spells them; null counts as absent', () => {
+    const body = { cachedContent: 'c', thinkingConfig: { thinkingLevel: 'low' }, labels: null };
+    expect(sent(put(body))).toMatchObject({
+      cachedContent: 'c',
+      generationConfig: { thinkingConfig: { thinkingLevel: 'LOW' } },
+    });
+  });
+
+  it.each([
+    ['cached_content', 7],
+    ['safety_settings', {}],
+    ['labels', []],
+    ['thinking_config', 'low'],
+    ['response_modalities', 'image'],
+  ])('%s of another type is refused by its name', (field, value) => {
+    expect(refused(put({ [field]: value })).param).toBe(`${place}${field}`);
+  });
+
+  it('and an effort do not both say how much to think', () => {
+    for (const own of [{ thinking_budget: 5 }, { thinking_level: 'low' }])
+      expect(refused({ reasoning_effort: 'low', ...put({ thinking_config: own }) })).toMatchObject({
+        param: 'reasoning_effort',
+        message: `\`reasoning_effort\` and \`${place}thinking_config\` both say how much to think: send one.`,
+      });
+    expect(
+      config({ reasoning_effort: 'low', ...put({ thinking_config: { include_thoughts: false } }) }),
+    ).toEqual({ thinkingConfig: { thinkingBudget: 1024, includeThoughts: false } });
+  });
+});
+
+describe('what nobody knows there', () => {
+  it.each<[object, string]>([
+    [{ extra_body: { google: { thought_tag_marker: 'think' } } }, 'extra_body.google.thought_tag_marker'],
+    [{ extra_body: { vendor: 1 } }, 'extra_body.vendor'],
+    [{ google: { tools: [] } }, 'google.tools'],
+    [{ google: [] }, 'google'],
+    [{ extra_body: 'x' }, 'extra_body'],
+    [{ extra_body: { google: 7 } }, 'extra_body.google'],
+  ])('%j is refused by its name', (body, param) => {
+    expect(refused(body).param).toBe(param);
+  });
+});
+
+it('two places that say the same are one, two that differ are refused with both names', () => {
+  const place = fc.constantFrom(...places);
+  const field = fc.constantFrom<readonly [string, unknown, unknown]>(
+    ['cached_content', 'a', 'b'],
+    ['cachedContent', 'a', 'b'],
+    ['labels', { a: 'b' }, { a: 'c' }],
+    ['safety_settings', [], [{ category: 'x' }]],
+    ['thinking_config', { thinking_budget: 1 }, { thinking_budget: 2 }],
+  );
+  fc.assert(
+    fc.property(place, place, field, ([one, putOne], [other, putOther], [name, value, differs]) => {
+      fc.pre(one !== other);
+      const both = (second: unknown) => ({ ...putOne({ [name]: value }), ...putOther({ [name]: second }) });
+      expect(sent(both(value))).toEqual(sent(putOne({ [name]: value })));
+      const { message } = refused(both(differs));
+      expect(message).toContain(`\`${one}${name}\``);
+      expect(message).toContain(`\`${other}${name}\``);
+    }),
+    { numRuns: 100 },
+  );
+  expect(refused({ google: { cached_content: 'a', cachedContent: 'b' } }).param).toBe(
+    'google.cached_content',
+  );
+});
+
+it.each(['extra_body', 'google', 'thinking_config'])('`%s` may repeat no key', (field) => {
+  const text = `{"model":"m","messages":[],"${field}":{"a":1,"a":2}}`;
+  expect(parseDocument(text, chatWatched)).toMatchObject({ _tag: 'Left' });
+});
+
+describe('modalities', () => {
+  it('with images are asked for, text alone is what a model answers with anyway', () => {
+    expect(config({ modalities: ['text', 'image'] })).toEqual({ responseModalities: ['TEXT', 'IMAGE'] });
+    expect(config({ modalities: ['image'], google: { response_modalities: ['IMAGE'] } })).toEqual({
+      responseModalities: ['IMAGE'],
+    });
+    expect(config({ modalities: ['text'] })).toBeUndefined();
+  });
+
+  it('that disagree, or that a chat completion has no place for, are refused', () => {
+    expect(refused({ modalities: ['text', 'audio'] }).param).toBe('modalities[1]');
+    expect(refused({ modalities: ['text'], google: { response_modalities: ['IMAGE'] } }).param).toBe(
+      'modalities',
+    );
+  });
+});
+
+describe('thought signatures', () => {
+  const about = { id: 'chatcmpl-1', model: 'm', createdSecs: 1 };
+  const standIn = 'skip_thought_signature_validator';
+
+  /** The assistant's message that a caller is told for these parts. */
+  function told(...parts: readonly object[]): JsonObject {
+    const answer = JSON.stringify({ candidates: [{ content: { parts }, finishReason: 'STOP' }] });
+    const completion = chatCompletion(answer, about, (message) => message);
+    if (E.isLeft(completion)) throw new Error('It was not read.');
+    const [choice] = completion.right['choices'] as readonly JsonObject[];
+    return choice!['message'] as JsonObject;
+  }
+
+  const partsOf = (message: object, model = newer): readonly JsonObject[] => {
+    const [, turn] = sent({ messages: [hi, message] }, model)['contents'] as readonly JsonObject[];
+    return turn!['parts'] as readonly JsonObject[];
+  };
+  const signatures = (message: object, model = newer) =>
+    partsOf(message, model).map((part) => part['thoughtSignature']);
+  const call = (id: string, more: object = {}) => ({
+    id,
+    type: 'function',
+    function: { name: 'f', arguments: '{}' },
+    ...more,
+  });
+
+  it('go back where they came from, whether the caller keeps the calls’ own fields or the metadata', () => {
+    const aCall = fc.record({
+      functionCall: fc.constant({ name: 'f', args: {} }),
+      thoughtSignature: fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(aCall, { minLength: 1, maxLength: 4 }),
+        fc.constantFrom('calls', 'metadata', 'both'),
+        fc.constantFrom(older, newer),
+        (parts, keeps, model) => {
+          const { provider_metadata, tool_calls, ...message } = told({ text: 'hm', thought: true }, ...parts);
+          const calls = (tool_calls as readonly JsonObject[]).map(({ extra_content, ...each }) =>
+            keeps === 'metadata' ? each : { ...each, extra_content },
+          );
+          const kept = keeps === 'calls' ? {} : { provider_metadata };
+          const first = model === newer ? standIn : undefined;
+          expect(signatures({ ...message, ...kept, tool_calls: calls }, model)).toEqual(
+            parts.map(({ thoughtSignature }, place) => thoughtSignature ?? (place === 0 ? first : undefined)),
+          );
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it('the stand-in is for the first call of a turn that has none of its own', () => {
+    const own = { extra_content: { google: { thought_signature: 's' } } };
+    expect(signatures({ role: 'assistant', tool_calls: [call('a', own), call('b')] })).toEqual([
+      's',
+      undefined,
+    ]);
+    expect(signatures({ role: 'assistant', tool_calls: [call('a'), call('b', own)] })).toEqual([
+      standIn,
+      's',
+    ]);
+    const inMetadata = { provider_metadata: { cloud_a_platform: { thought_signature: 's' } } };
+    expect(signatures({ role: 'assistant', tool_calls: [call('a', inMetadata)] })).toEqual(['s']);
+  });
+
+  it('one in the metadata that names no call is the first one’s, where nothing else was said', () => {
+    const reasoning = [
+      { type: 'thinking', thinking: 'hm' },
+      { type: 'thinking', thinking: '', signature: 's' },
+    ];
+    const message = {
+      role: 'assistant',
+      provider_metadata: { cloud_a_platform: { reasoning } },
+      tool_calls: [call('a'), call('b')],
+    };
+    expect(signatures({ ...message, content: null })).toEqual(['s', undefined]);
+    expect(signatures({ ...message, content: 'Well' })).toEqual([undefined, standIn, undefined]);
+  });
+
+  it('thoughts themselves are not sent back (replay is not performed)', () => {
+    const message = told({ text: 'hm', thought: true, thoughtSignature: 's' }, { text: 'Yes' });
+    expect(partsOf(message)).toEqual([{ text: 'Yes' }]);
+  });
+
+  it('images go back with theirs', () => {
+    const image = { inlineData: { mimeType: 'image/png', data: 'AA' }, thoughtSignature: 's' };
+    const another = { inlineData: { mimeType: 'image/png', data: 'BB' } };
+    expect(partsOf(told({ text: 'Here:' }, image, another))).toEqual([{ text: 'Here:' }, image, another]);
+    const foreign = { role: 'assistant', images: [{ type: 'file', file: {} }] };
+    expect(refused({ messages: [hi, foreign] }).param).toBe('messages[1].images[0].type');
+  });
+});
