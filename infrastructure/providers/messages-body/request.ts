@@ -20,7 +20,7 @@ export function fromChatBody(
   const body = parseExact(call.body) as JsonObject;
   const foreign = controlFault(body, rules);
   if (foreign !== undefined) return E.left(foreign);
-  const translated = translate(body, call.route.extraBody, rules, digest);
+  const translated = translate(body, call.route, rules, digest);
   return E.isLeft(translated) ? translated : outboundBody(translated.right, call, rules);
 }
 
@@ -36,11 +36,11 @@ const common = [
 
 function translate(
   body: JsonObject,
-  extraBody: JsonObject,
+  route: BodyCall['route'],
   rules: BodyRules,
   digest: Digest,
 ): Either<GatewayError, JsonObject> {
-  const limit = limitMember(body, extraBody);
+  const limit = limitMember(body, route, rules);
   if (E.isLeft(limit)) return limit;
   const said = conversationOf(body, { media: rules.media, boundId: boundedToolId(digest) });
   if (E.isLeft(said)) return said;

@@ -12,6 +12,8 @@ export interface BodyRules {
   readonly media: 'any' | 'base64' | 'none';
   /** Chat controls that are rejected whatever they say. */
   readonly rejected: readonly string[];
+  /** Whether a missing `max_tokens` is rejected where the route sets no default; elsewhere it is filled in. */
+  readonly needsLimit: boolean;
   /** `response_format` with a schema becomes `output_config.format`, or is rejected. */
   readonly takesSchemas: boolean;
   /** Members that are copied from a chat body. */
@@ -72,6 +74,7 @@ export const rawPredictRules: BodyRules = {
   saysStream: true,
   media: 'none',
   rejected: [],
+  needsLimit: false,
   takesSchemas: true,
   copied: nativeMembers,
   dropped: ['service_tier', 'inference_geo'],
@@ -85,6 +88,7 @@ export const invokeRules: BodyRules = {
   saysStream: false,
   media: 'base64',
   rejected: ['presence_penalty', 'frequency_penalty', 'n', 'seed', 'parallel_tool_calls', 'response_format'],
+  needsLimit: true,
   takesSchemas: false,
   copied: [...nativeMembers, 'metadata'],
   dropped: ['service_tier', 'inference_geo'],
@@ -98,6 +102,7 @@ export const endpointbRules: BodyRules = {
   saysStream: true,
   media: 'any',
   rejected: [],
+  needsLimit: false,
   takesSchemas: false,
   copied: nativeMembers,
   dropped: [],
