@@ -23,6 +23,7 @@ import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { StateFollower } from './infrastructure/postgres/state-follower.ts';
 import { largeBodies, type LargeBodyThread } from './infrastructure/large-bodies/large-bodies.ts';
 import { type Executor, executor } from './infrastructure/providers/executor.ts';
+import { bundledOutputLimits } from './infrastructure/pricing/output-limits.ts';
 import { LiveCatalogue } from './infrastructure/providers/live-catalogue.ts';
 import { textDigest } from './infrastructure/text-digest.ts';
 import type { AdminRoute } from './interfaces/http/admin/admin-route.ts';
@@ -135,6 +136,7 @@ function bindState(container: Container): void {
       new LiveCatalogue(config.prices(), {
         redaction: () => config.policy().redaction,
         conceal: config.conceal,
+        outputLimitOf: bundledOutputLimits(),
         warn: (message) => log.warn({}, message),
       }),
     [tokens.foundations],

@@ -24,6 +24,10 @@ export interface Route {
   readonly extraHeaders: Readonly<Record<string, string>>;
   /** Final raw override merged into the upstream body. */
   readonly extraBody: JsonObject;
+  /** What a caller who sets no `max_tokens` gets where the upstream's body knows no answer without it. */
+  readonly defaultMaxTokens?: number;
+  /** The most tokens that the upstream's model can answer with, where the bundled catalogue knows it. */
+  readonly outputLimit?: number;
 }
 
 /** The blocks as they are configured; each provider kind reads its own. */

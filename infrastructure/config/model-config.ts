@@ -2,7 +2,7 @@ import { capabilities, type Capability } from '../../domain/routing/capabilities
 import type { Route } from '../../domain/routing/model.ts';
 import { id, modelId, upstreamModel } from './formats.ts';
 import { headers } from './headers-codec.ts';
-import { type Field, jsonObject, list, object, required, withDefault } from './object-codecs.ts';
+import { type Field, jsonObject, list, object, optional, required, withDefault } from './object-codecs.ts';
 import { compatibilityCodec, toCompatibility } from './route-compatibility.ts';
 import { boolean, integer, type TypeOf } from './scalar-codecs.ts';
 
@@ -25,6 +25,11 @@ export const routeCodec = object({
     'Routes are tried in ascending priority, ties in file order.',
   ),
   enabled: withDefault(boolean, true, 'Whether requests may take this route.'),
+  // More than any model answers with; a larger number is a mistake.
+  default_max_tokens: optional(
+    integer({ min: 1, max: 10_000_000 }),
+    "Answer limit for callers who send none, on routes that speak the messages body; absent: the model's, else 8192.",
+  ),
   capabilities: withDefault(
     capabilitiesCodec,
     {},
@@ -63,6 +68,7 @@ export const toRoute = (wire: TypeOf<typeof routeCodec>): RouteConfig => ({
   compatibility: toCompatibility(wire.compatibility),
   extraHeaders: wire.extra_headers,
   extraBody: wire.extra_body,
+  ...(wire.default_max_tokens === undefined ? {} : { defaultMaxTokens: wire.default_max_tokens }),
 });
 
 export const toModel = (wire: TypeOf<typeof modelCodec>): ModelConfig => ({

@@ -36,6 +36,8 @@ export interface CatalogueContext {
   readonly redaction: () => RedactionRules;
   /** From now on `redaction` takes this credential out as well. */
   readonly conceal: (secret: string) => void;
+  /** The most tokens that a model can answer with, by its name upstream; undefined: unknown. */
+  readonly outputLimitOf: (upstreamModel: string) => number | undefined;
   readonly warn: (message: string) => void;
 }
 
@@ -95,10 +97,16 @@ export class LiveCatalogue implements Catalogue {
       routes: routesInOrder(
         routes.flatMap(({ position, config }): readonly Route[] => {
           const route = this.orWarn(`route ${id}[${position}]`, resolver.route(id, position, config));
-          return route === undefined ? [] : [{ ...route, routeId: `${id}#${position}` }];
+          return route === undefined ? [] : [{ ...this.limited(route), routeId: `${id}#${position}` }];
         }),
       ),
     };
+  }
+
+  /** Dialects know nothing but the route: what the catalogue knows of its model is put on it. */
+  private limited(route: RouteConfig): RouteConfig {
+    const outputLimit = this.context.outputLimitOf(route.upstreamModel);
+    return outputLimit === undefined ? route : { ...route, outputLimit };
   }
 
   private line(before: OpenLine | undefined, config: ProviderConfig): OpenLine | undefined {

@@ -551,6 +551,18 @@ describe('defaults', () => {
     });
   });
 
+  it('leave `default_max_tokens` out of a route that sets none', () => {
+    const route = (own: string) =>
+      configOf(
+        [
+          'providers: [{id: p, type: compat, base_url: "http://h/v1", auth: {mode: none}}]',
+          `models: [{id: m, routes: [{provider: p, upstream_model: u${own}}]}]`,
+        ].join('\n'),
+      ).models[0]?.routes[0];
+    expect(route(', default_max_tokens: 300')).toMatchObject({ defaultMaxTokens: 300 });
+    expect(route('')).not.toHaveProperty('defaultMaxTokens');
+  });
+
   it('take names from ids, an audience from the URL, and metrics where traces go', () => {
     const config = configOf(
       [

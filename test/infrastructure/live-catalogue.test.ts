@@ -10,6 +10,7 @@ import { parseConfig } from '../../infrastructure/config/load.ts';
 import { resolver } from '../../infrastructure/config/resolver.ts';
 import { seedOf } from '../../infrastructure/config/seed.ts';
 import { executor } from '../../infrastructure/providers/executor.ts';
+import { bundledOutputLimits } from '../../infrastructure/pricing/output-limits.ts';
 import { LiveCatalogue } from '../../infrastructure/providers/live-catalogue.ts';
 import {
   type SimulatedUpstream,
@@ -30,6 +31,7 @@ function aCatalogue() {
   const catalogue = new LiveCatalogue(prices, {
     redaction: () => redactionRules([], []),
     conceal: () => undefined,
+    outputLimitOf: bundledOutputLimits(),
     warn: (message) => {
       throw new Error(message);
     },
@@ -104,4 +106,27 @@ describe('a provider that is replaced', () => {
     expect(open()).toBeLessThanOrEqual(0);
     await close();
   });
+});
+
+it('a route carries the output limit of its model, as plain data', () => {
+  const catalogue = new LiveCatalogue(prices, {
+    redaction: () => redactionRules([], []),
+    conceal: () => undefined,
+    outputLimitOf: (upstreamModel) => (upstreamModel === 'known' ? 4096 : undefined),
+    warn: () => undefined,
+  });
+  const route = (upstreamModel: string) => aRoute({ upstreamModel, enabled: true });
+  const stored = ['known', 'unknown'].map((id) => ({
+    id,
+    createdAt: new Date(0),
+    routes: [{ position: 0, config: {} }],
+  }));
+  catalogue.take(
+    { providers: [], models: stored },
+    { provider: () => E.left('none'), route: (modelId) => E.right(route(modelId)) },
+    prices,
+  );
+  const { models } = catalogue.snapshot();
+  expect(models.get('known')?.routes).toMatchObject([{ upstreamModel: 'known', outputLimit: 4096 }]);
+  expect(models.get('unknown')?.routes[0]).not.toHaveProperty('outputLimit');
 });

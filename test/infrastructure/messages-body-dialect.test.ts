@@ -90,9 +90,9 @@ describe('how an upstream that speaks the messages body is spoken to', () => {
 
   it('a request that cannot be said is left, by field', () => {
     const { chat_completions: chat, messages } = messagesDialects(style(), context);
-    const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] });
+    const body = JSON.stringify({ model: 'm', n: 2, messages: [{ role: 'user', content: 'Hi' }] });
     expect(chat.encode(call({ body }))).toMatchObject({
-      left: { code: 'invalid_request', param: 'max_tokens' },
+      left: { code: 'invalid_request', param: 'n' },
     });
     const document = JSON.stringify({
       max_tokens: 9,

@@ -421,12 +421,6 @@ describe('limits, sampling and stops', () => {
     for (const [, rules] of styles) expect(sent({ ...minimal, ...over }, rules)['max_tokens']).toBe(expected);
   });
 
-  it.each(styles)('%s: a missing limit is rejected, unless the route has one', (_, rules) => {
-    const body = { model: 'm', messages: [user] };
-    expect(refusal(body, rules)).toMatchObject({ code: 'invalid_request', param: 'max_tokens' });
-    expect(sent(body, rules, { extraBody: { max_tokens: 9 } })['max_tokens']).toBe(9);
-  });
-
   it.each<[string, object]>([
     ['max_tokens', { max_tokens: 0 }],
     ['max_tokens', { max_tokens: '5' }],

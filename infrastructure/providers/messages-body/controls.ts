@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 import { fault, isRecord } from '../../../domain/messages/blocks.ts';
-import { disagreement } from '../../../domain/reasoning/reasoning-ask.ts';
+import { disagreement, readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
   isAbsent,
@@ -12,6 +12,7 @@ import {
   type JsonObject,
   numberOf,
 } from '../../../domain/shared/json.ts';
+import type { BodyCall } from './outbound-body.ts';
 import type { BodyRules } from './rules.ts';
 
 type Members = Either<GatewayError, JsonObject>;
@@ -46,9 +47,32 @@ export function controlFault(body: JsonObject, rules: BodyRules): GatewayError |
   return field === undefined ? undefined : fault(field, "is not available on this model's route.");
 }
 
-/** `max_tokens`, from `max_tokens` or `max_completion_tokens`; the messages body knows no answer without it. */
-export function limitMember(body: JsonObject, extraBody: JsonObject): Members {
-  const { max_tokens: old, max_completion_tokens: newer } = body;
+/** What callers get who set no limit, on a route whose model is not known: enough for an answer that anybody reads. */
+const defaultLimit = 8192;
+
+/**
+ * `max_tokens`, from `max_tokens` or `max_completion_tokens`; the messages body knows no answer without it. A caller
+ * who sends none gets the route's `default_max_tokens`, else the model's output limit, else 8192; invoke rejects a
+ * missing one unless the route sets a default.
+ */
+export function limitMember(body: JsonObject, route: BodyCall['route'], rules: BodyRules): Members {
+  const asked = askedLimit(body);
+  if (E.isLeft(asked)) return asked;
+  if (asked.right !== undefined) return E.right({ max_tokens: asked.right });
+  if (!isAbsent(route.extraBody['max_tokens'])) return E.right({});
+  const { defaultMaxTokens, outputLimit } = route;
+  if (defaultMaxTokens === undefined && rules.needsLimit)
+    return E.left(fault('max_tokens', "is required on this model's route (or `max_completion_tokens`)."));
+  return E.right({
+    max_tokens: besideThinking(defaultMaxTokens ?? outputLimit ?? defaultLimit, body, outputLimit),
+  });
+}
+
+/** The caller's own limit; the older and the newer field must agree. */
+function askedLimit({
+  max_tokens: old,
+  max_completion_tokens: newer,
+}: JsonObject): Either<GatewayError, Json | undefined> {
   for (const [field, value] of [
     ['max_completion_tokens', newer],
     ['max_tokens', old],
@@ -57,11 +81,17 @@ export function limitMember(body: JsonObject, extraBody: JsonObject): Members {
       return E.left(fault(field, 'must be a positive integer.'));
   if (!isAbsent(old) && !isAbsent(newer) && numberOf(old) !== numberOf(newer))
     return E.left(disagreement('max_tokens', 'max_completion_tokens'));
-  const limit = newer ?? old;
-  if (!isAbsent(limit)) return E.right({ max_tokens: limit });
-  return isAbsent(extraBody['max_tokens'])
-    ? E.left(fault('max_tokens', "is required on this model's route (or `max_completion_tokens`)."))
-    : E.right({});
+  return E.right(newer ?? old ?? undefined);
+}
+
+/**
+ * A thinking budget is part of `max_tokens` and must be below it. Beside one that would leave no room, a default
+ * counts for the answer alone, within what the model can do.
+ */
+function besideThinking(limit: number, body: JsonObject, outputLimit: number | undefined): number {
+  const ask = readReasoningAsk(body);
+  const budget = E.isRight(ask) && 'budget' in ask.right ? numberOf(ask.right.budget.value) : undefined;
+  return budget === undefined || budget < limit ? limit : Math.min(budget + limit, outputLimit ?? Infinity);
 }
 
 function isPositiveInteger(value: Json): boolean {

@@ -16,7 +16,10 @@ import type { BodyRules } from './rules.ts';
 
 /** What is looked at of a call to write its body. */
 export type BodyCall = Pick<UpstreamCall, 'body' | 'stream' | 'betas'> & {
-  readonly route: Pick<UpstreamCall['route'], 'upstreamModel' | 'extraBody'>;
+  readonly route: Pick<
+    UpstreamCall['route'],
+    'upstreamModel' | 'extraBody' | 'defaultMaxTokens' | 'outputLimit'
+  >;
 };
 
 /** A messages body to be sent. */

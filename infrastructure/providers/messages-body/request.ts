@@ -36,15 +36,15 @@ const common = [
 
 function translate(
   body: JsonObject,
-  { upstreamModel, extraBody }: BodyCall['route'],
+  route: BodyCall['route'],
   rules: BodyRules,
   digest: Digest,
 ): Either<GatewayError, JsonObject> {
-  const limit = limitMember(body, extraBody);
+  const limit = limitMember(body, route, rules);
   if (E.isLeft(limit)) return limit;
   const said = conversationOf(body, { media: rules.media, boundId: boundedToolId(digest) });
   if (E.isLeft(said)) return said;
-  const tools = toolMembers(body, rules.supportsStrict(upstreamModel));
+  const tools = toolMembers(body, rules.supportsStrict(route.upstreamModel));
   if (E.isLeft(tools)) return tools;
   const stop = stopMember(body);
   if (E.isLeft(stop)) return stop;

@@ -14,6 +14,8 @@ export interface BodyRules {
   readonly media: 'any' | 'base64' | 'none';
   /** Chat controls that are rejected whatever they say. */
   readonly rejected: readonly string[];
+  /** Whether a missing `max_tokens` is rejected where the route sets no default; elsewhere it is filled in. */
+  readonly needsLimit: boolean;
   /** `response_format` with a schema becomes `output_config.format`, or is rejected. */
   readonly takesSchemas: boolean;
   /** Whether a model takes `strict` of tools. */
@@ -82,6 +84,7 @@ export const rawPredictRules: BodyRules = {
   saysStream: true,
   media: 'none',
   rejected: [],
+  needsLimit: false,
   takesSchemas: true,
   supportsStrict: always,
   copied: nativeMembers,
@@ -96,6 +99,7 @@ export const invokeRules: BodyRules = {
   saysStream: false,
   media: 'base64',
   rejected: ['presence_penalty', 'frequency_penalty', 'n', 'seed', 'parallel_tool_calls', 'response_format'],
+  needsLimit: true,
   takesSchemas: false,
   supportsStrict: unlessLatest,
   copied: [...nativeMembers, 'metadata'],
@@ -110,6 +114,7 @@ export const endpointbRules: BodyRules = {
   saysStream: true,
   media: 'any',
   rejected: [],
+  needsLimit: false,
   takesSchemas: false,
   supportsStrict: unlessLatest,
   copied: nativeMembers,

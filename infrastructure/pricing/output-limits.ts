@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import * as E from 'fp-ts/lib/Either.js';
+import * as t from 'io-ts';
+
+const rows = t.array(
+  t.strict({
+    /** As the id of the model begins, without dates and other suffixes. */
+    model: t.refinement(t.string, (text) => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(text), 'name'),
+    max_output_tokens: t.refinement(t.Integer, (count) => count > 0, 'limit'),
+    source: t.string,
+  }),
+);
+
+/** The most tokens that a model can answer with, by the name that its upstream has for it; undefined: unknown. */
+export type OutputLimits = (upstreamModel: string) => number | undefined;
+
+/**
+ * The output limits that ship with the gateway beside its prices. A name counts inside a longer id too
+ * (`anthropic/…`, `us.anthropic.…-v1:0`, an ARN): a limit is the model's, whoever serves it. Of several the longest
+ * counts, so that `claude-opus-5` does not speak for `claude-opus-5-5`. A malformed file is a defect and throws.
+ */
+export function bundledOutputLimits(): OutputLimits {
+  const text = readFileSync(new URL('./output-limits.json', import.meta.url), 'utf8');
+  const decoded = rows.decode(JSON.parse(text));
+  if (E.isLeft(decoded)) throw new TypeError('output limits: malformed');
+  const limits = decoded.right
+    .toSorted((a, b) => b.model.length - a.model.length)
+    .map(({ model, max_output_tokens: limit }) => ({ shape: shapeOf(model), limit }));
+  return (upstreamModel) => {
+    const id = upstreamModel.toLowerCase();
+    return limits.find(({ shape }) => shape.test(id))?.limit;
+  };
+}
+
+/** Some write the version with a dot: `claude-opus-5.5`. */
+const shapeOf = (model: string): RegExp =>
+  new RegExp(`(?:^|[^a-z0-9])${model.replaceAll(/(?<=\d)-(?=\d)/g, '[-.]')}(?![a-z0-9])`);
