@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { admit, budgetExceeded } from '../domain/budget/hard-limit.ts';
-import { mayUseModel } from '../domain/identity/caller.ts';
+import { type Caller, mayUseModel } from '../domain/identity/caller.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import { resolveRoute } from '../domain/routing/resolve-route.ts';
+import { unknownModel } from '../domain/routing/unknown-model.ts';
 import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
 import { nothingObserved } from '../domain/upstream/observation.ts';
 import { callUpstream } from './call-upstream.ts';
@@ -19,6 +20,7 @@ import type {
   ServePolicy,
   ServePorts,
 } from './model-request.ts';
+import { listModels } from './list-models.ts';
 import type { CatalogueSnapshot } from './ports/catalogue.ts';
 import type { Admission } from './ports/ledger.ts';
 import type { CallTerms } from './ports/upstream.ts';
@@ -114,8 +116,7 @@ function resolve(
   ask: AskTerms,
 ): Either<GatewayError, ResolvedRoute> {
   const model = snapshot.models.get(ask.model);
-  if (model === undefined)
-    return E.left({ code: 'model_not_found', message: 'There is no model of this name.', param: 'model' });
+  if (model === undefined) return E.left(unknownModel(ask.model, usableIn(snapshot, caller)));
   if (!mayUseModel(caller, model.id))
     return E.left({
       code: 'model_not_granted',
@@ -124,6 +125,9 @@ function resolve(
     });
   return resolveRoute(model, ask.needs, snapshot.provider, fields);
 }
+
+const usableIn = (snapshot: CatalogueSnapshot, caller: Caller): readonly string[] =>
+  listModels({ snapshot: () => snapshot })(caller).map(({ id }) => id);
 
 /** Duplicates bypass both budget phases where they are allowed, and are turned away where they are not. */
 function admissionRejection(admission: Admission, policy: ServePolicy): GatewayError | undefined {

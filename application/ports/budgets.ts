@@ -13,6 +13,8 @@ export interface StoredBudget extends BudgetTerms {
 /** The window that holds now, of the owner's budget, or of the month where there is none. */
 export interface CurrentWindow extends Window {
   readonly spent: Picodollars;
+  /** Answers of the window whose cost a hard budget blocked: paid by nobody's budget, and in no spend. */
+  readonly blockedAnswers: { readonly count: number; readonly cost: Picodollars };
 }
 
 export interface OwnerBudget {

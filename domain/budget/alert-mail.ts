@@ -26,7 +26,7 @@ export const remaining = ({ amount, spent }: Pick<BudgetAlert, 'amount' | 'spent
 /** What becomes of requests when nothing remains. */
 const limitOf = ({ hardLimit }: BudgetAlert): string =>
   hardLimit
-    ? 'hard (when nothing remains requests are refused; an answer that costs more than remains is withheld)'
+    ? 'hard (when nothing remains requests are refused; an answer that costs more than remains is blocked)'
     : 'soft (nothing is refused)';
 
 /** The mail of an alert: owner, window, amount, whether the limit is hard, spent, remaining and where to look. */

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { parseKey } from '../../domain/identity/api-key.ts';
 import { isArray, isObject, isString, type Json, type JsonObject } from '../../domain/shared/json.ts';
 import { routeCodec } from './model-config.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../../domain/shared/nearest.ts';
 import { foldEmail, type KeyOwnerConfig, parseOwner } from './owner-config.ts';
 import { type Finding, finding, type Path } from './problem.ts';
 import { providerCodec } from './provider-config.ts';

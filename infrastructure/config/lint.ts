@@ -39,7 +39,7 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
     ...routes.flatMap((each) => withoutStreamUsage(each, loaded.config)),
     ...routes.flatMap(withoutRouterPolicy),
     ...routes.flatMap(ofNoPublisher),
-    ...hardBudgetNotes(loaded.config),
+    ...hardBudgetNotes(loaded.config, routes),
     ...transportNotes(loaded.config, knowledge.databaseTls),
     ...pathsWithoutMatch(loaded.config),
     ...loaded.inlineSecrets.map((path) =>
@@ -192,7 +192,7 @@ const pathsWithoutMatch = ({ requestLogging: { payloads } }: GatewayConfig): rea
   );
 
 /** Specified behaviour through which money can pass a hard budget; each has a stricter setting. */
-function hardBudgetNotes(config: GatewayConfig): readonly Finding[] {
+function hardBudgetNotes(config: GatewayConfig, routes: readonly PlacedRoute[]): readonly Finding[] {
   const owners = hardOwners(config);
   if (owners.length === 0) return [];
   const under = `under the hard budgets of ${listed(owners)}`;
@@ -210,9 +210,23 @@ function hardBudgetNotes(config: GatewayConfig): readonly Finding[] {
       ? [
           finding(
             ['accounting', 'after_block'],
-            `is as_specified: an owner just below the amount can repeat calls whose cost is blocked ${under}; close_window stops that`,
+            `is as_specified: an owner just below the amount can repeat calls whose cost is blocked ${under}${readBeforeBlocked(config, routes)}; close_window stops that after the first`,
           ),
         ]
       : []),
   ];
+}
+
+/** A streamed answer is with its caller before its cost is known: only its end is held back. */
+function readBeforeBlocked(config: GatewayConfig, routes: readonly PlacedRoute[]): string {
+  const streamed = routes.filter(
+    ({ route }) =>
+      route.enabled &&
+      route.capabilities.stream &&
+      (route.capabilities.chat_completions || route.capabilities.responses),
+  );
+  const owners = [...new Set(streamed.flatMap(({ modelId }) => hardOwnersOf(config, modelId)))];
+  return owners.length === 0
+    ? ''
+    : `, and ${listed(owners)} reach streams, which have been read in full when their cost is blocked`;
 }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { type Json, type JsonObject, isArray, isObject } from '../../domain/shared/json.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../../domain/shared/nearest.ts';
 import { type Codec, codecOf } from './scalar-codecs.ts';
 import type { FieldShape, ObjectShape, Presence, TaggedShape } from './shape.ts';
 

@@ -23,6 +23,8 @@ const ownerRow = t.type({
   window_start: instant,
   window_end: instant,
   spent: integer,
+  blocked_count: t.number,
+  blocked_cost: integer,
   recipients: t.array(t.string),
 });
 
@@ -87,6 +89,7 @@ async function owners(
     select o.user_id, o.team_id, o.name, o.email, o.active, b.budget_id, b.cadence, b.amount_10000, b.hard_limit, b.timezone,
            b.created_at, w.starts as window_start, w.ends as window_end,
            counted_spend(o.scope, w.starts, w.ends)::text as spent,
+           x.answers::integer as blocked_count, x.cost_picousd::text as blocked_cost,
            array(select r from budget_alert_recipients(o.user_id, o.team_id) r order by 1) as recipients
     from ${everyone} o
     left join lateral (
@@ -103,6 +106,7 @@ async function owners(
       select budget_window_start(coalesce(b.cadence, 'monthly'), clock.now) as starts,
              budget_window_end(coalesce(b.cadence, 'monthly'), clock.now) as ends
     ) w
+    cross join lateral blocked_spend(o.scope, w.starts, w.ends) x
     where ${which}
     order by o.name, o.user_id, o.team_id
   `);
@@ -130,7 +134,12 @@ function ownerBudget(found: t.TypeOf<typeof ownerRow>): OwnerBudget {
           timezone: timezone ?? 'UTC',
           createdAt: created_at,
         },
-    currentWindow: { from: found.window_start, until: found.window_end, spent: found.spent },
+    currentWindow: {
+      from: found.window_start,
+      until: found.window_end,
+      spent: found.spent,
+      blockedAnswers: { count: found.blocked_count, cost: found.blocked_cost },
+    },
     alertRecipients: found.recipients,
   };
 }

@@ -3,6 +3,7 @@ import { Router } from '@koa/router';
 import Koa from 'koa';
 import { chatCompletions, embeddings, messages, responses } from '../../application/families.ts';
 import type { Clock } from '../../application/ports/clock.ts';
+import { withoutSecrets, withSecrets } from '../../domain/payload/secrets.ts';
 import type { Digest } from '../../domain/responses/replay-ids.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
 import { adminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
@@ -12,10 +13,11 @@ import { type SessionRoutesPorts, sessionRoutes } from './admin/session-routes.t
 import type { CutOff } from './cut-off.ts';
 import { type Envelope, sendError } from './error-presenter.ts';
 import { type HealthPorts, healthz, readyz } from './health.ts';
-import { type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
+import { callerKeyOf, type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
 import { envelopeOf, type ModelsPorts, modelsEndpoint } from './public/models.ts';
 import { chatWords, embeddingsWords, messagesWords, responsesWords } from './public/words.ts';
 import { openContext, type RequestContext } from './request-context.ts';
+import { unknownPath, type UnknownPathTerms } from './unknown-path.ts';
 import { discardRest } from './unread-body.ts';
 
 export interface AdminApiPorts extends SessionRoutesPorts {
@@ -73,7 +75,7 @@ export function gatewayApp(ports: AppPorts): Koa<State> {
   });
   const router = routes(ports);
   app.use(router.routes());
-  app.use(async (ctx) => unknownPath(router, ctx.path, ctx.method, ctx.state.request));
+  app.use(async (ctx) => notServed(ports, router, ctx.path, ctx.state.request));
   return app;
 }
 
@@ -111,16 +113,25 @@ function envelopeFor(path: string, { req }: RequestContext): Envelope {
 }
 
 /** Every unknown path: 404 in the family's envelope; a known one asked in another way: 405. */
-function unknownPath(router: Router<State>, path: string, method: string, context: RequestContext): void {
-  const allowed = [...new Set(router.match(path, method).path.flatMap(({ methods }) => methods))];
+function notServed(
+  { secrets }: Pick<AppPorts, 'secrets'>,
+  router: Router<State>,
+  path: string,
+  context: RequestContext,
+): void {
+  const method = context.req.method ?? '';
+  const methodsOf = (at: string): readonly string[] =>
+    router.match(at, method).path.flatMap(({ methods }) => methods);
+  const allowed = [...new Set(methodsOf(path))];
   if (allowed.length > 0)
     return sendError(context, envelopeFor(path, context), methodNotAllowed(method), {
       allow: allowed.join(', '),
     });
-  sendError(context, envelopeFor(path, context), {
-    code: 'not_found',
-    message: 'There is nothing at this path.',
-  });
+  const terms: UnknownPathTerms = {
+    isPath: (at) => methodsOf(at).length > 0,
+    withoutSecrets: (text) => withoutSecrets(text, withSecrets(secrets(), callerKeyOf(context.req))),
+  };
+  sendError(context, envelopeFor(path, context), unknownPath(path, terms));
 }
 
 const hostFault: GatewayError = invalidRequest('A request has one `Host` header.', 'host');

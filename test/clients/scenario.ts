@@ -156,7 +156,7 @@ export const refusals: readonly Refusal[] = [
     code: 'model_not_found',
     type: 'not_found_error',
     messagesType: 'not_found_error',
-    message: 'There is no model of this name.',
+    message: /^There is no model `no-such-model`\. The nearest that this key may use: `/,
   },
   {
     ...noRetry,

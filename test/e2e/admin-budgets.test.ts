@@ -129,7 +129,13 @@ describe('PUT sets the one active budget of an owner', () => {
         timezone: 'Europe/Paris',
         created_at: instant,
       },
-      current_window: { start: today(), end: tomorrow(), spend_usd: '0', spend_usd_10000: 0 },
+      current_window: {
+        start: today(),
+        end: tomorrow(),
+        spend_usd: '0',
+        spend_usd_10000: 0,
+        blocked_answers: { count: 0, cost_usd: '0', cost_usd_10000: 0 },
+      },
     });
   });
 
@@ -460,6 +466,10 @@ describe('GET lists every active user and team, and those deactivated that have 
       `insert into usage_daily_totals values ('user:' || $1, (now() at time zone 'UTC')::date, 1234567890123)`,
       [userId],
     );
+    await query(`insert into blocked_answers values ($1, 'user:' || $2, 1234560000000, now())`, [
+      randomUUID(),
+      userId,
+    ]);
     const listed = async () => {
       const { status, data } = await admin('GET', `${root}/budgets`);
       expect(status).toBe(200);
@@ -478,6 +488,7 @@ describe('GET lists every active user and team, and those deactivated that have 
         end: new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 1)).toISOString(),
         spend_usd: '1.234567890123',
         spend_usd_10000: 12_346,
+        blocked_answers: { count: 1, cost_usd: '1.23456', cost_usd_10000: 12_346 },
       },
       alert_recipients: [email],
     });

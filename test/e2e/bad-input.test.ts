@@ -719,6 +719,11 @@ describe('headers and paths', () => {
     ['GET', '/API/v1/auth/session'],
     ['GET', '/api/v1/auth/session/'],
   ];
+  const namesPath = (path: string): RegExp => {
+    const named = path.replace(/\?.*/, '');
+    const shown = named.length > 128 ? `${named.slice(0, 128)}…` : named;
+    return new RegExp(`^There is nothing at \`${shown.replaceAll(/[.*]/g, '\\$&')}\`\\.$`);
+  };
   it.each(unknown)('%s %s: 404, with or without a key', async (method, path) => {
     for (const headers of [[], [bearer()]]) {
       const answer = await rawExchange(gateway.url, {
@@ -729,13 +734,47 @@ describe('headers and paths', () => {
       expect(answer.status).toBe(404);
       if (method !== 'HEAD')
         expect(envelopeOf(answer)).toEqual({
-          message: 'There is nothing at this path.',
+          message: expect.stringMatching(namesPath(path)),
           type: 'not_found_error',
           param: null,
           code: 'not_found',
         });
       expect(answer.headers).toMatchObject({ 'x-request-id': 'unknown-path', 'request-id': 'unknown-path' });
     }
+  });
+
+  const without = / Write the base URL of this client without `\/v1`: the client adds it\.$/;
+  const withAtEnd =
+    / Write the base URL of this client with `\/v1` at its end: the client does not add it\.$/;
+  it.each([
+    ['POST', '/v1/v1/chat/completions', without],
+    ['POST', '/v1/v1/messages', without],
+    ['POST', '/v1/v1/responses', without],
+    ['GET', '/v1/v1/models', without],
+    ['POST', '/chat/completions', withAtEnd],
+    ['POST', '/responses', withAtEnd],
+    ['POST', '/embeddings', withAtEnd],
+    ['GET', '/models', withAtEnd],
+  ])('%s %s: 404 that says what base URL to write', async (method, path, advice) => {
+    const answer = await rawExchange(gateway.url, { method, path, headers: [bearer()] });
+    expect(answer.status).toBe(404);
+    const { message } = envelopeOf(answer);
+    expect(message).toMatch(advice);
+    expect(message).toContain(`There is nothing at \`${path}\`.`);
+  });
+
+  it('a path that holds a key, or signs that are not to be printed: neither is in the answer', async () => {
+    const answer = await rawExchange(gateway.url, {
+      method: 'GET',
+      path: `/v1/models/\`${key}\u00e9/`,
+      headers: [bearer()],
+    });
+    expect(answer.status).toBe(404);
+    expect(answer.body).not.toContain(key);
+    expect(envelopeOf(answer)).toMatchObject({
+      message: expect.stringMatching(/^There is nothing at `[!-~]+`\.$/),
+    });
+    expect(envelopeOf(answer)).toMatchObject({ message: expect.stringContaining('%60') });
   });
 
   it.each([
@@ -754,7 +793,7 @@ describe('headers and paths', () => {
       type: 'error',
       error: {
         type: 'not_found_error',
-        message: 'There is nothing at this path.',
+        message: expect.stringMatching(namesPath(path)),
         details: { error_code: 'not_found' },
       },
       request_id: 'messages-404',

@@ -219,6 +219,37 @@ describe('under a hard budget', () => {
     expect(lint(hardTeam + strict)).toEqual([]);
   });
 
+  const afterBlock = (text: string): string | undefined =>
+    lint(text).find(({ path }) => path === 'accounting.after_block')?.message;
+  const streams = /t, and team:t reach streams, which have been read in full/;
+  const elsewhere =
+    'api_keys: [{name: k, owner: "team:t", value: "${KEY}", allowed_models: [other]}]\n' +
+    'models:\n  - id: other\n    routes: [{provider: p, upstream_model: u, capabilities: {stream: false}}]\n' +
+    '  - id: m\n    routes: [{provider: p, upstream_model: u}]\n';
+
+  it.each([
+    ['a route that streams', model('{provider: p, upstream_model: u}'), true],
+    [
+      'responses alone',
+      model('{provider: p, upstream_model: u, capabilities: {chat_completions: false}}'),
+      true,
+    ],
+    ['a disabled route', model('{provider: p, upstream_model: u, enabled: false}'), false],
+    [
+      'a route without streams',
+      model('{provider: p, upstream_model: u, capabilities: {stream: false}}'),
+      false,
+    ],
+    ['a model that no key of the owner reaches', elsewhere, false],
+  ])(
+    'as_specified with %s: that streams were read by then is told where there are any',
+    (_, models, told) => {
+      const message = afterBlock(providers + hardTeam + models);
+      expect(message).toMatch(/^is as_specified: .*; close_window stops that after the first$/);
+      expect(streams.test(message ?? '')).toBe(told);
+    },
+  );
+
   it('and nowhere else', () => {
     expect(lint('teams: [{id: t}]\n')).toEqual([]);
   });

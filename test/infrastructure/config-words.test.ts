@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { editDistance, nearest } from '../../infrastructure/config/nearest.ts';
+import { editDistance, maxRankedWords, nearest, nearestOf } from '../../domain/shared/nearest.ts';
 import { scheduleFault } from '../../infrastructure/config/purge-schedule.ts';
 
 const word = fc.stringMatching(/^[a-z_]{0,12}$/);
@@ -44,6 +44,49 @@ describe('nearest', () => {
     expect(nearest('a', [])).toBeUndefined();
     expect(nearest('abc', ['xyz'], 2)).toBeUndefined();
     expect(nearest('abc', ['abd'], 1)).toBe('abd');
+  });
+});
+
+describe('nearestOf', () => {
+  it.each([
+    ['an other way to write it', 'GPT-4o', ['gpt-3', 'gpt-4o'], ['gpt-4o', 'gpt-3']],
+    ['what holds it before slips', 'sonnet', ['bonnet', 'claude-sonnet-5'], ['claude-sonnet-5', 'bonnet']],
+    ['what it holds before slips', 'x/fast-2', ['y/fest-2', 'fast'], ['fast', 'y/fest-2']],
+    ['a slip of the finger', 'claude-hiaku', ['gpt', 'claude-haiku', 'claude'], ['claude', 'claude-haiku']],
+    ['of equals the first', 'aaaa', ['aaax', 'aaay', 'aaaz'], ['aaax', 'aaay']],
+    ['as many as there are', 'a', ['zzz'], ['zzz']],
+    ['nothing among no words', 'a', [], []],
+  ])('finds %s: %j', (_, given, words, found) => {
+    expect(nearestOf(given, words, 2)).toEqual(found);
+  });
+
+  it('never leaves out a word that is nearer than one it gives, and gives no more than were asked for', () => {
+    const letters = fc.stringMatching(/^[a-c]{0,2}$/);
+    fc.assert(
+      fc.property(
+        word,
+        fc.uniqueArray(fc.oneof(word, letters)),
+        fc.integer({ min: 1, max: 4 }),
+        (given, words, count) => {
+          const found = nearestOf(given, words, count);
+          // Where none is in the other, edits alone say it.
+          const apart = (other: string) => !other.includes(given) && !given.includes(other);
+          const furthest = Math.max(0, ...found.filter(apart).map((each) => editDistance(given, each)));
+          return (
+            found.length === Math.min(count, words.length) &&
+            words.filter(apart).every((each) => found.includes(each) || editDistance(given, each) >= furthest)
+          );
+        },
+      ),
+    );
+  });
+
+  it('looks at no more than its bound of words, and at the beginning of long ones alone', () => {
+    const words = Array.from({ length: maxRankedWords }, (_, index) => `${index}-`.repeat(40));
+    expect(nearestOf('exactly', [...words, 'exactly'], 1)).not.toEqual(['exactly']);
+    expect(nearestOf('exactly', ['exactly', ...words], 1)).toEqual(['exactly']);
+    const long = 'a'.repeat(64);
+    expect(nearestOf(`${long}b`, [`${long}c`, long], 1)).toEqual([`${long}c`]);
   });
 });
 

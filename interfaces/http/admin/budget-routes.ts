@@ -148,6 +148,10 @@ const presentWindow = ({ currentWindow }: OwnerBudget): JsonObject => ({
   start: currentWindow.from.toISOString(),
   end: currentWindow.until.toISOString(),
   ...moneyFields('spend', currentWindow.spent),
+  blocked_answers: {
+    count: currentWindow.blockedAnswers.count,
+    ...moneyFields('cost', currentWindow.blockedAnswers.cost),
+  },
 });
 
 const presentSet = (found: OwnerBudget): JsonObject => ({

@@ -127,7 +127,7 @@ async function modelRequest(
 }
 
 /** The whole key and its secret alone. */
-function callerKeyOf(req: IncomingMessage): readonly string[] {
+export function callerKeyOf(req: IncomingMessage): readonly string[] {
   const credential = presentedCredential(header(req, 'authorization'), header(req, 'x-api-key')) ?? '';
   const key = parseKey(credential);
   return key === undefined ? [credential] : [credential, key.secret];

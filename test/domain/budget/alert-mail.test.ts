@@ -35,7 +35,7 @@ describe('the mail of a budget alert', () => {
         'Owner: user Ada',
         'Window: 2027-03-01T00:00:00.000Z to 2027-03-08T00:00:00.000Z (weekly, UTC)',
         'Amount: 10 USD',
-        'Limit: hard (when nothing remains requests are refused; an answer that costs more than remains is withheld)',
+        'Limit: hard (when nothing remains requests are refused; an answer that costs more than remains is blocked)',
         'Spent: 8.000000000001 USD',
         'Remaining: 1.999999999999 USD',
         'Where to look: https://gateway.example.com/budgets',
