@@ -44,12 +44,16 @@ export const costExceedsBudget = (budget: Budget, window: Window, now: Date): Ga
 
 const named = ({ cadence, amount }: Budget): string => `${cadence} budget of ${toUsd(amount)} USD`;
 
-/** When to come back is when the window ends, at most a day ahead. */
-const refused = (window: Window, now: Date, message: string): GatewayError => ({
-  code: 'budget_exceeded',
-  message,
-  retryAfterSecs: Math.min(
-    maxRetryAfterSecs,
-    Math.max(1, Math.ceil((window.until.getTime() - now.getTime()) / 1000)),
-  ),
-});
+/**
+ * When to come back is when the window ends. `Retry-After` says so only where that is soon: agents wait for it in
+ * silence, however long it is.
+ */
+function refused({ until }: Window, now: Date, message: string): GatewayError {
+  const waitSecs = Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000));
+  return {
+    code: 'budget_exceeded',
+    message,
+    budgetResetsAt: until.toISOString(),
+    ...(waitSecs > maxRetryAfterSecs ? {} : { retryAfterSecs: waitSecs }),
+  };
+}
