@@ -6,7 +6,7 @@ import { forCaller, redactedError, type RedactionRules } from '../domain/payload
 import { withoutSecrets } from '../domain/payload/secrets.ts';
 import type { HeldEvents } from '../domain/payload/stream-payload.ts';
 import { withFitWords } from '../domain/responses/response-failure.ts';
-import type { GatewayError } from '../domain/shared/gateway-error.ts';
+import type { GatewayError, UpstreamLabels } from '../domain/shared/gateway-error.ts';
 import { isString, type Json, type JsonObject } from '../domain/shared/json.ts';
 import type { StreamChunk } from '../domain/shared/stream-event.ts';
 import type { Observation } from '../domain/upstream/observation.ts';
@@ -99,14 +99,23 @@ export function withoutSecretsOf(
   policy: ServePolicy,
 ): GatewayError {
   const rules = rulesFor(request, policy);
-  const { param } = error;
+  const { param, upstream } = error;
   const { secrets } = rules;
   return {
     ...error,
     message: withoutHalves(boundedMessage(redactedError(error.message, rules)), secrets),
     ...(param === undefined ? {} : { param: withoutHalves(withoutSecrets(param, secrets), secrets) }),
+    ...(upstream?.labels === undefined
+      ? {}
+      : { upstream: { ...upstream, labels: labelsWithoutSecrets(upstream.labels, rules) } }),
   };
 }
+
+/** A label in which something is to be hidden is none: nobody could act on what is left of it. */
+const labelsWithoutSecrets = (labels: UpstreamLabels, rules: RedactionRules): UpstreamLabels =>
+  Object.fromEntries(
+    Object.entries(labels).filter(([, label]: [string, string]) => redactedError(label, rules) === label),
+  );
 
 /** The same of events in which an upstream tells of its failure in its own words. */
 export function failuresWithoutSecrets(

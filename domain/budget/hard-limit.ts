@@ -32,24 +32,31 @@ export const charge = (
 
 /** Before the provider: the budget is used up. */
 export const budgetExceeded = (budget: Budget, window: Window, now: Date): GatewayError =>
-  refused(window, now, `The ${named(budget)} is used up until ${window.until.toISOString()}.`);
+  refused(window, now, `The ${named(budget)} is used up; it ${resets(window)}.`);
 
 /** After the provider: something may be left of the budget, but less than this answer costs. */
 export const costExceedsBudget = (budget: Budget, window: Window, now: Date): GatewayError =>
   refused(
     window,
     now,
-    `The cost of this answer would pass what is left of the ${named(budget)} until ${window.until.toISOString()}.`,
+    `The cost of this answer would pass what is left of the ${named(budget)}, which ${resets(window)}.`,
   );
 
 const named = ({ cadence, amount }: Budget): string => `${cadence} budget of ${toUsd(amount)} USD`;
 
-/** When to come back is when the window ends, at most a day ahead. */
-const refused = (window: Window, now: Date, message: string): GatewayError => ({
-  code: 'budget_exceeded',
-  message,
-  retryAfterSecs: Math.min(
-    maxRetryAfterSecs,
-    Math.max(1, Math.ceil((window.until.getTime() - now.getTime()) / 1000)),
-  ),
-});
+/** By these words some libraries, which read neither headers nor codes, know that waiting is in vain. */
+const resets = ({ until }: Window): string => `will reset at ${until.toISOString()}`;
+
+/**
+ * When to come back is when the window ends. `Retry-After` says so only where that is soon: agents wait for it in
+ * silence, however long it is.
+ */
+function refused({ until }: Window, now: Date, message: string): GatewayError {
+  const waitSecs = Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000));
+  return {
+    code: 'budget_exceeded',
+    message,
+    budgetResetsAt: until.toISOString(),
+    ...(waitSecs > maxRetryAfterSecs ? {} : { retryAfterSecs: waitSecs }),
+  };
+}

@@ -10,7 +10,8 @@ import {
   parseExact,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { answerObject, type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
+import { answerObject, type UpstreamFault } from '../upstream/upstream-fault.ts';
+import { toldFailure } from '../upstream/upstream-words.ts';
 import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
 
 /** A whole chat completion: what it says, and the text to send when a rule changed it. */
@@ -34,11 +35,8 @@ export function readChatCompletion(
   const value = parsed.right;
   const choices = value['choices'];
   if (!isAbsent(value['error']) || !Array.isArray(choices)) {
-    const words = upstreamMessage(value);
-    return E.left({
-      kind: 'protocol',
-      message: words === undefined ? 'The upstream answered without `choices`.' : sanitise(words),
-    });
+    const told = toldFailure(value, 'The upstream answered without `choices`.', sanitise);
+    return E.left({ kind: 'protocol', ...told });
   }
   const native = objectsOf(choices).some(({ message }) => isObject(message) && hasThinkingContent(message));
   if (!native) return E.right({ value, rewritten: undefined });

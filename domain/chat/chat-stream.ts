@@ -14,7 +14,8 @@ import { maxJsonDepth } from '../shared/limits.ts';
 import type { SseFrame } from '../shared/sse-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import { type StreamMachine } from '../shared/stream-machine.ts';
-import { prematureEnd, streamFailure, upstreamMessage } from '../upstream/upstream-fault.ts';
+import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
+import { toldFailure, toldInStream } from '../upstream/upstream-words.ts';
 import {
   hasThinkingContent,
   movableReasoning,
@@ -80,9 +81,8 @@ function chunkEvent(
   const chunk = parseJson(data);
   if (!isObject(chunk)) return fail('The upstream sent a malformed event.');
   if (!isAbsent(chunk['error']) || name === 'error') {
-    const words = upstreamMessage(chunk);
-    const message = words === undefined ? 'The upstream reported an error.' : options.sanitise(words);
-    return { ...fail(message), chunk };
+    const told = toldFailure(chunk, 'The upstream reported an error.', options.sanitise);
+    return { kind: 'failed', error: toldInStream(told), chunk };
   }
   const choices = objectsOf(chunk['choices']);
   const terminal = choices.some(

@@ -3,7 +3,8 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { embeddingUsage } from '../ledger/usage.ts';
 import { isAbsent, isArray, type JsonObject } from '../shared/json.ts';
 import { type Observation, observation } from '../upstream/observation.ts';
-import { answerObject, type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
+import { answerObject, type UpstreamFault } from '../upstream/upstream-fault.ts';
+import { toldFailure } from '../upstream/upstream-words.ts';
 
 /** Reads an upstream's list of embeddings, which goes out as it came. An error body under status 200 is an error. */
 export function readEmbeddings(
@@ -14,11 +15,10 @@ export function readEmbeddings(
   if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;
   if (isAbsent(value['error']) && isArray(value['data'])) return E.right(value);
-  const words = upstreamMessage(value);
   const message = isAbsent(value['error'])
     ? 'The upstream answered without `data`.'
     : 'The upstream reported an error.';
-  return E.left({ kind: 'protocol', message: words === undefined ? message : sanitise(words) });
+  return E.left({ kind: 'protocol', ...toldFailure(value, message, sanitise) });
 }
 
 /** Missing embedding token counts yield `usage_missing`. */

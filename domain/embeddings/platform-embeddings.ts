@@ -13,7 +13,8 @@ import {
   parseJson,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { answerObject, type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
+import { answerObject, type UpstreamFault } from '../upstream/upstream-fault.ts';
+import { toldFailure } from '../upstream/upstream-words.ts';
 import type { EmbeddingModel } from './embedding-models.ts';
 
 /** One embedding as the platform gave it. */
@@ -35,10 +36,8 @@ export function readPlatformEmbeddings(
   const parsed = answerObject(text);
   if (E.isLeft(parsed)) return parsed;
   const answer = parsed.right;
-  if (!isAbsent(answer['error'])) {
-    const words = upstreamMessage(answer);
-    return fault(words === undefined ? 'The upstream reported an error.' : sanitise(words));
-  }
+  if (!isAbsent(answer['error']))
+    return E.left({ kind: 'protocol', ...toldFailure(answer, 'The upstream reported an error.', sanitise) });
   const found = embeddingsOf[method](answer);
   if (found.length !== texts || !found.every(({ values }) => isVector(values)))
     return fault(`The upstream did not answer with one embedding for each of ${texts} texts.`);

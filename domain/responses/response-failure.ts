@@ -10,16 +10,13 @@ import {
 import { kindOf } from '../payload/known-fields.ts';
 import { mappedItems, mappedMembers } from '../payload/mapped.ts';
 import { marker } from '../payload/text-edits.ts';
-import { upstreamMessage } from '../upstream/upstream-fault.ts';
-
-/** The upstream's own words for a failure: of an `error` event, of a failed response, of any envelope in use. */
-export function failureMessage(payload: JsonObject): string {
-  const { response } = payload;
-  const inside = isObject(response) ? upstreamMessage({ error: response['error'] ?? null }) : undefined;
-  return upstreamMessage(payload) ?? inside ?? 'The upstream reported an error.';
-}
+import { type ToldFailure, toldFailure } from '../upstream/upstream-words.ts';
 
 type Sanitise = (message: string) => string;
+
+/** The upstream's own words for a failure: of an `error` event, of a failed response, of any envelope in use. */
+export const toldResponseFailure = (payload: JsonObject, sanitise: Sanitise): ToldFailure =>
+  toldFailure(payload, 'The upstream reported an error.', sanitise);
 
 /**
  * The payload with its words for the failure made fit to show, every digit kept; undefined when they are fit as they
@@ -36,7 +33,7 @@ export function sanitisedFailure(
 }
 
 /** Where upstreams put their words, in the event and in its response; nothing else in either is an error's. */
-const wordsIn: ReadonlySet<string> = new Set(['error', 'message', 'detail', 'Message']);
+const wordsIn: ReadonlySet<string> = new Set(['error', 'message', 'code', 'param', 'detail', 'Message']);
 
 /** The same payload when its words for the failure are fit to show as they are. */
 export const withFitWords = (payload: JsonObject, sanitise: Sanitise): JsonObject =>

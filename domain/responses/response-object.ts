@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isAbsent, isArray, type JsonObject } from '../shared/json.ts';
-import { answerObject, type UpstreamFault, upstreamMessage } from '../upstream/upstream-fault.ts';
-import { failureMessage } from './response-failure.ts';
+import { answerObject, type UpstreamFault } from '../upstream/upstream-fault.ts';
+import { toldFailure } from '../upstream/upstream-words.ts';
+import { toldResponseFailure } from './response-failure.ts';
 import { failedStatuses } from './responses-event.ts';
 
 /**
@@ -17,10 +18,8 @@ export function readResponse(
   if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;
   if (!isAbsent(value['error']) || failedStatuses.has(value['status']))
-    return fault(sanitise(failureMessage(value)));
+    return E.left({ kind: 'protocol', ...toldResponseFailure(value, sanitise) });
   if (isArray(value['output'])) return E.right(value);
-  const words = upstreamMessage(value);
-  return fault(words === undefined ? 'The upstream answered without `output`.' : sanitise(words));
+  const told = toldFailure(value, 'The upstream answered without `output`.', sanitise);
+  return E.left({ kind: 'protocol', ...told });
 }
-
-const fault = (message: string): Either<UpstreamFault, never> => E.left({ kind: 'protocol', message });

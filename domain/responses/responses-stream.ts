@@ -4,7 +4,8 @@ import type { SseFrame } from '../shared/sse-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
-import { failureMessage, sanitisedFailure } from './response-failure.ts';
+import { toldInStream } from '../upstream/upstream-words.ts';
+import { sanitisedFailure, toldResponseFailure } from './response-failure.ts';
 import { judge } from './responses-event.ts';
 
 /** A chunk is the payload of an event; what names it in public is its `type`. */
@@ -80,7 +81,7 @@ function stepPayload(phase: Running, frame: Frame, sanitise: (message: string) =
     case 'terminal':
       return ['finished', [{ kind: 'chunk', chunk, ...asCame(frame), terminal: true, held: true }]];
     case 'error':
-      return fault(phase, sanitise(failureMessage(chunk)), chunk);
+      return over({ kind: 'failed', error: toldInStream(toldResponseFailure(chunk, sanitise)), chunk });
     case 'conflict':
       return fault(phase, 'The upstream sent an event that contradicts itself.', chunk);
     case 'chat':
@@ -101,7 +102,7 @@ function failing(
   if (isDeeperThan(chunk, maxJsonDepth))
     return fault(phase, 'The upstream sent an event that is nested too deeply.');
   const rewritten = sanitisedFailure(chunk, frame.data, sanitise);
-  const error = streamFailure(sanitise(failureMessage(chunk)));
+  const error = toldInStream(toldResponseFailure(chunk, sanitise));
   return [
     typeof phase === 'object' ? phase : { failing: { kind: 'failed', error, told: true } },
     [

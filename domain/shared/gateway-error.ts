@@ -50,6 +50,8 @@ export interface GatewayError {
   readonly param?: string;
   /** Seconds, for `Retry-After`. */
   readonly retryAfterSecs?: number;
+  /** For `budget_exceeded`: the instant at which the budget's window ends, RFC 3339. */
+  readonly budgetResetsAt?: string;
   /** For `upstream_error`: the status that the caller gets, and the upstream's headers that pass. */
   readonly upstream?: UpstreamRefusal;
 }
@@ -61,6 +63,15 @@ export interface UpstreamRefusal {
   readonly upstreamStatus?: number;
   /** `retry-after` and rate-limit headers, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
+  readonly labels?: UpstreamLabels;
+}
+
+/** What an upstream calls its failure, in short identifiers: callers act on some. Logs keep the gateway's own code. */
+export interface UpstreamLabels {
+  readonly code?: string;
+  readonly param?: string;
+  /** `error.type` of an upstream that speaks the messages API. */
+  readonly messagesType?: string;
 }
 
 export const outcomeOf = {

@@ -71,8 +71,8 @@ export const maxTagKeyChars = 32;
 /** Characters of a caller tag's value (CONTRACT §3). */
 export const maxTagValueChars = 64;
 
-/** `Retry-After` of a `budget_exceeded` answer is at most a day (CONTRACT §4). */
-export const maxRetryAfterSecs = 86_400;
+/** A `budget_exceeded` answer has `Retry-After` only where the wait is at most this long (CONTRACT §4). */
+export const maxRetryAfterSecs = 60;
 
 /** A token count is an integer in 0 … 2^53 − 1 (CONTRACT §5). */
 export const maxTokenCount = Number.MAX_SAFE_INTEGER;

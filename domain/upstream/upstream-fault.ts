@@ -2,25 +2,31 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { edited, marker } from '../payload/text-edits.ts';
 import { urlEdits, withoutSecretParts } from '../payload/urls.ts';
-import type { GatewayError } from '../shared/gateway-error.ts';
-import { isObject, isString, type Json, type JsonObject, parseJson } from '../shared/json.ts';
+import type { GatewayError, UpstreamLabels } from '../shared/gateway-error.ts';
+import { isObject, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxErrorMessageChars, maxSecretChars, maxUpstreamErrorBytes } from '../shared/limits.ts';
 import type { Ending } from '../shared/stream-machine.ts';
 
 /** What went wrong between the gateway and an upstream, in the executor's words. */
 export type UpstreamFault =
-  /** The upstream refused with a status of its own; `message` is the upstream's own one, if it gave any. */
+  /** The upstream refused with a status of its own. */
   | {
       readonly kind: 'status';
       readonly status: number;
-      readonly message: string | undefined;
+      readonly message: string;
       readonly headers: Readonly<Record<string, string>>;
+      readonly labels?: UpstreamLabels;
     }
   | { readonly kind: 'timeout'; readonly phase: 'connect' | 'first_byte' | 'idle' | 'total' }
   /** The connection could not be made or broke. */
   | { readonly kind: 'transport' }
   /** The upstream answered 2xx with something that is not what was asked for. */
-  | { readonly kind: 'protocol'; readonly message: string; readonly status?: number };
+  | {
+      readonly kind: 'protocol';
+      readonly message: string;
+      readonly status?: number;
+      readonly labels?: UpstreamLabels;
+    };
 
 /** 400, 404, 408, 413, 422, 429 keep their status: the caller can act on them. */
 const kept: ReadonlySet<number> = new Set([400, 404, 408, 413, 422, 429]);
@@ -47,11 +53,12 @@ export function upstreamError(fault: UpstreamFault): GatewayError {
     case 'status':
       return {
         code: 'upstream_error',
-        message: fault.message ?? `The upstream answered with status ${fault.status}.`,
+        message: fault.message,
         upstream: {
           status: callerStatus(fault.status),
           upstreamStatus: fault.status,
           headers: fault.headers,
+          ...labelled(ours.has(fault.status) ? withoutType(fault.labels) : fault.labels),
         },
       };
     case 'timeout':
@@ -59,18 +66,37 @@ export function upstreamError(fault: UpstreamFault): GatewayError {
     case 'transport':
       return failed(502, 'The connection to the upstream could not be made, or it broke.');
     case 'protocol':
-      return failed(502, fault.message, fault.status);
+      return failed(502, fault.message, fault.status, fault.labels);
   }
 }
 
-const failed = (status: number, message: string, upstreamStatus?: number): GatewayError => ({
+const failed = (
+  status: number,
+  message: string,
+  upstreamStatus?: number,
+  labels?: UpstreamLabels,
+): GatewayError => ({
   code: 'upstream_error',
   message,
-  upstream: { status, ...(upstreamStatus === undefined ? {} : { upstreamStatus }) },
+  upstream: { status, ...(upstreamStatus === undefined ? {} : { upstreamStatus }), ...labelled(labels) },
 });
 
+/** With labels, where there are any. */
+export const labelled = (labels: UpstreamLabels | undefined): { readonly labels?: UpstreamLabels } =>
+  labels === undefined ? {} : { labels };
+
+/** These are about the gateway's own key: with the upstream's type callers would blame theirs. */
+const ours: ReadonlySet<number> = new Set([401, 403]);
+
+function withoutType(labels: UpstreamLabels | undefined): UpstreamLabels | undefined {
+  if (labels?.messagesType === undefined) return labels;
+  const { messagesType: _, ...rest } = labels;
+  return rest;
+}
+
 /** A fault found in a stream that had already begun; its status is for the logs. */
-export const streamFailure = (message: string, status = 502): GatewayError => failed(status, message);
+export const streamFailure = (message: string, status = 502, labels?: UpstreamLabels): GatewayError =>
+  failed(status, message, undefined, labels);
 
 /** What ended a stream before its answer was complete: the fault that broke it, or the upstream itself. */
 export const prematureEnd = (ending: Ending): GatewayError =>
@@ -95,23 +121,6 @@ export const passesOnError = (header: string): boolean =>
   header === 'retry-after-ms' ||
   header.startsWith('x-ratelimit-') ||
   header.startsWith('anthropic-ratelimit-');
-
-/**
- * The upstream's own message, out of the envelopes in use: `{error: {message}}`, `{error: "…"}`, `{message}`,
- * `{detail}`, and the first of an array of such objects. Never the raw body.
- */
-export function upstreamMessage(body: Json | undefined): string | undefined {
-  const object = Array.isArray(body) ? (body as readonly Json[])[0] : body;
-  if (!isObject(object)) return undefined;
-  const error = object['error'];
-  const candidates = [
-    isObject(error) ? error['message'] : error,
-    object['message'],
-    object['detail'],
-    object['Message'],
-  ];
-  return candidates.find((each): each is string => isString(each) && each !== '');
-}
 
 /**
  * An upstream's words made fit to keep and to show: URL queries and userinfo are taken out, configured

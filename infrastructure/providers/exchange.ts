@@ -3,16 +3,17 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { Dispatcher } from 'undici';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
-import { type JsonObject, parseJson } from '../../domain/shared/json.ts';
+import { type Json, type JsonObject, parseJson } from '../../domain/shared/json.ts';
 import { maxBodyBytesHere, maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
 import type { StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
+import { passesOnError, type UpstreamFault, upstreamError } from '../../domain/upstream/upstream-fault.ts';
 import {
-  passesOnError,
-  type UpstreamFault,
-  upstreamError,
+  codeLabels,
+  type ToldFailure,
+  toldFailure,
   upstreamMessage,
-} from '../../domain/upstream/upstream-fault.ts';
+} from '../../domain/upstream/upstream-words.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { Forwarding } from './forwarding.ts';
 import { sseFrames } from './wire/sse.ts';
@@ -170,17 +171,24 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries(this.head))
       if (passesOnError(name) && value !== undefined) headers[name] = String(value);
-    return { kind: 'status', status: this.status, message: this.messageIn(body), headers };
+    const { sanitise } = this.options;
+    const told = this.toldIn(body, `The upstream answered with status ${this.status}.`);
+    return {
+      kind: 'status',
+      status: this.status,
+      ...codeLabels(errorTypeOf(this.head), sanitise),
+      ...told,
+      headers,
+    };
   }
 
   private notAStream(body: Buffer): UpstreamFault {
-    const message = this.messageIn(body) ?? 'The upstream answered a streamed request with something else.';
-    return { kind: 'protocol', message };
+    const otherwise = 'The upstream answered a streamed request with something else.';
+    return { kind: 'protocol', ...this.toldIn(body, otherwise) };
   }
 
-  private messageIn(body: Buffer): string | undefined {
-    const message = upstreamMessage(parseJson(body.toString('utf8'))) ?? messageInEvents(body);
-    return message === undefined ? undefined : this.options.sanitise(message);
+  private toldIn(body: Buffer, otherwise: string): ToldFailure {
+    return toldFailure(errorIn(body), otherwise, this.options.sanitise);
   }
 
   /** An error body is only read for its message: what is over the bound is not waited for. */
@@ -199,17 +207,25 @@ const encoded: UpstreamFault = {
   message: 'The upstream compressed its answer, although it was asked not to.',
 };
 
-/** Some upstreams tell of an error as an event of the stream that was asked for, and forget the blank line behind it. */
-function messageInEvents(body: Buffer): string | undefined {
+/**
+ * The part of a body that tells of the error. Some upstreams tell of it as an event of the stream that was asked for,
+ * and forget the blank line behind it.
+ */
+function errorIn(body: Buffer): Json | undefined {
+  const whole = parseJson(body.toString('utf8'));
+  if (upstreamMessage(whole) !== undefined) return whole;
   const read = body.subarray(0, maxUpstreamErrorBytes);
   for (const frame of sseFrames.begin().push(Buffer.concat([read, blankLine]))) {
-    const message = frame.kind === 'frame' ? upstreamMessage(parseJson(frame.data)) : undefined;
-    if (message !== undefined) return message;
+    const event = frame.kind === 'frame' ? parseJson(frame.data) : undefined;
+    if (upstreamMessage(event) !== undefined) return event;
   }
-  return undefined;
+  return whole;
 }
 
 const blankLine = Buffer.from('\n\n');
+
+/** Platform B names the error in a header, and what stands behind a colon says nothing. */
+const errorTypeOf = (head: Head): string | undefined => String(head['x-amzn-errortype'] ?? '').split(':')[0];
 
 const headValue = (head: Head, name: string): string => String(head[name] ?? '').toLowerCase();
 const isEncoded = (head: Head): boolean => !['', 'identity'].includes(headValue(head, 'content-encoding'));

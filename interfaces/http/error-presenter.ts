@@ -24,7 +24,7 @@ const typeOf = {
   request_too_large: 'invalid_request_error',
   invalid_request: 'invalid_request_error',
   thread_unsupported_request: 'invalid_request_error',
-  budget_exceeded: 'budget_error',
+  budget_exceeded: 'insufficient_quota',
   too_many_requests: 'rate_limit_error',
   no_routes_available: 'routing_error',
   overloaded: 'overloaded_error',
@@ -53,7 +53,9 @@ const messagesTypeByStatus: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 };
 
+/** An upstream that speaks the messages API has said it itself. */
 const messagesType = (error: GatewayError): string =>
+  error.upstream?.labels?.messagesType ??
   (error.code === 'upstream_error' ? messagesTypeByStatus[errorStatus(error)] : undefined) ??
   messagesTypeOf[error.code];
 
@@ -61,23 +63,35 @@ const messagesType = (error: GatewayError): string =>
 const publicMessage = ({ code, message }: GatewayError): string =>
   code === 'internal_error' ? 'The gateway failed to handle the request.' : message;
 
-/** `{error: {message, type, param, code}}`, with real nulls. */
-export const openAiError = (
-  error: GatewayError,
-): { readonly error: JsonObject & { readonly message: string; readonly param: string | null } } => ({
-  error: {
-    message: publicMessage(error),
-    type: typeOf[error.code],
-    param: error.param ?? null,
-    code: error.code,
-  },
-});
+type OpenAiError = {
+  readonly error: JsonObject & {
+    readonly message: string;
+    readonly param: string | null;
+    readonly code: string;
+  };
+};
+
+/**
+ * `{error: {message, type, param, code}}`, with real nulls. `type` is the gateway's word; `code` and `param` are the
+ * upstream's where it sent them, because callers act on `context_length_exceeded` and its like.
+ */
+export function openAiError(error: GatewayError): OpenAiError {
+  const labels = error.upstream?.labels;
+  return {
+    error: {
+      message: publicMessage(error),
+      type: typeOf[error.code],
+      param: error.param ?? labels?.param ?? null,
+      code: labels?.code ?? error.code,
+    },
+  };
+}
 
 /** `{type: "error", error: {type, message, details: {error_code}}, request_id}`. */
 export const messagesError = (
   error: GatewayError,
   requestId: string,
-  type = messagesType(error),
+  type: string = messagesType(error),
 ): JsonObject => ({
   type: 'error',
   error: {
@@ -88,11 +102,26 @@ export const messagesError = (
   request_id: requestId,
 });
 
-function errorHeaders(error: GatewayError): Record<string, string> {
-  const headers: Record<string, string> = { ...error.upstream?.headers };
+/** The same request cannot get past these. */
+const finalStatuses: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 409, 413, 415]);
+
+/** What clients act on without reading the body: the gateway's own code, whether to try again, and when. */
+export function errorHeaders(error: GatewayError, status = errorStatus(error)): Record<string, string> {
+  const headers: Record<string, string> = { ...error.upstream?.headers, 'x-gateway-error': error.code };
   if (error.retryAfterSecs !== undefined) headers['retry-after'] = String(error.retryAfterSecs);
-  if (error.code === 'budget_exceeded') headers['x-should-retry'] = 'false';
+  if (error.budgetResetsAt !== undefined) headers['x-gateway-budget-resets-at'] = error.budgetResetsAt;
+  if (error.code === 'budget_exceeded' || finalStatuses.has(status)) headers['x-should-retry'] = 'false';
   return headers;
+}
+
+/**
+ * {@link messagesError} in a stream. Agents that read `overloaded_error` there ask again and again, each time at a
+ * price; `api_error` ends it. Who was cut off by a gateway that ends may ask again.
+ */
+export function messagesErrorInStream(error: GatewayError, requestId: string): JsonObject {
+  const type = messagesType(error);
+  const ends = type === 'overloaded_error' && error.code !== 'shutting_down';
+  return messagesError(error, requestId, ends ? 'api_error' : type);
 }
 
 /** Answers with an error; nothing when the caller has gone or an answer is under way. */

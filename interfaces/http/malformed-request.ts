@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { invalidRequest } from '../../domain/shared/gateway-error.ts';
-import { openAiError } from './error-presenter.ts';
+import { errorHeaders, openAiError } from './error-presenter.ts';
 import { everyAnswer } from './send-json.ts';
 
 /** What is wrong with bytes that never became a request, by Node's own code; anything else is no HTTP. */
@@ -28,13 +28,16 @@ export function malformedRequests(newId: () => string) {
 }
 
 function refusal([status, message]: readonly [string, string], requestId: string): string {
-  const body = JSON.stringify(openAiError(invalidRequest(message)));
+  const error = invalidRequest(message);
+  const body = JSON.stringify(openAiError(error));
   return [
     `HTTP/1.1 ${status}`,
     `x-request-id: ${requestId}`,
     `request-id: ${requestId}`,
     'content-type: application/json; charset=utf-8',
-    ...Object.entries(everyAnswer).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries({ ...errorHeaders(error, Number.parseInt(status, 10)), ...everyAnswer }).map(
+      ([name, value]) => `${name}: ${value}`,
+    ),
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
     '',

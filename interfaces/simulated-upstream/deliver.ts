@@ -30,9 +30,9 @@ function substitute(
     return { contentType: answer.kind === 'whole' ? jsonType : eventStreamType, text: '' };
   if (d.html === true) return { contentType: 'text/html; charset=utf-8', text: page };
   const error = (what: ErrorAnswer) => ({ contentType: jsonType, text: dialect.errorBody(what, serial) });
-  if (d.status !== undefined) return error(simulatedError(d.status, d.message));
+  if (d.status !== undefined) return error(simulatedError(d.status, d));
   const inPlace = d['json-error'] === true || (answer.kind === 'whole' && d['error-at'] !== undefined);
-  return inPlace ? error(errorInside(d.message)) : undefined;
+  return inPlace ? error(errorInside(d)) : undefined;
 }
 
 function replyOf(call: Call, d: Directives, answer: Answer): Reply {

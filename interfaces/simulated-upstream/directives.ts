@@ -93,6 +93,8 @@ const readers = {
   status: whole(300, 599),
   /** The `retry-after` header. */
   'retry-after': headerText,
+  /** The code of `status`, `json-error` and `error-at`. */
+  code: anyText,
   /** The message of `status`, `json-error`, `error-at` and of a response that failed. */
   message: anyText,
   /** Status 200 with a JSON error body, streamed or not. */

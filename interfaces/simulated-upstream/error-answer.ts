@@ -23,13 +23,22 @@ export const missingParameter = (param: string): ErrorAnswer =>
   badRequest(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
 
 /** The error a `status` directive asks for. */
-export const simulatedError = (status: number, message: string | undefined): ErrorAnswer => ({
+export const simulatedError = (
+  status: number,
+  { message, code }: { readonly message?: string; readonly code?: string },
+): ErrorAnswer => ({
   status,
   message: message ?? `This is a simulated error with status ${status}.`,
   param: null,
-  code: status === 429 ? 'rate_limit_exceeded' : null,
+  code: code ?? (status === 429 ? 'rate_limit_exceeded' : null),
 });
 
 /** The error that directives put inside a 200 answer. */
-export const errorInside = (message: string | undefined): ErrorAnswer =>
-  simulatedError(500, message ?? 'This is a simulated error inside a 200 answer.');
+export const errorInside = ({
+  message,
+  ...named
+}: {
+  readonly message?: string;
+  readonly code?: string;
+}): ErrorAnswer =>
+  simulatedError(500, { message: message ?? 'This is a simulated error inside a 200 answer.', ...named });

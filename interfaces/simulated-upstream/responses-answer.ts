@@ -48,7 +48,7 @@ export function planResponse(
     request,
     terminal,
     status: directives.finish ?? (failed ? 'failed' : (terminal ?? 'in_progress')),
-    error: errorInside(directives.message),
+    error: errorInside(directives),
     usageJson: usagePlace === 'none' ? 'null' : responsesUsageJson(turn.counts, directives),
     digitsJson: digitsJson(directives),
     done: directives.done === true,

@@ -121,7 +121,7 @@ function gapSteps(
     return [...steps, write('data: {"simulated":"'), { kind: 'line', bytes: d['long-line'] }, end];
   }
   if (faults['error-at'] === gap) {
-    const error = dialect.errorEvent(errorInside(d.message), serial, sent);
+    const error = dialect.errorEvent(errorInside(d), serial, sent);
     return [...steps, write(eventText(error, d)), end];
   }
   if (faults.eof === gap) return [...steps, end];

@@ -154,13 +154,14 @@ describe.each(families)(
     };
 
     async function expectRefused(error: unknown, refusal: Refusal): Promise<void> {
-      const { status, code, message, retryAfter } = refusal;
+      const { status, code, toldCode = code, message, retryAfter } = refusal;
       expect(APICallError.isInstance(error)).toBe(true);
       const refused = error as APICallError;
       expect(refused.statusCode).toBe(status);
       expect(refused.isRetryable).toBe(status === 429 || status >= 500);
       expect(refused.message).toMatch(message);
-      expect(codeOf(refused)).toBe(code);
+      expect(codeOf(refused)).toBe(codeOf === openAiCode ? toldCode : code);
+      expect(refused.responseHeaders?.['x-gateway-error']).toBe(code);
       expect(refused.responseHeaders?.['retry-after'] ?? '').toMatch(retryAfter ?? /^$/);
       const { logs } = await scenario.traceOf(refused.responseHeaders?.['x-request-id'] ?? '');
       expect(logs).toMatchObject(

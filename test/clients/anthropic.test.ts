@@ -17,6 +17,7 @@ import {
   place,
   reasonOf,
   type Refusal,
+  isFinal,
   refusals,
   resultOf,
   simulatedReasoning,
@@ -90,7 +91,8 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     expect(body).toMatchObject({ type: 'error', error: { type, details: { error_code: code } } });
     expect(body.error.message).toMatch(message);
     expect(refused.headers?.get('retry-after') ?? '').toMatch(retryAfter ?? /^$/);
-    expect(refused.headers?.get('x-should-retry')).toBe(code === 'budget_exceeded' ? 'false' : null);
+    expect(refused.headers?.get('x-should-retry')).toBe(isFinal(refusal) ? 'false' : null);
+    expect(refused.headers?.get('x-gateway-error')).toBe(code);
     expect(refused.requestID).toBe(refused.headers?.get('x-request-id'));
     expect(body.request_id).toBe(refused.requestID);
     const { logs } = await scenario.traceOf(refused.requestID ?? '');

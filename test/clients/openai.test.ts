@@ -21,6 +21,7 @@ import {
   place,
   reasonOf,
   type Refusal,
+  isFinal,
   refusals,
   resultOf,
   simulatedReasoning,
@@ -50,13 +51,14 @@ const classOf = {
 
 /** The library's own class and flags, with our words and our request id. */
 async function expectRefused(error: unknown, refusal: Refusal): Promise<void> {
-  const { status, code, type, message, retryAfter } = refusal;
+  const { status, code, toldCode = code, type, message, retryAfter } = refusal;
   expect(error).toBeInstanceOf(classOf[status]);
   const refused = error as APIError;
-  expect(refused).toMatchObject({ status, code, type });
+  expect(refused).toMatchObject({ status, code: toldCode, type });
+  expect(refused.headers?.get('x-gateway-error')).toBe(code);
   expect(refused.message.slice(`${status} `.length)).toMatch(message);
   expect(refused.headers?.get('retry-after') ?? '').toMatch(retryAfter ?? /^$/);
-  expect(refused.headers?.get('x-should-retry')).toBe(code === 'budget_exceeded' ? 'false' : null);
+  expect(refused.headers?.get('x-should-retry')).toBe(isFinal(refusal) ? 'false' : null);
   expect(refused.requestID).toBe(refused.headers?.get('x-request-id'));
   const { logs } = await scenario.traceOf(refused.requestID ?? '');
   expect(logs).toMatchObject(code === 'invalid_api_key' ? [] : [{ status_code: status, error_code: code }]);
@@ -156,6 +158,16 @@ describe('the openai client, chat completions', () => {
     expect(events.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).toMatch(/^This is a/);
     expect(events.some((chunk) => (chunk.choices[0]?.finish_reason ?? null) !== null)).toBe(false);
     await scenario.expectFailedRow((error as APIError).requestID, message);
+  });
+
+  it('has the upstream’s own code also when it fails in the middle', async () => {
+    const stream = await client().chat.completions.create({
+      model: 'too-long-midway',
+      messages: user,
+      stream: true,
+    });
+    const { error } = await readToEnd(stream);
+    expect(error).toMatchObject({ code: 'context_length_exceeded', type: 'upstream_error' });
   });
 
   it.each(midStream)('rejects with its stream helper too: %s', async (model, message) => {

@@ -36,7 +36,7 @@ const models = [
   behaving('reasoning', 'reasoning', tellsUsage),
   behaving('endless', 'chunk-delay-ms=20&chunks=1000'),
   behaving('silent', 'hang=headers'),
-  behaving('refuses', 'status=400&message=The messages are too long.'),
+  behaving('refuses', 'status=400&message=The messages are too long.&code=context_length_exceeded'),
   behaving('unknown-there', 'status=404&message=There is no such deployment.'),
   behaving('limited', 'status=429&retry-after=3&message=Slow down.'),
   behaving('limited-briefly', 'status=429&retry-after=0.8&message=Slow down.'),
@@ -44,6 +44,7 @@ const models = [
   behaving('fails', 'status=500&message=The model is broken.'),
   behaving('away', 'status=503&message=The model is away.'),
   behaving('falls-over', 'error-at=2&message=The model fell over.'),
+  behaving('too-long-midway', 'error-at=2&message=The messages are too long.&code=context_length_exceeded'),
   behaving('breaks-off', 'break=2'),
   behaving('cut-short', 'cut=2'),
   behaving('malformed', 'garbage=2'),
@@ -102,7 +103,10 @@ export interface Refusal {
   readonly model: string;
   readonly key: KeyName;
   readonly status: 400 | 401 | 403 | 404 | 429 | 502 | 503;
+  /** The gateway's own code. */
   readonly code: string;
+  /** `error.code` of the OpenAI envelope, where it is the upstream's. */
+  readonly toldCode?: string;
   /** `error.type` of the OpenAI envelope. */
   readonly type: string;
   /** `error.type` in the messages vocabulary. */
@@ -113,6 +117,10 @@ export interface Refusal {
 
 const noRetry = { key: 'good', retryAfter: null } as const;
 const upstreamError = { ...noRetry, code: 'upstream_error', type: 'upstream_error' } as const;
+
+/** What the same request cannot get past: clients stop at once. */
+export const isFinal = ({ status, code }: Refusal): boolean =>
+  code === 'budget_exceeded' || [400, 401, 403, 404].includes(status);
 
 /** One of each class of error that libraries know; each is told by the gateway, whoever found it. */
 export const refusals: readonly Refusal[] = [
@@ -165,15 +173,17 @@ export const refusals: readonly Refusal[] = [
     key: 'poor',
     status: 429,
     code: 'budget_exceeded',
-    type: 'budget_error',
+    type: 'insufficient_quota',
     messagesType: 'rate_limit_error',
-    message: /^The monthly budget of 0 USD is used up until /,
-    retryAfter: /^[1-9]\d*$/,
+    message: /^The monthly budget of 0 USD is used up; it will reset at /,
+    // Only in the last minute of a month.
+    retryAfter: /^(?:[1-9]\d?)?$/,
   },
   {
     ...upstreamError,
     what: 'an upstream that refuses the request',
     model: 'refuses',
+    toldCode: 'context_length_exceeded',
     status: 400,
     messagesType: 'invalid_request_error',
     message: 'The messages are too long.',
@@ -190,6 +200,7 @@ export const refusals: readonly Refusal[] = [
     ...upstreamError,
     what: 'an upstream that limits the rate',
     model: 'limited',
+    toldCode: 'rate_limit_exceeded',
     status: 429,
     messagesType: 'rate_limit_error',
     message: 'Slow down.',

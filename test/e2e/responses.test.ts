@@ -619,7 +619,7 @@ describe('the upstream’s own failure is forwarded as it came, counts as one, a
   });
 });
 
-const budgetError = { type: 'budget_error', param: null, code: 'budget_exceeded' };
+const budgetError = { type: 'insufficient_quota', param: null, code: 'budget_exceeded' };
 
 describe('budgets', () => {
   const costing = { usage: { input_tokens: 2000, output_tokens: 0, total_tokens: 2000 } };
@@ -654,36 +654,51 @@ describe('budgets', () => {
     ['response.completed', 'completed', ''],
     ['response.incomplete', 'incomplete', done],
     ['response.completed', 'completed', delta],
-  ])('in a stream an error event instead of %s, and no [DONE]', async (type, status, rest) => {
-    const terminal = event(type, { response: responseOf(status, costing) });
-    const answer = await streamed(created + delta + terminal + rest, { key: keys.blocked });
-    const received = readResponses(answer.bytes);
-    expect(received.chunks.map((chunk) => chunk['type'])).toEqual([
-      'response.created',
-      'response.output_text.delta',
-      'error',
-    ]);
-    expect(passed(answer).startsWith(`${created + delta}event: error\n`)).toBe(true);
-    const message = expect.stringContaining('daily budget');
-    expect(received.chunks.at(-1)).toEqual({
-      type: 'error',
-      sequence_number: 2,
-      code: 'budget_exceeded',
-      message,
-      param: null,
-      error: { message, ...budgetError },
-    });
-    expect(received.dones).toBe(0);
-    expect(answer.after.ledger).toEqual([]);
-    expect(answer.after.logs).toMatchObject([
-      {
-        status_code: 429,
-        error_code: 'budget_exceeded',
-        metadata_json: { accounting: { blocked_cost_usd: '0.0003' } },
-      },
-    ]);
-    expect(answer.after.outcomes).toMatchObject([{ outcome: 'budget_error' }]);
-  });
+  ])(
+    'in a stream an error event and response.failed instead of %s, and no [DONE]',
+    async (type, status, rest) => {
+      const terminal = event(type, { response: responseOf(status, costing) });
+      const answer = await streamed(created + delta + terminal + rest, { key: keys.blocked });
+      const received = readResponses(answer.bytes);
+      expect(received.chunks.map((chunk) => chunk['type'])).toEqual([
+        'response.created',
+        'response.output_text.delta',
+        'error',
+        'response.failed',
+      ]);
+      expect(passed(answer).startsWith(`${created + delta}event: error\n`)).toBe(true);
+      expect(passed(answer)).toContain('\n\nevent: response.failed\n');
+      const message = expect.stringContaining('daily budget');
+      expect(received.chunks.at(-2)).toEqual({
+        type: 'error',
+        sequence_number: 2,
+        code: 'budget_exceeded',
+        message,
+        param: null,
+        error: { message, ...budgetError },
+      });
+      expect(received.chunks.at(-1)).toEqual({
+        type: 'response.failed',
+        sequence_number: 3,
+        response: expect.objectContaining({
+          id: 'resp_1',
+          object: 'response',
+          status: 'failed',
+          error: { code: 'insufficient_quota', message },
+        }),
+      });
+      expect(received.dones).toBe(0);
+      expect(answer.after.ledger).toEqual([]);
+      expect(answer.after.logs).toMatchObject([
+        {
+          status_code: 429,
+          error_code: 'budget_exceeded',
+          metadata_json: { accounting: { blocked_cost_usd: '0.0003' } },
+        },
+      ]);
+      expect(answer.after.outcomes).toMatchObject([{ outcome: 'budget_error' }]);
+    },
+  );
 });
 
 describe('held back until the commit: the terminal event and [DONE]', () => {

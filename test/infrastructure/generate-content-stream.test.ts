@@ -22,9 +22,13 @@ const answers = seal(generateContentStream(about, sanitise));
 const machines = { sse: andThen(sseFrames, answers), array: andThen(jsonArrayFrames, answers) };
 const framings = Object.keys(machines) as Framing[];
 
-const failure = (message: string): Event => ({
+const failure = (message: string, code?: string): Event => ({
   kind: 'failed',
-  error: { code: 'upstream_error', message, upstream: { status: 502 } },
+  error: {
+    code: 'upstream_error',
+    message,
+    upstream: { status: 502, ...(code === undefined ? {} : { labels: { code } }) },
+  },
 });
 
 const mebibyte = 1024 * 1024;
@@ -461,7 +465,12 @@ describe('several candidates', () => {
 
 describe('failures are structured, and nothing comes after them', () => {
   it.each([
-    ['an error', { error: { code: 503, message: 'A secret.', status: 'UNAVAILABLE' } }, 'A ***.'],
+    [
+      'an error',
+      { error: { code: 503, message: 'A secret.', status: 'UNAVAILABLE' } },
+      'A ***.',
+      'UNAVAILABLE',
+    ],
     ['an error without words', { error: {} }, 'The upstream reported an error.'],
     ['cut JSON', '{"candidates":[', 'The upstream sent a malformed event.'],
     ['a page', '<html>', 'The upstream sent a malformed event.'],
@@ -473,10 +482,10 @@ describe('failures are structured, and nothing comes after them', () => {
       `{"a":${'['.repeat(300)}${']'.repeat(300)}}`,
       'The upstream sent an event that is nested too deeply.',
     ],
-  ])('%s', (_case, wrong, message) => {
+  ])('%s', (_case, wrong, message, code?) => {
     expect(stream([text('a'), wrong, finish('STOP')])).toEqual([
       delta({ role: 'assistant', content: 'a' }),
-      failure(message),
+      failure(message, code),
     ]);
   });
 

@@ -14,9 +14,13 @@ import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
 const sanitise = (message: string): string => message.replaceAll('hunter2', '[REDACTED]');
 const machine = andThen(sseFrames, seal(nativeMessagesStream(sanitise)));
 
-const failure = (message: string) => ({
+const failure = (message: string, messagesType?: string) => ({
   kind: 'failed',
-  error: { code: 'upstream_error', message, upstream: { status: 502 } },
+  error: {
+    code: 'upstream_error',
+    message,
+    upstream: { status: 502, ...(messagesType === undefined ? {} : { labels: { messagesType } }) },
+  },
 });
 
 describeMachineLaws('sseFrames, then nativeMessagesStream', {
@@ -98,11 +102,12 @@ describe('a messages stream for callers who speak the same', () => {
 
   const start = 'event: message_start\ndata: {"type":"message_start","message":{}}\n\n';
 
-  it.each<[string, string, string]>([
+  it.each<[string, string, string, string?]>([
     [
       'an `error` event',
       'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded hunter2"}}\n\n',
       'Overloaded [REDACTED]',
+      'overloaded_error',
     ],
     ['a malformed event', 'event: ping\ndata: {"type":\n\n', 'The upstream sent a malformed event.'],
     [
@@ -122,12 +127,18 @@ describe('a messages stream for callers who speak the same', () => {
       'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\n',
       'The upstream ended its stream before the answer was complete.',
     ],
-  ])('fails with %s, in the presenter’s words, and never with `message_stop`', (_, more, message) => {
+  ])('fails with %s, in the presenter’s words, and never with `message_stop`', (_, more, message, type?) => {
     const out = eventsOf(start + more);
-    expect(out.at(-1)).toEqual(failure(message));
+    expect(out.at(-1)).toEqual(failure(message, type));
     const text = received(out);
     expect(text).not.toContain('message_stop');
     expect(text).toContain('event: error\ndata: {"type":"error","error":{"type":"api_error","message":');
     expect(text).not.toContain('hunter2');
+  });
+
+  it('keeps the upstream’s own type of error', () => {
+    const error = { type: 'rate_limit_error', message: 'Slow down.' };
+    const out = eventsOf(`${start}event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`);
+    expect(received(out)).toContain('data: {"type":"error","error":{"type":"rate_limit_error","message":');
   });
 });

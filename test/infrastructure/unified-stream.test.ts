@@ -398,7 +398,11 @@ describe('exception, malformed and incomplete frames fail the stream', () => {
   ])('%s', (type, status) => {
     const failed = {
       kind: 'failed',
-      error: { code: 'upstream_error', message: 'It is *** why.', upstream: { status } },
+      error: {
+        code: 'upstream_error',
+        message: 'It is *** why.',
+        upstream: { status, labels: { code: type } },
+      },
     };
     const frame = exceptionFrame(type, { message: 'It is secret why.' });
     expect(eventsOf([frame, started, text('a')])).toEqual([failed]);

@@ -25,6 +25,7 @@ import {
 } from './bedrock-library.ts';
 import { choose } from './cut-short.ts';
 import {
+  expectCode,
   expectRefusal,
   expectStreamFailure,
   expectStreamSuccess,
@@ -280,7 +281,7 @@ function replayed(): void {
           const bytes = Buffer.concat([body.subarray(0, place), exception, body.subarray(place)]);
           const answer = await streamed(bytes);
           const received = readStream(answer.bytes);
-          expectStreamFailure(answer, received, 'It broke.');
+          expectStreamFailure(answer, received, 'It broke.', 502, expectCode('modelStreamErrorException'));
           const before = readStream((await streamed(body.subarray(0, place))).bytes);
           expect(received.choices).toEqual(before.choices);
         }),
@@ -330,14 +331,14 @@ describe('what no recording has', () => {
     for (const before of [Buffer.alloc(0), begun]) {
       const answer = await streamed(Buffer.concat([before, exception, stop]));
       const received = readStream(answer.bytes);
-      expectStreamFailure(answer, received, `Told by ${type}.`, status);
+      expectStreamFailure(answer, received, `Told by ${type}.`, status, expectCode(type));
       expect(received.choices['0']?.text ?? '').toBe(before.length === 0 ? '' : 'Hello');
     }
   });
 
   it('an error that no model tells of is a structured end too', async () => {
     const answer = await streamed(Buffer.concat([begun, errorFrame('InternalError', 'Something.'), stop]));
-    expectStreamFailure(answer, readStream(answer.bytes), 'Something.');
+    expectStreamFailure(answer, readStream(answer.bytes), 'Something.', 502, expectCode('InternalError'));
   });
 
   it.each([
@@ -385,6 +386,7 @@ describe('what no recording has', () => {
         message: 'Not now.',
         attempt: stream ? 'stream_start_error' : 'provider_error',
         upstreamStatus: status,
+        labels: { code: 'ThrottlingException' },
       });
       expect(answer.headers.get('retry-after')).toBe('7');
       expect(answer.headers.has('x-amzn-errortype')).toBe(false);

@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import {
+  expectCode,
   expectRefusal,
   expectStreamFailure,
   expectStreamSuccess,
@@ -42,8 +43,10 @@ export function expectChatStream(facts: ChatStreamFacts, answer: Answer, namespa
     return;
   }
   const received = readStream(answer.bytes, namespace);
-  if (facts.error !== undefined) expectStreamFailure(answer, received, beginsWith(facts.error.message ?? ''));
-  else if (isTerminated(facts)) expectWhole(facts, answer, received);
+  if (facts.error !== undefined) {
+    const { message = '', code = 'upstream_error' } = facts.error;
+    expectStreamFailure(answer, received, beginsWith(message), 502, expectCode(code));
+  } else if (isTerminated(facts)) expectWhole(facts, answer, received);
   else expectStreamFailure(answer, received, /before the answer was complete/);
   expectChoices(facts, received);
   expectToolCalls(facts.toolCalls ?? [], received.toolCalls);

@@ -10,26 +10,46 @@ export interface ExpectedFailure {
   readonly attempt: 'provider_error' | 'stream_start_error' | 'stream_error';
   /** What the upstream itself answered, as the attempt keeps it; not looked at unless given. */
   readonly upstreamStatus?: number | null;
+  /** What the upstream called it; nothing unless given. */
+  readonly labels?: ExpectedLabels;
+}
+
+/** The upstream's own names for a failure that callers are told (CONTRACT §4). */
+export interface ExpectedLabels {
+  readonly code?: string;
+  readonly param?: string;
+  /** `error.type` of the messages family. */
+  readonly type?: string;
 }
 
 /** What a failure is told with, in the words of a family. */
 type ExpectError = (body: unknown, message: string | RegExp | undefined) => void;
 
 /** The envelope with all of its four keys and nothing else (CONTRACT §4). */
-export function expectEnvelope(body: unknown, message: string | RegExp | undefined): void {
+export function expectEnvelope(
+  body: unknown,
+  message: string | RegExp | undefined,
+  labels: ExpectedLabels = {},
+): void {
   expect(isLoose(body) ? Object.keys(body) : body).toEqual(['error']);
   const error = (body as Loose)['error'];
   expect(error).toEqual({
     message: expect.any(String),
     type: 'upstream_error',
-    param: null,
-    code: 'upstream_error',
+    param: labels.param ?? null,
+    code: labels.code ?? 'upstream_error',
   });
   const told = String((error as Loose)['message']);
   expect(told).not.toBe('');
   if (typeof message === 'string') expect(told).toBe(message);
   if (message instanceof RegExp) expect(told).toMatch(message);
 }
+
+/** {@link expectEnvelope} of an upstream that called its failure by a code. */
+export const expectCode =
+  (code: string): ExpectError =>
+  (body, message) =>
+    expectEnvelope(body, message, { code });
 
 /** The `error` event of a responses stream: the envelope, and beside it what clients look for at the top. */
 export function expectErrorEvent(event: unknown, message: string | RegExp | undefined): void {
@@ -48,14 +68,17 @@ const messagesTypes: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 };
 
-/** The envelope of the messages family for an upstream's error, by the status that it is told with (CONTRACT §4). */
+/**
+ * The envelope of the messages family for an upstream's error: its own type, else one by the status that it is told
+ * with (CONTRACT §4).
+ */
 export const expectMessagesError =
-  (status: number, requestId: string): ExpectError =>
+  (status: number, requestId: string, type = messagesTypes[status] ?? 'api_error'): ExpectError =>
   (body, message) => {
     expect(body).toEqual({
       type: 'error',
       error: {
-        type: messagesTypes[status] ?? 'api_error',
+        type,
         message: typeof message === 'string' ? message : expect.stringMatching(message ?? /./),
         details: { error_code: 'upstream_error' },
       },
@@ -70,8 +93,9 @@ type Ended = Pick<ReceivedStream, 'payloads' | 'dones' | 'errors'>;
 export function expectRefusal(
   answer: Answer,
   expected: ExpectedFailure,
-  expectError: ExpectError = expectEnvelope,
+  expectError: ExpectError = (body, message) => expectEnvelope(body, message, expected.labels),
 ): void {
+  expect(answer.headers.get('x-gateway-error')).toBe('upstream_error');
   expect(answer.status).toBe(expected.status);
   expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
   expect(answer.headers.get('x-request-id')).toBe(answer.requestId);

@@ -8,6 +8,7 @@ import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { outputsOf } from '../support/machine-laws.ts';
 import { randomNumbers, type Replay } from '../support/replay-upstream.ts';
 import {
+  expectCode,
   expectRefusal,
   expectStreamFailure,
   expectStreamSuccess,
@@ -26,7 +27,7 @@ import {
 import { factsOf, isLoose, listOf, type Loose, readEvents, readStream } from './received.ts';
 import { type Answer, type Ask, rehearsal, replayConfig } from './rehearsal.ts';
 import { cutsFor, someEndLengths } from './cuts.ts';
-import { type AskFor, describeRefusals } from './replaying.ts';
+import { type AskFor, describeRefusals, labelsOf } from './replaying.ts';
 
 const model = 'google/gemini-2.5-pro';
 const token = 'token-of-the-platform-0123456789';
@@ -212,7 +213,12 @@ function replayed(): void {
     it.each(named(refusals))('%s', async (_name, recording) => {
       const status = recording.status ?? 400;
       const answer = await askFor(recording, true);
-      expectRefusal(answer, { status, attempt: 'stream_start_error', upstreamStatus: status });
+      expectRefusal(answer, {
+        status,
+        attempt: 'stream_start_error',
+        upstreamStatus: status,
+        labels: labelsOf(recording),
+      });
     });
   });
 
@@ -340,13 +346,14 @@ describe('what no recording has', () => {
       'an error',
       event({ error: { code: 503, message: 'Overloaded.', status: 'UNAVAILABLE' } }),
       'Overloaded.',
+      'UNAVAILABLE',
     ],
-    ['cut JSON', 'data: {"candidates":[\r\n\r\n', /malformed/],
-    ['a page', 'data: <html>\r\n\r\n', /malformed/],
-  ])('%s in a stream is its structured end, with no [DONE]', async (_case, wrong, message) => {
+    ['cut JSON', 'data: {"candidates":[\r\n\r\n', /malformed/, 'upstream_error'],
+    ['a page', 'data: <html>\r\n\r\n', /malformed/, 'upstream_error'],
+  ])('%s in a stream is its structured end, with no [DONE]', async (_case, wrong, message, code) => {
     const answer = await stream(says('Hello') + wrong + finish);
     const received = readStream(answer.bytes);
-    expectStreamFailure(answer, received, message);
+    expectStreamFailure(answer, received, message, 502, expectCode(code));
     expect(received.choices['0']!.text).toBe('Hello');
   });
 
@@ -371,6 +378,7 @@ describe('what no recording has', () => {
         message: 'Not now.',
         attempt: streamed ? 'stream_start_error' : 'provider_error',
         upstreamStatus: status,
+        labels: { code: 'X' },
       });
       expect(answer.headers.get('retry-after')).toBe('7');
     }

@@ -56,7 +56,7 @@ export interface ChatStreamFacts {
   readonly toolCalls?: readonly ToolCallFacts[];
   readonly usage?: UsageFacts;
   readonly xGroqUsage?: UsageFacts;
-  readonly error?: { readonly message?: string };
+  readonly error?: { readonly message?: string; readonly code?: string };
   /** Absent for payload lists, whose framing is lost. */
   readonly sse?: { readonly done: boolean };
 }

@@ -163,7 +163,11 @@ function expectFailure(answer: Answer, message: string | RegExp): void {
 }
 
 const expectMessagesRefusal: typeof expectRefusal = (answer, expected) =>
-  expectRefusal(answer, expected, expectMessagesError(expected.status, answer.requestId));
+  expectRefusal(
+    answer,
+    expected,
+    expectMessagesError(expected.status, answer.requestId, expected.labels?.type),
+  );
 
 /** After which byte the first `message_stop` is complete. */
 const stopEnd = (body: Buffer): number =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Cuts } from '../support/replay-upstream.ts';
-import { expectRefusal } from './expectations.ts';
+import { type ExpectedLabels, expectRefusal } from './expectations.ts';
 import { type ErrorFacts, named, type Recording } from './library.ts';
 import { isLoose } from './received.ts';
 import { type Answer, type RehearsedFamily, rehearsal, replayConfig } from './rehearsal.ts';
@@ -58,6 +58,7 @@ export function describeRefusals(
           attempt: stream ? 'stream_start_error' : 'provider_error',
           upstreamStatus: status,
           ...messageOf(recording),
+          labels: labelsOf(recording, status),
         });
       }
     });
@@ -70,10 +71,30 @@ export function describeRefusals(
           status: answer.status,
           attempt: stream ? 'stream_start_error' : 'provider_error',
           ...messageOf(recording),
+          labels: labelsOf(recording),
         });
       }
     });
   });
+}
+
+const identifier = /^[\w.-]{1,64}$/;
+
+/** CONTRACT §4, short identifiers, written down a second time. */
+export function labelsOf({ body }: Recording<ErrorFacts>, status?: number): ExpectedLabels {
+  const value = parsed(body);
+  const inside = isLoose(value) ? value['error'] : undefined;
+  const error = isLoose(inside) ? inside : isLoose(value) ? value : {};
+  const short = (each: unknown): each is string => typeof each === 'string' && identifier.test(each);
+  const code = [error['code'], error['status']].find(short);
+  const param = error['param'];
+  const type =
+    isLoose(value) && value['type'] === 'error' && status !== 401 && status !== 403 ? error['type'] : null;
+  return {
+    ...(code === undefined ? {} : { code }),
+    ...(short(param) ? { param } : {}),
+    ...(short(type) ? { type } : {}),
+  };
 }
 
 /** CONTRACT §4, "Upstream statuses", written down a second time. */

@@ -10,11 +10,8 @@ import {
   parseExact,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
-import {
-  answerObject,
-  type UpstreamFault,
-  upstreamMessage,
-} from '../../../domain/upstream/upstream-fault.ts';
+import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
+import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
 import { PartialArguments } from './generate-content-arguments.ts';
 import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
@@ -39,10 +36,8 @@ export function chatCompletion(
   const { error } = parsed.right;
   const blocked = blockOf(parsed.right);
   if (!isAbsent(error) || (candidatesOf(parsed.right).length === 0 && blocked === undefined)) {
-    const words = upstreamMessage(parsed.right);
-    return protocolFault(
-      words === undefined ? 'The upstream answered without `candidates`.' : sanitise(words),
-    );
+    const told = toldFailure(parsed.right, 'The upstream answered without `candidates`.', sanitise);
+    return E.left({ kind: 'protocol', ...told });
   }
   if (isDeeperThan(parsed.right, maxJsonDepth))
     return protocolFault('The upstream sent an answer that is nested too deeply.');

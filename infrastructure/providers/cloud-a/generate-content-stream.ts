@@ -12,7 +12,8 @@ import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
-import { prematureEnd, streamFailure, upstreamMessage } from '../../../domain/upstream/upstream-fault.ts';
+import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
+import { toldFailure, toldInStream } from '../../../domain/upstream/upstream-words.ts';
 import { StreamedChoice } from './generate-content-choice.ts';
 import { blockOf, candidatesOf, finishMessageOf, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
@@ -65,8 +66,8 @@ class StreamedAnswer {
     const event = parseJson(frame.data);
     if (!isRecord(event)) return this.fail('The upstream sent a malformed event.');
     if (!isAbsent(event['error']) || frame.event === 'error') {
-      const words = upstreamMessage(event);
-      return this.fail(words === undefined ? 'The upstream reported an error.' : this.sanitise(words));
+      const told = toldFailure(event, 'The upstream reported an error.', this.sanitise);
+      return this.failed(toldInStream(told));
     }
     if (isDeeperThan(event, maxJsonDepth))
       return this.fail('The upstream sent an event that is nested too deeply.');

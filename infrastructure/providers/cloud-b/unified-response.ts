@@ -11,11 +11,8 @@ import {
   parseExact,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
-import {
-  answerObject,
-  type UpstreamFault,
-  upstreamMessage,
-} from '../../../domain/upstream/upstream-fault.ts';
+import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
+import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
 import {
   answerMetadata,
   chatUsage,
@@ -41,10 +38,8 @@ export function unifiedCompletion(
   const answer = parseExact(text) as JsonObject;
   const blocks = contentOf(answer);
   if (blocks === undefined) {
-    const words = upstreamMessage(answer);
-    return E.left(
-      protocol(words === undefined ? 'The upstream answered without a message.' : sanitise(words)),
-    );
+    const told = toldFailure(answer, 'The upstream answered without a message.', sanitise);
+    return E.left({ kind: 'protocol', ...told });
   }
   const calls = callsIn(blocks);
   const stop = stopOf(answer['stopReason'], calls.length > 0);

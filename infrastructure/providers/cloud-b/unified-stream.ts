@@ -6,12 +6,8 @@ import { isDeeperThan, type JsonObject, parseExact, parseJson } from '../../../d
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
-import {
-  callerStatus,
-  prematureEnd,
-  streamFailure,
-  upstreamMessage,
-} from '../../../domain/upstream/upstream-fault.ts';
+import { callerStatus, prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
+import { codeLabels, toldFailure, toldInStream } from '../../../domain/upstream/upstream-words.ts';
 import type { EventFrame, FrameFault } from '../wire/event-stream.ts';
 import { answerMetadata, chatUsage, stopOf } from './unified-answer.ts';
 import { UnifiedBlocks } from './unified-blocks.ts';
@@ -89,9 +85,9 @@ const exceptionStatuses: ReadonlyMap<string | undefined, number> = new Map([
 
 function exception({ headers, payload }: Frame, sanitise: (message: string) => string): GatewayError {
   const type = headers.get(':exception-type');
-  const words = upstreamMessage(parseJson(payload.toString('utf8')));
-  const message = words === undefined ? unexplained(type, sanitise) : sanitise(words);
-  return streamFailure(message, callerStatus(exceptionStatuses.get(type) ?? 502));
+  const told = toldFailure(parseJson(payload.toString('utf8')), unexplained(type, sanitise), sanitise);
+  const status = callerStatus(exceptionStatuses.get(type) ?? 502);
+  return toldInStream({ ...told, ...codeLabels(type, sanitise) }, status);
 }
 
 function reportedError(
@@ -99,7 +95,9 @@ function reportedError(
   sanitise: (message: string) => string,
 ): GatewayError {
   const words = headers.get(':error-message') ?? '';
-  return streamFailure(words === '' ? unexplained(headers.get(':error-code'), sanitise) : sanitise(words));
+  const code = headers.get(':error-code');
+  const message = words === '' ? unexplained(code, sanitise) : sanitise(words);
+  return toldInStream({ message, ...codeLabels(code, sanitise) });
 }
 
 const unexplained = (name: string | undefined, sanitise: (message: string) => string): string =>

@@ -8,13 +8,13 @@ import {
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
-import { upstreamMessage } from '../../../domain/upstream/upstream-fault.ts';
+import { type ToldFailure, toldFailure } from '../../../domain/upstream/upstream-words.ts';
 
 /** What one frame of a messages stream is. */
 export type MessagesFrame =
   | { readonly kind: 'event'; readonly type: string; readonly value: JsonObject; readonly data: string }
   /** The upstream failed, or sent what is no event; in words fit for the caller. */
-  | { readonly kind: 'fault'; readonly message: string }
+  | ({ readonly kind: 'fault' } & ToldFailure)
   /** `[DONE]`, which is no part of this protocol: nothing comes behind it. */
   | { readonly kind: 'end' }
   /** Nothing that callers of the messages API know. */
@@ -54,8 +54,7 @@ function judged(
     return fault('The upstream sent an event that is nested too deeply.');
   const type = isString(value['type']) ? value['type'] : (name ?? '');
   if (type === 'error' || name === 'error' || !isAbsent(value['error'])) {
-    const words = upstreamMessage(value);
-    return fault(words === undefined ? 'The upstream reported an error.' : sanitise(words));
+    return { kind: 'fault', ...toldFailure(value, 'The upstream reported an error.', sanitise) };
   }
   if (type === platformEvent) return nothing;
   return type === name || name === undefined || noName.has(name)

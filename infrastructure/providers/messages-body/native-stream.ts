@@ -2,7 +2,8 @@ import type { MessagesEvent } from '../../../domain/messages/block-writer.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
 import type { StreamMachine } from '../../../domain/shared/stream-machine.ts';
-import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
+import { prematureEnd } from '../../../domain/upstream/upstream-fault.ts';
+import { toldInStream } from '../../../domain/upstream/upstream-words.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
 
 type Phase = 'open' | 'over';
@@ -28,7 +29,7 @@ function stepEvent(frame: SseFrame, event: MessagesFrame): Step {
     case 'nothing':
       return ['open', []];
     case 'fault':
-      return over({ kind: 'failed', error: streamFailure(event.message) });
+      return over({ kind: 'failed', error: toldInStream(event) });
     case 'end':
       return over({ kind: 'failed', error: prematureEnd({ kind: 'eof' }) });
     case 'event': {

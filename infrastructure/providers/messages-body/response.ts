@@ -11,11 +11,8 @@ import {
   parseExact,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
-import {
-  answerObject,
-  type UpstreamFault,
-  upstreamMessage,
-} from '../../../domain/upstream/upstream-fault.ts';
+import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
+import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isWellFormed } from './event-shape.ts';
 import { type AnswerWords, chatUsage, finishReason, isThinking, metadataMember } from './answer.ts';
 
@@ -28,11 +25,8 @@ export function readMessage(
   if (E.isLeft(parsed)) return parsed;
   const { error, content } = parsed.right;
   if (isAbsent(error) && isArray(content)) return parsed;
-  const words = upstreamMessage(parsed.right);
-  return E.left({
-    kind: 'protocol',
-    message: words === undefined ? 'The upstream answered without `content`.' : sanitise(words),
-  });
+  const told = toldFailure(parsed.right, 'The upstream answered without `content`.', sanitise);
+  return E.left({ kind: 'protocol', ...told });
 }
 
 /** A whole message as a chat completion. */

@@ -15,6 +15,7 @@ import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
 import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
+import { toldInStream } from '../../../domain/upstream/upstream-words.ts';
 import { type AnswerWords, chatUsage, finishReason, metadataMember, type NativeParts } from './answer.ts';
 import { isMalformed } from './event-shape.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
@@ -60,7 +61,7 @@ class Translation {
     if (this.phase === 'over') return [];
     const event = readEvent(frame, this.words.sanitise);
     if (event.kind === 'end') return this.end({ kind: 'eof' });
-    if (event.kind === 'fault') this.fail(event.message);
+    if (event.kind === 'fault') this.failed(toldInStream(event));
     else if (event.kind === 'event') this.read(event);
     return this.take();
   }

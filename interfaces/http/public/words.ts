@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isString, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
-import { type Envelope, messagesError, openAiError } from '../error-presenter.ts';
+import { isObject, isString, type Json, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
+import { type Envelope, messagesErrorInStream, openAiError } from '../error-presenter.ts';
 import type { Spelling, StreamWords } from './stream-answer.ts';
 
 /** How an endpoint speaks to its callers. */
@@ -31,25 +31,60 @@ export const chatWords: Words = {
   },
 };
 
-/** A responses stream; a fault that the gateway itself finds is an `error` event (CONTRACT §4). */
+/**
+ * A responses stream; a fault that the gateway itself finds is an `error` event, and behind that of a blocked cost comes
+ * `response.failed` (CONTRACT §4).
+ */
 export const responsesWords: Words = {
   envelope: 'openai',
   keepAlive: comment,
   spelling: (): Spelling => {
     let sequence = -1;
+    let begun: JsonObject = {};
     return (event) => {
       switch (event.kind) {
         case 'chunk':
           sequence = numberOf(event.chunk['sequence_number']) ?? sequence;
+          begun = beginningOf(event.chunk) ?? begun;
           return event.wire ?? namedFrame(event.name, event.chunk);
         case 'done':
           return doneFrame;
         case 'failed':
-          return event.told === true ? '' : namedFrame('error', errorEvent(event.error, sequence + 1));
+          return event.told === true ? '' : failureFrames(event.error, begun, sequence + 1);
       }
     };
   },
 };
+
+/** What names the response, out of the first event that has it. */
+function beginningOf({ type, response }: JsonObject): JsonObject | undefined {
+  if (type !== 'response.created' || !isObject(response)) return undefined;
+  const { id, created_at, model } = response;
+  const named: Readonly<Record<string, Json | undefined>> = { id, created_at, model };
+  return Object.fromEntries(
+    Object.entries(named).filter((member): member is [string, Json] => member[1] !== undefined),
+  );
+}
+
+function failureFrames(error: GatewayError, begun: JsonObject, sequence: number): string {
+  const told = namedFrame('error', errorEvent(error, sequence));
+  return error.code === 'budget_exceeded' ? told + typedFrame(outOfQuota(error, begun, sequence + 1)) : told;
+}
+
+/** Agents that read over an `error` event, and would ask again, stop at this code. */
+const outOfQuota = (error: GatewayError, begun: JsonObject, sequence: number): JsonObject => ({
+  type: 'response.failed',
+  sequence_number: sequence,
+  response: {
+    ...begun,
+    object: 'response',
+    status: 'failed',
+    error: { code: 'insufficient_quota', message: error.message },
+    incomplete_details: null,
+    output: [],
+    usage: null,
+  },
+});
 
 const typedFrame = (payload: JsonObject): string =>
   namedFrame(isString(payload['type']) ? payload['type'] : undefined, payload);
@@ -60,7 +95,7 @@ function errorEvent(error: GatewayError, sequence: number): JsonObject {
   return {
     type: 'error',
     sequence_number: sequence,
-    code: error.code,
+    code: envelope.error.code,
     message: envelope.error.message,
     param: envelope.error.param,
     ...envelope,
@@ -80,14 +115,10 @@ export const messagesWords: Words = {
         case 'done':
           return '';
         case 'failed':
-          return namedFrame('error', messagesError(event.error, requestId, typeInStream(event.error)));
+          return namedFrame('error', messagesErrorInStream(event.error, requestId));
       }
     },
 };
-
-/** Agents that read `overloaded_error` in a stream ask again and again, each time at a price; `api_error` ends it. */
-const typeInStream = ({ code }: GatewayError): string | undefined =>
-  code === 'store_unavailable' || code === 'overloaded' ? 'api_error' : undefined;
 
 /** Embeddings are never streamed; errors speak as in chat. */
 export const embeddingsWords: Words = chatWords;

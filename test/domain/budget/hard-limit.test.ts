@@ -91,32 +91,31 @@ describe('the error of both cases', () => {
   const window = budgetWindow('daily', at('2026-11-21T12:00:00Z'));
 
   it.each([
-    ['2026-11-21T00:00:00.000Z', 86_400],
-    ['2026-11-21T12:00:00.000Z', 43_200],
+    ['2026-11-21T00:00:00.000Z', undefined],
+    ['2026-11-21T12:00:00.000Z', undefined],
+    ['2026-11-21T23:58:59.999Z', undefined],
+    ['2026-11-21T23:59:00.000Z', 60],
     ['2026-11-21T23:59:58.999Z', 2],
     ['2026-11-21T23:59:59.000Z', 1],
     ['2026-11-21T23:59:59.999Z', 1],
     ['2026-11-22T00:00:00.000Z', 1],
     ['2026-11-23T00:00:00.000Z', 1],
-  ])('carries Retry-After, the seconds to the window’s end: at %s %d', (now, seconds) => {
+  ])('carries Retry-After only where the window ends soon: at %s %p', (now, seconds) => {
     expect(budgetExceeded(hard, window, at(now)).retryAfterSecs).toBe(seconds);
   });
 
-  it(`of at most ${maxRetryAfterSecs} seconds`, () => {
-    const monthly = budgetWindow('monthly', at('2026-11-21T12:00:00Z'));
-    expect(budgetExceeded(hard, monthly, at('2026-11-21T12:00:00Z')).retryAfterSecs).toBe(86_400);
-    expect(budgetExceeded(hard, monthly, at('2026-11-30T12:00:00Z')).retryAfterSecs).toBe(43_200);
-  });
-
-  it('always a whole number of 1 … 86400 that does not end before the window', () => {
+  it('always a whole number of 1 … 60 that does not end before the window, and always when the window ends', () => {
     fc.assert(
-      fc.property(aCadence, anInstant, (cadence, now) => {
+      fc.property(aCadence, anInstant, fc.boolean(), (cadence, now, near) => {
         const current = budgetWindow(cadence, now);
-        const seconds = budgetExceeded(hard, current, now).retryAfterSecs!;
+        const from = near ? new Date(current.until.getTime() - (now.getTime() % 90_000)) : now;
+        const { retryAfterSecs: seconds, budgetResetsAt } = budgetExceeded(hard, current, from);
+        expect(budgetResetsAt).toBe(current.until.toISOString());
+        const soon = current.until.getTime() - from.getTime() <= maxRetryAfterSecs * 1000;
+        expect(seconds !== undefined).toBe(soon);
+        if (seconds === undefined) return;
         expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= maxRetryAfterSecs).toBe(true);
-        expect(
-          seconds === maxRetryAfterSecs || now.getTime() + seconds * 1000 >= current.until.getTime(),
-        ).toBe(true);
+        expect(from.getTime() + seconds * 1000 >= current.until.getTime()).toBe(true);
       }),
     );
   });
@@ -126,8 +125,8 @@ describe('the error of both cases', () => {
       budgetExceeded(aBudget({ amount: fromAmount10000(25_000n) }), window, at('2026-11-21T12:00:00Z')),
     ).toEqual({
       code: 'budget_exceeded',
-      message: 'The daily budget of 2.5 USD is used up until 2026-11-22T00:00:00.000Z.',
-      retryAfterSecs: 43_200,
+      message: 'The daily budget of 2.5 USD is used up; it will reset at 2026-11-22T00:00:00.000Z.',
+      budgetResetsAt: '2026-11-22T00:00:00.000Z',
     });
   });
 
@@ -136,8 +135,8 @@ describe('the error of both cases', () => {
     expect(costExceedsBudget(budget, window, at('2026-11-21T12:00:00Z'))).toEqual({
       code: 'budget_exceeded',
       message:
-        'The cost of this answer would pass what is left of the daily budget of 2.5 USD until 2026-11-22T00:00:00.000Z.',
-      retryAfterSecs: 43_200,
+        'The cost of this answer would pass what is left of the daily budget of 2.5 USD, which will reset at 2026-11-22T00:00:00.000Z.',
+      budgetResetsAt: '2026-11-22T00:00:00.000Z',
     });
   });
 });

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { type ResponsesEvent, responsesStream } from '../../../domain/responses/responses-stream.ts';
 import { maxJsonDepth, maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { andThen, type Ending, seal } from '../../../domain/shared/stream-machine.ts';
+import { streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { sseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { chunkingsOf } from '../../support/arbitraries/bytes.ts';
 import { eventStreamSoup } from '../../support/arbitraries/event-streams.ts';
@@ -67,6 +68,11 @@ const incomplete = event({
 });
 const quota = { code: 'insufficient_quota', message: 'You exceeded your quota.' };
 const errorEvent = event({ type: 'error', sequence_number: 2, ...quota, param: null });
+/** The upstream's own code goes with its own words. */
+const ofUpstream = (message: string): Failed => ({
+  kind: 'failed',
+  error: streamFailure(message, undefined, message === quota.message ? { code: quota.code } : undefined),
+});
 const failedEvent = event({ type: 'response.failed', response: response('failed', { error: quota }) });
 const cancelled = event({ type: 'response.cancelled', response: response('cancelled') });
 
@@ -300,7 +306,7 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     (_, block, message) => {
       const events = eventsOf([created, block, completed, upstreamDone]);
       expect(wireOf(events)).toBe(created);
-      expect(events.slice(1)).toEqual([{ ...failure(message), chunk: expect.anything() }]);
+      expect(events.slice(1)).toEqual([{ ...ofUpstream(message), chunk: expect.anything() }]);
     },
   );
 
@@ -325,7 +331,7 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
 });
 
 describe('the upstream’s own failure is forwarded as it came and counts as one; the gateway adds none', () => {
-  const told = (message: string): Failed => ({ ...failure(message), told: true });
+  const told = (message: string): Failed => ({ ...ofUpstream(message), told: true });
 
   it.each<[string, readonly string[], string]>([
     ['error, then response.failed', [errorEvent, failedEvent], quota.message],

@@ -10,8 +10,8 @@ import {
   sanitiseUrl,
   streamFailure,
   upstreamError,
-  upstreamMessage,
 } from '../../../domain/upstream/upstream-fault.ts';
+import { toldFailure, upstreamLabels, upstreamMessage } from '../../../domain/upstream/upstream-words.ts';
 import { aJson } from '../../support/arbitraries/json-text.ts';
 import { textOf } from '../../support/arbitraries/text.ts';
 
@@ -49,12 +49,24 @@ describe('a fault between the gateway and an upstream', () => {
     });
   });
 
-  it('that is a refusal without words names the status', () => {
-    expect(upstreamError({ kind: 'status', status: 403, message: undefined, headers: {} })).toEqual({
-      code: 'upstream_error',
-      message: 'The upstream answered with status 403.',
-      upstream: { status: 502, upstreamStatus: 403, headers: {} },
-    });
+  it('keeps what the upstream calls it', () => {
+    const labels = {
+      code: 'context_length_exceeded',
+      param: 'messages',
+      messagesType: 'invalid_request_error',
+    };
+    const told = { status: 400, message: 'Too long.', headers: {}, labels };
+    expect(upstreamError({ kind: 'status', ...told }).upstream?.labels).toEqual(labels);
+    expect(upstreamError({ kind: 'protocol', message: 'Too long.', labels }).upstream?.labels).toEqual(
+      labels,
+    );
+    expect(streamFailure('Too long.', undefined, labels).upstream?.labels).toEqual(labels);
+  });
+
+  it.each([401, 403])('of status %d does not tell callers that their own key is wrong', (status) => {
+    const labels = { code: 'invalid_api_key', messagesType: 'authentication_error' };
+    const error = upstreamError({ kind: 'status', status, message: 'No.', headers: {}, labels });
+    expect(error.upstream?.labels).toEqual({ code: 'invalid_api_key' });
   });
 
   it.each([
@@ -128,6 +140,22 @@ describe('the upstream’s own message', () => {
     ['{detail}', { detail: 'm' }, 'm'],
     ['{Message}', { Message: 'm' }, 'm'],
     ['the messages family’s', { type: 'error', error: { type: 'overloaded_error', message: 'm' } }, 'm'],
+    ['an envelope in {detail}', { detail: { message: 'm' } }, 'm'],
+    ['another envelope in {detail}', { detail: { error: { message: 'm' } } }, 'm'],
+    ['a failed response', { type: 'response.failed', response: { error: { message: 'm' } } }, 'm'],
+    [
+      'the faults of fields',
+      {
+        detail: [
+          { loc: ['body', 'messages', 0, 'content'], msg: 'Field required', type: 'missing' },
+          { loc: ['body'], msg: 'm' },
+          { msg: 'n' },
+          { loc: ['query', 'x'], msg: 'o' },
+        ],
+      },
+      'messages.0.content: Field required; m; n',
+    ],
+    ['faults of fields without words', { detail: [{ loc: ['body'] }, { msg: 1 }, 'm'] }, undefined],
     ['the first of an array', [{ error: { message: 'm' } }, { error: { message: 'n' } }], 'm'],
     ['error before message', { message: 'n', error: { message: 'm' } }, 'm'],
     ['message before detail', { detail: 'n', message: 'm' }, 'm'],
@@ -158,6 +186,102 @@ describe('the upstream’s own message', () => {
         );
       }),
     );
+  });
+});
+
+const shown = (words: string): string => words;
+
+describe('what the upstream calls its failure', () => {
+  it.each<[string, Json, object | undefined]>([
+    [
+      '{error: {code, param}}',
+      { error: { message: 'm', type: 't', code: 'context_length_exceeded', param: 'messages' } },
+      { code: 'context_length_exceeded', param: 'messages' },
+    ],
+    ['{error: "…", code}', { error: 'm', code: 'rate_limit_exceeded' }, { code: 'rate_limit_exceeded' }],
+    ['{message, code}', { message: 'm', code: 'content_filter' }, { code: 'content_filter' }],
+    ['{detail: {code}}', { detail: { message: 'm', code: 'no_credit' } }, { code: 'no_credit' }],
+    ['{detail: {error: {code}}}', { detail: { error: { code: 'no_credit' } } }, { code: 'no_credit' }],
+    [
+      'the place of the first fault of a field',
+      { detail: [{ loc: ['body', 'messages', 0], msg: 'm' }] },
+      { param: 'messages.0' },
+    ],
+    ['an error event', { type: 'error', code: 'server_error', message: 'm' }, { code: 'server_error' }],
+    [
+      'a failed response',
+      { type: 'response.failed', response: { error: { code: 'rate_limit_exceeded', message: 'm' } } },
+      { code: 'rate_limit_exceeded' },
+    ],
+    [
+      'the messages family’s type',
+      { type: 'error', error: { type: 'overloaded_error', message: 'm' } },
+      { messagesType: 'overloaded_error' },
+    ],
+    [
+      'the messages family’s code',
+      { type: 'error', error: { type: 'rate_limit_error', message: 'm', details: { error_code: 'c' } } },
+      { code: 'c', messagesType: 'rate_limit_error' },
+    ],
+    [
+      'a canonical name beside a number',
+      { error: { code: 429, message: 'm', status: 'RESOURCE_EXHAUSTED' } },
+      { code: 'RESOURCE_EXHAUSTED' },
+    ],
+    ['the type of another family', { error: { type: 'invalid_request_error', message: 'm' } }, undefined],
+    ['a number', { error: { code: 429, message: 'm' } }, undefined],
+    ['null', { error: { code: null, param: null, message: 'm' } }, undefined],
+    ['words', { error: { code: 'Too many requests', param: 'messages[0]', message: 'm' } }, undefined],
+    ['nothing', { error: { code: '', message: 'm' } }, undefined],
+    ['64 signs', { error: { code: 'c'.repeat(64) } }, { code: 'c'.repeat(64) }],
+    ['65 signs', { error: { code: 'c'.repeat(65) } }, undefined],
+    ['no object', 'm', undefined],
+  ])('%s', (_, body, labels) => {
+    expect(upstreamLabels(body, shown)).toEqual(labels);
+  });
+
+  it('is never more than short identifiers in which nothing is to be hidden', () => {
+    const some = fc.oneof(
+      fc.constantFrom('hunter2', 'a.hunter2', 'overloaded_error', 'x y', '', 'c'.repeat(65)),
+      fc.string(),
+      fc.integer(),
+    );
+    const words = fc.record(
+      { code: some, param: some, type: some, status: some, details: fc.record({ error_code: some }) },
+      { requiredKeys: [] },
+    );
+    const body = fc.oneof(
+      words,
+      fc.record({ type: fc.constant('error'), error: words }),
+      fc.record({ detail: words }),
+      fc.record({ detail: fc.array(fc.record({ loc: fc.array(some), msg: some })) }),
+      fc.record({ response: fc.record({ error: words }) }),
+      aJson,
+    );
+    const sanitise = (text: string): string => text.replaceAll('hunter2', '***');
+    fc.assert(
+      fc.property(body, (told) => {
+        for (const label of Object.values(upstreamLabels(told as Json, sanitise) ?? {})) {
+          expect(label).toMatch(/^[A-Za-z0-9_.-]{1,64}$/);
+          expect(label).not.toContain('hunter2');
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('goes with the message, or with what stands for it', () => {
+    const body = { error: { code: 'content_filter', message: 'of hunter2' } };
+    const sanitise = (text: string): string => text.replaceAll('hunter2', '***');
+    expect(toldFailure(body, 'No.', sanitise)).toEqual({
+      message: 'of ***',
+      labels: { code: 'content_filter' },
+    });
+    expect(toldFailure({ error: { code: 'content_filter' } }, 'No.', shown)).toEqual({
+      message: 'No.',
+      labels: { code: 'content_filter' },
+    });
+    expect(toldFailure(undefined, 'No.', shown)).toEqual({ message: 'No.' });
   });
 });
 

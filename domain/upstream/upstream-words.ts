@@ -1,0 +1,133 @@
+import type { GatewayError, UpstreamLabels } from '../shared/gateway-error.ts';
+import {
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+  objectsOf,
+} from '../shared/json.ts';
+import { labelled, streamFailure } from './upstream-fault.ts';
+
+/** An upstream's own words for its failure, fit to show. */
+export interface ToldFailure {
+  readonly message: string;
+  readonly labels?: UpstreamLabels;
+}
+
+type Sanitise = (words: string) => string;
+
+/** What a body tells of a failure; `otherwise` is the message where it has none of its own. */
+export function toldFailure(body: Json | undefined, otherwise: string, sanitise: Sanitise): ToldFailure {
+  const words = upstreamMessage(body);
+  const labels = upstreamLabels(body, sanitise);
+  return { message: words === undefined ? otherwise : sanitise(words), ...labelled(labels) };
+}
+
+/** A failure that the upstream told of in a stream that had already begun. */
+export const toldInStream = ({ message, labels }: ToldFailure, status?: number): GatewayError =>
+  streamFailure(message, status, labels);
+
+/**
+ * The upstream's own message, out of the envelopes in use: `{error: {message}}`, `{error: "…"}`, `{message}`,
+ * `{detail}` with text, with an envelope or with the faults of fields, `{response: {error}}`, and the first of an array
+ * of such objects. Never the raw body.
+ */
+export function upstreamMessage(body: Json | undefined): string | undefined {
+  for (const { error, message, detail, Message } of envelopesOf(body)) {
+    const candidates = [
+      isObject(error) ? error['message'] : error,
+      message,
+      isArray(detail) ? fieldFaults(detail) : detail,
+      Message,
+    ];
+    const found = candidates.find((each): each is string => isString(each) && each !== '');
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/**
+ * What the upstream calls its failure. Only short identifiers are taken, of those in which nothing is to be hidden; a
+ * number says no more than the status does.
+ */
+export function upstreamLabels(body: Json | undefined, sanitise: Sanitise): UpstreamLabels | undefined {
+  const envelopes = envelopesOf(body);
+  const named = envelopes.flatMap((each) => (isObject(each['error']) ? [each['error'], each] : [each]));
+  const first = (values: readonly (Json | undefined)[]): string | undefined =>
+    values.find((value): value is string => isLabel(value, sanitise));
+  const code = first([
+    ...named.map((each) => each['code']),
+    ...named.map(({ details }) => (isObject(details) ? details['error_code'] : undefined)),
+    ...named.map(({ status }) => (isString(status) && canonical.test(status) ? status : undefined)),
+  ]);
+  const param = first([
+    ...named.map((each) => each['param']),
+    ...envelopes.map(({ detail }) => placeOf(objectsOf(detail)[0])),
+  ]);
+  const messagesType = first(
+    envelopes.map(({ type, error }) => (type === 'error' && isObject(error) ? error['type'] : undefined)),
+  );
+  if (code === undefined && param === undefined && messagesType === undefined) return undefined;
+  return {
+    ...(code === undefined ? {} : { code }),
+    ...(param === undefined ? {} : { param }),
+    ...(messagesType === undefined ? {} : { messagesType }),
+  };
+}
+
+/** The labels of a failure that is told with a code alone, as event streams and headers do. */
+export const codeLabels = (
+  code: string | undefined,
+  sanitise: Sanitise,
+): { readonly labels?: UpstreamLabels } =>
+  code !== undefined && isLabel(code, sanitise) ? { labels: { code } } : {};
+
+/** CONTRACT §4: what a short identifier is. */
+const identifier = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** Whether this is a short identifier in which nothing is to be hidden. */
+const isLabel = (value: Json | undefined, sanitise: Sanitise): boolean =>
+  isString(value) && identifier.test(value) && sanitise(value) === value;
+
+/** The names of `google.rpc.Code`, which stand in `status` beside the number of HTTP. */
+const canonical = /^[A-Z][A-Z_]*$/;
+
+/** The objects that may hold words, the likeliest first: the body, what its `detail` holds, and a failed response. */
+function envelopesOf(body: Json | undefined): readonly JsonObject[] {
+  const object = isArray(body) ? body[0] : body;
+  if (!isObject(object)) return [];
+  const { detail, response } = object;
+  return [
+    object,
+    ...(isObject(detail) ? [detail] : []),
+    ...(isObject(response) ? [{ error: response['error'] ?? null }] : []),
+  ];
+}
+
+/** Of so many faults of fields a message tells. */
+const maxFieldFaults = 3;
+
+/** `{detail: [{loc: ["body", "messages", 0], msg}]}`: `messages.0: …`. */
+function fieldFaults(detail: readonly Json[]): string | undefined {
+  const faults: string[] = [];
+  for (const fault of objectsOf(detail)) {
+    const { msg } = fault;
+    const place = placeOf(fault);
+    if (isString(msg) && msg !== '') faults.push(place === undefined ? msg : `${place}: ${msg}`);
+    if (faults.length === maxFieldFaults) break;
+  }
+  return faults.length === 0 ? undefined : faults.join('; ');
+}
+
+/** Where a field stands, as its steps joined by dots. */
+function placeOf(fault: JsonObject | undefined): string | undefined {
+  const loc = fault?.['loc'];
+  if (!isArray(loc)) return undefined;
+  const steps = loc
+    .map((step) => (isString(step) ? step : numberOf(step)?.toString()))
+    .filter((step) => step !== undefined);
+  const inside = steps[0] === 'body' ? steps.slice(1) : steps;
+  return inside.length === 0 ? undefined : inside.join('.');
+}

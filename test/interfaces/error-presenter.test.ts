@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import {
+  type ErrorCode,
+  type GatewayError,
+  outcomeOf,
+  statusOf,
+  type UpstreamLabels,
+} from '../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import {
+  errorHeaders,
+  messagesError,
+  messagesErrorInStream,
+  openAiError,
+} from '../../interfaces/http/error-presenter.ts';
+import { responsesWords } from '../../interfaces/http/public/words.ts';
+
+const codes = Object.keys(statusOf) as ErrorCode[];
+const ofUpstream = (status: number, labels?: UpstreamLabels): GatewayError => ({
+  code: 'upstream_error',
+  message: 'm',
+  upstream: { status, ...(labels === undefined ? {} : { labels }) },
+});
+const typeIn = ({ error }: JsonObject): unknown => (error as JsonObject)['type'];
+
+const aLabel = fc.stringMatching(/^[A-Za-z0-9_.-]{1,64}$/);
+const someLabels: fc.Arbitrary<UpstreamLabels> = fc.record(
+  { code: aLabel, param: aLabel, messagesType: aLabel },
+  { requiredKeys: [] },
+);
+
+describe('headers that clients act on', () => {
+  it.each(codes)('%s: `x-gateway-error` names it', (code) => {
+    expect(errorHeaders({ code, message: 'm' })['x-gateway-error']).toBe(code);
+  });
+
+  it('of every error of an upstream name the gateway’s own code, whatever the upstream calls it', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 400, max: 599 }), someLabels, (status, labels) => {
+        const error = ofUpstream(status, labels);
+        expect(errorHeaders(error)['x-gateway-error']).toBe('upstream_error');
+        const { code, type, param } = openAiError(error).error;
+        expect({ code, type, param }).toEqual({
+          code: labels.code ?? 'upstream_error',
+          type: 'upstream_error',
+          param: labels.param ?? null,
+        });
+        expect(outcomeOf[error.code]).toBe('upstream_error');
+      }),
+    );
+  });
+
+  const final = new Set([400, 401, 403, 404, 405, 409, 413, 415]);
+  it('`x-should-retry: false` stands on exactly what the same request cannot get past', () => {
+    for (const code of codes.filter((each) => each !== 'upstream_error'))
+      expect([code, errorHeaders({ code, message: 'm' })['x-should-retry']]).toEqual([
+        code,
+        final.has(statusOf[code]) || code === 'budget_exceeded' ? 'false' : undefined,
+      ]);
+    for (let status = 400; status < 600; status += 1)
+      expect([status, errorHeaders(ofUpstream(status))['x-should-retry']]).toEqual([
+        status,
+        final.has(status) ? 'false' : undefined,
+      ]);
+  });
+
+  it('tell when a budget opens again, and to wait for it only where the error says so', () => {
+    const budgetResetsAt = '2026-11-22T00:00:00.000Z';
+    const error: GatewayError = { code: 'budget_exceeded', message: 'm', budgetResetsAt };
+    expect(errorHeaders(error)).toEqual({
+      'x-gateway-error': 'budget_exceeded',
+      'x-gateway-budget-resets-at': budgetResetsAt,
+      'x-should-retry': 'false',
+    });
+    expect(errorHeaders({ ...error, retryAfterSecs: 7 })['retry-after']).toBe('7');
+  });
+});
+
+describe('the envelopes', () => {
+  it('a spent budget is `insufficient_quota`, and its code stays', () => {
+    const error: GatewayError = { code: 'budget_exceeded', message: 'm' };
+    expect(openAiError(error).error).toMatchObject({ type: 'insufficient_quota', code: 'budget_exceeded' });
+    expect(typeIn(messagesError(error, 'r'))).toBe('rate_limit_error');
+  });
+
+  it('of the messages API keep the type of an upstream that speaks it, and the gateway’s code', () => {
+    const error = ofUpstream(503, { messagesType: 'overloaded_error', code: 'c' });
+    expect(messagesError(error, 'r')['error']).toEqual({
+      type: 'overloaded_error',
+      message: 'm',
+      details: { error_code: 'upstream_error' },
+    });
+    expect(typeIn(messagesError(ofUpstream(429, { code: 'c' }), 'r'))).toBe('rate_limit_error');
+  });
+
+  it('in streams never say `overloaded_error`, which agents repeat at a price, unless the gateway ends', () => {
+    fc.assert(
+      fc.property(fc.oneof(aLabel, fc.constant('overloaded_error')), (messagesType) => {
+        const told = typeIn(messagesErrorInStream(ofUpstream(502, { messagesType }), 'r'));
+        expect(told).toBe(messagesType === 'overloaded_error' ? 'api_error' : messagesType);
+      }),
+    );
+    for (const code of codes)
+      expect([
+        code,
+        typeIn(messagesErrorInStream({ code, message: 'm' }, 'r')) === 'overloaded_error',
+      ]).toEqual([code, code === 'shutting_down']);
+  });
+});
+
+describe('a responses stream that a budget blocks', () => {
+  type Context = Parameters<typeof responsesWords.spelling>[0];
+  const blocked: GatewayError = { code: 'budget_exceeded', message: 'Used up.' };
+
+  it('ends with `error` and then `response.failed`, also when nothing was begun', () => {
+    const spelling = responsesWords.spelling({} as Context);
+    const frames = String(spelling({ kind: 'failed', error: blocked }))
+      .trimEnd()
+      .split('\n\n');
+    expect(frames.map((frame) => frame.split('\n')[0])).toEqual(['event: error', 'event: response.failed']);
+    const payloads = frames.map((frame) => JSON.parse(frame.split('\ndata: ')[1] ?? '') as JsonObject);
+    expect(payloads[0]).toMatchObject({ code: 'budget_exceeded', error: { type: 'insufficient_quota' } });
+    expect(payloads[1]).toMatchObject({
+      sequence_number: 1,
+      response: { status: 'failed', error: { code: 'insufficient_quota', message: 'Used up.' } },
+    });
+  });
+
+  it.each(codes.filter((code) => code !== 'budget_exceeded'))('%s is the `error` event alone', (code) => {
+    const spelling = responsesWords.spelling({} as Context);
+    expect(String(spelling({ kind: 'failed', error: { code, message: 'm' } }))).not.toContain(
+      'response.failed',
+    );
+  });
+});
+
+describe('docs/errors.md', () => {
+  const page = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'errors.md'), 'utf8');
+
+  it.each(codes)('tells the status and the type of %s', (code) => {
+    const status = code === 'upstream_error' ? 'see below' : String(statusOf[code]);
+    const { type } = openAiError({ code, message: 'm' }).error;
+    expect(page).toContain(`| \`${code}\` | ${status} | \`${String(type)}\``);
+  });
+
+  it('tells of no other code', () => {
+    const told = [...page.matchAll(/^\| `([a-z_]+)` \| (?:\d{3}|see below) \|/gm)].map(([, code]) => code);
+    expect(told.toSorted()).toEqual([...codes].sort());
+  });
+});
