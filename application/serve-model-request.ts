@@ -109,7 +109,7 @@ const callTerms = (
 
 function resolve(
   snapshot: CatalogueSnapshot,
-  { fields }: Pick<Family<Ask>, 'fields'>,
+  { fields, unserved }: Pick<Family<Ask>, 'fields' | 'unserved'>,
   { caller }: ModelRequest,
   ask: AskTerms,
 ): Either<GatewayError, ResolvedRoute> {
@@ -122,7 +122,9 @@ function resolve(
       message: `This API key may not use the model \`${model.id}\`.`,
       param: 'model',
     });
-  return resolveRoute(model, ask.needs, snapshot.provider, fields);
+  const resolved = resolveRoute(model, ask.needs, snapshot.provider, fields);
+  const mismatch = E.isLeft(resolved) && resolved.left.code === 'invalid_request';
+  return mismatch && unserved !== undefined ? E.left(unserved(model.id)) : resolved;
 }
 
 /** Duplicates bypass both budget phases where they are allowed, and are turned away where they are not. */

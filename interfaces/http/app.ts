@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Router } from '@koa/router';
 import Koa from 'koa';
-import { chatCompletions, embeddings, messages, responses } from '../../application/families.ts';
+import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import type { Digest } from '../../domain/responses/replay-ids.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
@@ -87,6 +87,9 @@ function routes(ports: AppPorts): Router<State> {
   router.post('/v1/chat/completions', on(modelEndpoint(ports, chatCompletions, chatWords)));
   router.post('/v1/messages', answerMessages);
   router.post('/messages', answerMessages);
+  const answerCount = on(modelEndpoint(ports, countTokens, messagesWords));
+  router.post('/v1/messages/count_tokens', answerCount);
+  router.post('/messages/count_tokens', answerCount);
   router.post('/v1/responses', on(modelEndpoint(ports, responses(ports.digest), responsesWords)));
   router.post('/v1/embeddings', on(modelEndpoint(ports, embeddings, embeddingsWords)));
   router.get('/v1/models', on(modelsEndpoint(ports)));
