@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.ts';
-import type { ResolvedRoute } from '../domain/routing/model.ts';
+import { isCharged, type ResolvedRoute } from '../domain/routing/model.ts';
 import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd } from '../domain/shared/stream-event.ts';
@@ -186,9 +186,10 @@ function endOf(
   };
 }
 
-const drains = ({ admission }: Facts, policy: ServePolicy): boolean =>
-  policy.drainOnDisconnect === 'always' ||
-  (policy.drainOnDisconnect === 'hard_budget' && admission?.budget?.terms.hardLimit === true);
+const drains = ({ admission, family }: Facts, policy: ServePolicy): boolean =>
+  isCharged(family) &&
+  (policy.drainOnDisconnect === 'always' ||
+    (policy.drainOnDisconnect === 'hard_budget' && admission?.budget?.terms.hardLimit === true));
 
 function ended(
   { route, provider }: ResolvedRoute,

@@ -11,6 +11,7 @@ import {
 } from '../domain/embeddings/embeddings-request.ts';
 import { prepareEmbeddings } from '../domain/embeddings/prepare-embeddings.ts';
 import { reasoningAsked } from '../domain/messages/effort.ts';
+import { type CountRequest, countedBody, readCountRequest } from '../domain/messages/count-request.ts';
 import { fromChatCompletion } from '../domain/messages/from-chat.ts';
 import {
   type MessagesRequest,
@@ -19,7 +20,7 @@ import {
 } from '../domain/messages/messages-request.ts';
 import { MessagesObserver, observeMessage } from '../domain/messages/observe-messages.ts';
 import { messagesStream } from '../domain/messages/messages-stream.ts';
-import { toChatBody } from '../domain/messages/to-chat.ts';
+import { type ReadMessages, toChatBody } from '../domain/messages/to-chat.ts';
 import { observeResponse, ResponsesObserver } from '../domain/responses/observe-responses.ts';
 import { prepareResponses } from '../domain/responses/prepare-responses.ts';
 import type { Digest } from '../domain/responses/replay-ids.ts';
@@ -33,6 +34,7 @@ import { type ResolvedRoute, routeOfBody } from '../domain/routing/model.ts';
 import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
 import { type Json, parseExact } from '../domain/shared/json.ts';
 import { type JsonDocument, parseDocument } from '../domain/shared/json-document.ts';
+import { namedKey } from '../domain/shared/named-key.ts';
 import type { Watched } from '../domain/shared/json-scan.ts';
 import { seal } from '../domain/shared/stream-machine.ts';
 import { nothingObserved } from '../domain/upstream/observation.ts';
@@ -80,11 +82,7 @@ export const messages: Family<MessagesRequest> = {
   read: reading(messagesWatched, readMessagesRequest, parseExact),
   write: (ask, resolved) => {
     if (takesMessages(resolved)) return E.right(ask.document.text);
-    const { provider, route } = resolved;
-    const translates = provider.takes(route, 'chat_completions') === 'translated';
-    const chat = translates ? toChatBody(ask, reasoningAsked) : toChatBody(ask);
-    if (E.isLeft(chat)) return chat;
-    return prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions'));
+    return writeAsChat(ask, resolved);
   },
   answerPath: ({ model }, resolved, requestLogId) => {
     if (takesMessages(resolved)) return { speaks: speaksMessages };
@@ -99,8 +97,47 @@ export const messages: Family<MessagesRequest> = {
   },
 };
 
+function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<GatewayError, string> {
+  const { provider, route } = resolved;
+  const translates = provider.takes(route, 'chat_completions') === 'translated';
+  const chat = translates ? toChatBody(ask, reasoningAsked) : toChatBody(ask);
+  if (E.isLeft(chat)) return chat;
+  return prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions'));
+}
+
 const takesMessages = ({ provider, route }: ResolvedRoute): boolean =>
   provider.takes(route, 'messages') !== undefined;
+
+const speaksCount: Spoken = {
+  family: 'count_tokens',
+  observeWhole: () => nothingObserved,
+  observer: () => ({ see: () => undefined, observed: () => nothingObserved }),
+};
+
+/**
+ * How many tokens a messages body has: its upstream counts them, in the body that the message itself would become.
+ * Elsewhere nothing is estimated, and callers are told so in the words on which they count for themselves.
+ */
+export const countTokens: Family<CountRequest> = {
+  name: 'count_tokens',
+  unserved: (model) => notCounted(model),
+  read: reading(messagesWatched, readCountRequest, parseExact),
+  write: (ask, resolved) => {
+    if (resolved.provider.takes(resolved.route, 'count_tokens') === undefined)
+      return E.left(notCounted(ask.model));
+    const counted = countedBody(ask.document.value);
+    return takesMessages(resolved)
+      ? E.right(JSON.stringify(counted))
+      : writeAsChat({ ...ask, document: { value: counted } }, resolved);
+  },
+  answerPath: () => ({ speaks: speaksCount }),
+};
+
+const notCounted = (model: string): GatewayError => ({
+  code: 'not_supported',
+  message: `No upstream of the model \`${namedKey(model)}\` counts the tokens of this request: estimate them, or read \`usage\` of an answer.`,
+  param: 'model',
+});
 
 const speaksResponses: Spoken = {
   family: 'responses',

@@ -99,6 +99,8 @@ export interface Family<A extends Ask> {
   readonly name: ApiFamily;
   /** The request field that asks for a capability, where it is not the one that chat completions have. */
   readonly fields?: Partial<Record<Capability, string>>;
+  /** What is told where no route has what the request needs, in place of which capability that is. */
+  readonly unserved?: (model: string) => GatewayError;
   /** Refuses, before it is parsed, what holds more JSON values than `maxValues`. */
   readonly read: (body: string, maxValues?: number) => Either<ReadFault, A>;
   /** What goes upstream, as JSON text. */

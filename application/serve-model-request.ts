@@ -111,7 +111,7 @@ const callTerms = (
 
 function resolve(
   snapshot: CatalogueSnapshot,
-  { fields }: Pick<Family<Ask>, 'fields'>,
+  { fields, unserved }: Pick<Family<Ask>, 'fields' | 'unserved'>,
   { caller }: ModelRequest,
   ask: AskTerms,
 ): Either<GatewayError, ResolvedRoute> {
@@ -123,7 +123,9 @@ function resolve(
       message: `This API key may not use the model \`${model.id}\`.`,
       param: 'model',
     });
-  return resolveRoute(model, ask.needs, snapshot.provider, fields);
+  const resolved = resolveRoute(model, ask.needs, snapshot.provider, fields);
+  const mismatch = E.isLeft(resolved) && resolved.left.code === 'invalid_request';
+  return mismatch && unserved !== undefined ? E.left(unserved(model.id)) : resolved;
 }
 
 const usableIn = (snapshot: CatalogueSnapshot, caller: Caller): readonly string[] =>

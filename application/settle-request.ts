@@ -7,7 +7,7 @@ import { agentHarness, boundedUserAgent } from '../domain/request-log/agent-harn
 import { type CallerTags, noTags } from '../domain/request-log/caller-tags.ts';
 import { isLogged } from '../domain/request-log/capture-policy.ts';
 import { type Attempt, logMetadata, type RequestLog } from '../domain/request-log/request-log.ts';
-import type { ResolvedRoute } from '../domain/routing/model.ts';
+import { isCharged, type ResolvedRoute } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../domain/shared/json.ts';
 import { maxModelKeyChars } from '../domain/shared/limits.ts';
@@ -52,7 +52,8 @@ export interface End {
  */
 export const settleRequest =
   (ports: ServePorts, policyNow: () => ServePolicy) =>
-  async (facts: Facts, end: End): Promise<E.Either<GatewayError, void>> => {
+  async (facts: Facts, told: End): Promise<E.Either<GatewayError, void>> => {
+    const end = isCharged(facts.family) ? told : { ...told, charged: false };
     const policy = policyNow();
     const cost = costOf(ports, facts, end.observation);
     const charge = end.charged ? chargeOf(facts, cost) : undefined;

@@ -29,14 +29,14 @@ export const apiStyles = {
   runtime_unified: {
     host: 'runtime',
     needsBasePath: false,
-    takes: { chat_completions: 'translated' },
+    takes: { chat_completions: 'translated', count_tokens: 'translated' },
     streams: true,
     vision: true,
   },
   runtime_messages: {
     host: 'runtime',
     needsBasePath: false,
-    takes: { chat_completions: 'translated', messages: 'translated' },
+    takes: { chat_completions: 'translated', messages: 'translated', count_tokens: 'translated' },
     streams: false,
     vision: true,
   },
@@ -64,7 +64,7 @@ export const apiStyles = {
   endpointb_messages: {
     host: 'endpointb',
     needsBasePath: false,
-    takes: { chat_completions: 'translated', messages: 'translated' },
+    takes: { chat_completions: 'translated', messages: 'translated', count_tokens: 'translated' },
     streams: true,
     vision: true,
   },

@@ -52,14 +52,20 @@ export const messagesWatched: Watched = {
  * Checks what the gateway reasons about, for every route. Which blocks and fields a route can take is for the
  * one who writes its upstream body.
  */
-export function readMessagesRequest(document: JsonDocument): Either<GatewayError, MessagesRequest> {
+export const readMessagesRequest = (document: JsonDocument): Either<GatewayError, MessagesRequest> =>
+  readConversation(document, limitFault(document.value));
+
+/** The same of a body that need not say how long its answer may be; `problem` is one of its other fields. */
+export function readConversation(
+  document: JsonDocument,
+  problem?: GatewayError,
+): Either<GatewayError, MessagesRequest> {
   const body = document.value;
   const { stream } = body;
   const model = modelOf(body);
   if (E.isLeft(model)) return model;
-  const problem =
-    threadFault(body) ?? limitFault(body) ?? fieldFault(body, shapes) ?? messagesFault(body['messages']);
-  if (problem !== undefined) return E.left(problem);
+  const first = threadFault(body) ?? problem ?? fieldFault(body, shapes) ?? messagesFault(body['messages']);
+  if (first !== undefined) return E.left(first);
   const tools = objectsOf(body['tools']).length;
   return E.right({
     document,

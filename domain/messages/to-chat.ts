@@ -8,13 +8,18 @@ import { toolMembers } from './chat-tools.ts';
 import { reasoningEffort } from './effort.ts';
 import { type MessagesRequest, outputFormat } from './messages-request.ts';
 
+/** What is looked at of a messages request to write it as chat. */
+export interface ReadMessages extends Pick<MessagesRequest, 'model' | 'stream'> {
+  readonly document: Pick<MessagesRequest['document'], 'value'>;
+}
+
 /**
  * The chat-completions body that asks for the same answer, with the caller's model name in it. What chat
  * completions have no word for is dropped where the answer means the same without it (`unsentFields` and every field
  * that nobody knows), and rejected by name where not; `top_k` goes by the name that chat-style upstreams know it by.
  */
 export function toChatBody(
-  { document, model, stream }: MessagesRequest,
+  { document, model, stream }: ReadMessages,
   reasoning: (body: JsonObject) => JsonObject = asEffort,
 ): Either<GatewayError, JsonObject> {
   const body = document.value;

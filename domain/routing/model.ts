@@ -6,7 +6,10 @@ export const providerKinds = ['compat', 'cloud_run_compat', 'cloud_a_platform', 
 export type ProviderKind = (typeof providerKinds)[number];
 
 /** The public API families; also the values of `metadata_json.operation`. */
-export type ApiFamily = 'chat_completions' | 'messages' | 'responses' | 'embeddings';
+export type ApiFamily = 'chat_completions' | 'messages' | 'responses' | 'embeddings' | 'count_tokens';
+
+/** Counting tokens uses no model: platforms do not bill it, and it writes no ledger row. */
+export const isCharged = (family: ApiFamily): boolean => family !== 'count_tokens';
 
 /** One way to serve a model: a provider, the model's name there, and what the pair can do. */
 export interface Route {

@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'request_too_large'
   | 'invalid_request'
   | 'thread_unsupported_request'
+  | 'not_supported'
   | 'budget_exceeded'
   | 'too_many_requests'
   | 'no_routes_available'
@@ -91,6 +92,7 @@ export const outcomeOf = {
   request_too_large: 'invalid_request',
   invalid_request: 'invalid_request',
   thread_unsupported_request: 'invalid_request',
+  not_supported: 'invalid_request',
   budget_exceeded: 'budget_error',
   too_many_requests: 'overloaded',
   no_routes_available: 'no_routes_available',
@@ -119,6 +121,7 @@ export const statusOf = {
   request_too_large: 413,
   invalid_request: 400,
   thread_unsupported_request: 400,
+  not_supported: 404,
   budget_exceeded: 429,
   too_many_requests: 429,
   no_routes_available: 503,

@@ -19,6 +19,7 @@ const contentIn = {
   messages: ({ type }) => type === 'content_block_delta',
   responses: ({ type }) => isString(type) && type.endsWith('.delta'),
   embeddings: () => false,
+  count_tokens: () => false,
 } as const satisfies Record<ApiFamily, (chunk: JsonObject) => boolean>;
 
 export const hasContent = (family: ApiFamily, chunk: JsonObject): boolean => contentIn[family](chunk);

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { chatCompletions, embeddings, messages, responses } from '../../application/families.ts';
+import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
 import type { AnswerPath, Ask, AskTerms, Family } from '../../application/model-request.ts';
 import type { LargeBody, Redaction } from '../../application/ports/large-bodies.ts';
 import { toldAnswer } from '../../application/told-answer.ts';
@@ -82,6 +82,7 @@ const families: Readonly<Record<ApiFamily, OpenFamily>> = {
   messages: familyOf(messages),
   responses: familyOf(responses(textDigest)),
   embeddings: familyOf(embeddings),
+  count_tokens: familyOf(countTokens),
 };
 
 const open = (body: LargeBody): Either<Refusal, OpenedBody> => families[body.family].open(body);

@@ -20,6 +20,7 @@ export const operationOf = {
   messages: 'chat',
   responses: 'chat',
   embeddings: 'embeddings',
+  count_tokens: 'count_tokens',
 } as const satisfies Record<ApiFamily, string>;
 
 /** `http.route`: one for each family; the messages path without a prefix counts as the one with it. */
@@ -28,6 +29,7 @@ export const routeOf = {
   messages: '/v1/messages',
   responses: '/v1/responses',
   embeddings: '/v1/embeddings',
+  count_tokens: '/v1/messages/count_tokens',
 } as const satisfies Record<ApiFamily, string>;
 
 /** Well-known `gen_ai.provider.name`s. */

@@ -9,7 +9,10 @@ export const labelSetBounds = { foldFrom: 500, max: 1000 } as const;
 
 /** Labels, what their values are, and how many at most. */
 export const labelTable = {
-  operation: { values: '`chat_completions`, `messages`, `responses`, `embeddings`', bound: 4 },
+  operation: {
+    values: '`chat_completions`, `messages`, `responses`, `embeddings`, `count_tokens`',
+    bound: 5,
+  },
   stream: { values: '`true`, `false`', bound: 2 },
   model_key: { values: 'a model of the catalogue; `other` when there is none of the name', bound: 1001 },
   provider_key: { values: 'a configured provider; `other` when no route was chosen', bound: 101 },
@@ -22,7 +25,7 @@ export const labelTable = {
   caller_env: { values: '`x-gateway-env`; left out when there is none', bound: 101 },
   agent_harness_key: { values: 'what program the user agent names; `other`, `unknown`', bound: 16 },
   outcome: { values: '`success`, `client_closed`, `interrupted`, … (one per request)', bound: 12 },
-  error_code: { values: 'the error’s code; left out of a success', bound: 25 },
+  error_code: { values: 'the error’s code; left out of a success', bound: 26 },
   token_type: { values: '`input`, `output`', bound: 2 },
   pricing_status: { values: '`priced`, `unpriced`, `usage_missing`, `legacy_estimated`', bound: 4 },
   reason: { values: '`blocked`, `duplicate`, `failed`, `lost`', bound: 4 },

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Router } from '@koa/router';
 import Koa from 'koa';
-import { chatCompletions, embeddings, messages, responses } from '../../application/families.ts';
+import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import { withoutSecrets, withSecrets } from '../../domain/payload/secrets.ts';
 import type { Digest } from '../../domain/responses/replay-ids.ts';
@@ -14,9 +14,10 @@ import type { CutOff } from './cut-off.ts';
 import { type Envelope, sendError } from './error-presenter.ts';
 import { type HealthPorts, healthz, readyz } from './health.ts';
 import { callerKeyOf, type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
-import { envelopeOf, type ModelsPorts, modelsEndpoint } from './public/models.ts';
+import { envelopeOf, modelDetails, type ModelsPorts, modelsEndpoint } from './public/models.ts';
 import { chatWords, embeddingsWords, messagesWords, responsesWords } from './public/words.ts';
-import { openContext, type RequestContext } from './request-context.ts';
+import { idHeaders, openContext, type RequestContext } from './request-context.ts';
+import { sendJson } from './send-json.ts';
 import { unknownPath, type UnknownPathTerms } from './unknown-path.ts';
 import { discardRest } from './unread-body.ts';
 
@@ -88,9 +89,15 @@ function routes(ports: AppPorts): Router<State> {
   router.post('/v1/chat/completions', on(modelEndpoint(ports, chatCompletions, chatWords)));
   router.post('/v1/messages', answerMessages);
   router.post('/messages', answerMessages);
+  const answerCount = on(modelEndpoint(ports, countTokens, messagesWords));
+  router.post('/v1/messages/count_tokens', answerCount);
+  router.post('/messages/count_tokens', answerCount);
   router.post('/v1/responses', on(modelEndpoint(ports, responses(ports.digest), responsesWords)));
   router.post('/v1/embeddings', on(modelEndpoint(ports, embeddings, embeddingsWords)));
   router.get('/v1/models', on(modelsEndpoint(ports)));
+  const answerModel = modelDetails(ports);
+  router.get(modelPath, (ctx) => answerModel(ctx.state.request, ctx.path.slice(modelsPrefix.length)));
+  router.get('/', on(root));
   router.get('/healthz', on(healthz));
   router.get('/readyz', on(readyz(ports)));
   mountAdminApi(router, ports.admin);
@@ -102,6 +109,14 @@ function mountAdminApi(router: Router<State>, ports: AdminApiPorts): void {
     const answer = adminEndpoint(ports, route);
     router.register(route.path, [route.method], (ctx) => answer(ctx.state.request, ctx.params));
   }
+}
+
+const modelsPrefix = '/v1/models/';
+const modelPath = /^\/v1\/models\/./;
+
+/** Clients look here whether a base URL leads anywhere, before they have a key. */
+async function root(context: RequestContext): Promise<void> {
+  sendJson(context.res, 200, idHeaders(context), JSON.stringify({ name: 'model-gateway' }));
 }
 
 const messagesPath = /^(?:\/v1)?\/messages(?:\/|$)/;

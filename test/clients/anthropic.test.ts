@@ -496,7 +496,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     expect(error).toBeInstanceOf(Sdk.NotFoundError);
     expect((error as InstanceType<Sdk['APIError']>).error).toMatchObject({
       type: 'error',
-      error: { type: 'not_found_error' },
+      error: { type: 'not_found_error', details: { error_code: 'not_supported' } },
     });
   });
 });

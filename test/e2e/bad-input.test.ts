@@ -699,11 +699,11 @@ describe('headers and paths', () => {
   });
 
   const unknown: readonly (readonly [string, string])[] = [
-    ['GET', '/'],
+    ['GET', '//'],
     ['GET', '/v1'],
     ['POST', '/v1/completions'],
     ['POST', '/v1beta/models/x:streamGenerateContent?alt=sse'],
-    ['GET', '/v1/models/fast'],
+    ['GET', '/V1/models/fast'],
     ['HEAD', '/api/hello'],
     ['GET', '/api/v1/nothing'],
     ['GET', '/v1/%E0%A4%A'],
@@ -777,34 +777,34 @@ describe('headers and paths', () => {
     expect(envelopeOf(answer)).toMatchObject({ message: expect.stringContaining('%60') });
   });
 
-  it.each([
-    '/v1/messages/count_tokens',
-    '/v1/messages/count_tokens?beta=true',
-    '/messages/count_tokens',
-    '/v1/messages/batches',
-  ])('POST %s: 404 in the messages envelope', async (path) => {
-    const answer = await rawExchange(gateway.url, {
-      path,
-      headers: [bearer(), json, ['x-request-id', 'messages-404']],
-      body: '{}',
-    });
-    expect(answer.status).toBe(404);
-    expect(JSON.parse(answer.body)).toEqual({
-      type: 'error',
-      error: {
-        type: 'not_found_error',
-        message: expect.stringMatching(namesPath(path)),
-        details: { error_code: 'not_found' },
-      },
-      request_id: 'messages-404',
-    });
-    expect(answer.headers).toMatchObject({ 'x-request-id': 'messages-404', 'request-id': 'messages-404' });
-  });
+  it.each(['/v1/messages/batches', '/v1/messages/batches?beta=true', '/messages/count_tokens/'])(
+    'POST %s: 404 in the messages envelope',
+    async (path) => {
+      const answer = await rawExchange(gateway.url, {
+        path,
+        headers: [bearer(), json, ['x-request-id', 'messages-404']],
+        body: '{}',
+      });
+      expect(answer.status).toBe(404);
+      expect(JSON.parse(answer.body)).toEqual({
+        type: 'error',
+        error: {
+          type: 'not_found_error',
+          message: expect.stringMatching(namesPath(path)),
+          details: { error_code: 'not_found' },
+        },
+        request_id: 'messages-404',
+      });
+      expect(answer.headers).toMatchObject({ 'x-request-id': 'messages-404', 'request-id': 'messages-404' });
+    },
+  );
 
   it.each([
     ['GET', chat, 'POST'],
     ['PUT', `${chat}?beta=true`, 'POST'],
     ['DELETE', '/v1/models', 'HEAD, GET'],
+    ['DELETE', '/v1/models/vendor/fast', 'HEAD, GET'],
+    ['POST', '/', 'HEAD, GET'],
     ['POST', '/healthz', 'HEAD, GET'],
   ])('%s %s: 405, and what is allowed', async (method, path, allowed) => {
     const answer = await rawExchange(gateway.url, {

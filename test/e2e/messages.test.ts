@@ -350,9 +350,15 @@ describe('errors take the messages envelope', () => {
       'request_too_large',
     ],
     ['when a budget is used up', { key: keys.poor }, 429, 'rate_limit_error', 'budget_exceeded'],
-    ['for tokens to be counted', { path: '/v1/messages/count_tokens' }, 404, 'not_found_error', 'not_found'],
+    [
+      'for tokens to be counted',
+      { path: '/v1/messages/count_tokens' },
+      404,
+      'not_found_error',
+      'not_supported',
+    ],
     ['for batches', { path: '/v1/messages/batches?limit=3' }, 404, 'not_found_error', 'not_found'],
-    ['below the short path', { path: '/messages/count_tokens' }, 404, 'not_found_error', 'not_found'],
+    ['below the short path', { path: '/messages/batches' }, 404, 'not_found_error', 'not_found'],
   ])('%s', async (_, asked, status, type, code, message = /\S/) => {
     for (const stream of [true, false]) {
       const answer = await ask(messages, unanswered, { stream, ...asked });

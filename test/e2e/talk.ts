@@ -1,7 +1,7 @@
 /** How one public family is asked, how its upstream answers piece by piece, and what its caller sees of that. */
 export interface Talk {
   /** As the request log has it. */
-  readonly operation: 'chat_completions' | 'messages' | 'responses' | 'embeddings';
+  readonly operation: 'chat_completions' | 'messages' | 'responses' | 'embeddings' | 'count_tokens';
   readonly path: string;
   readonly body: (stream: boolean, text?: string) => Readonly<Record<string, unknown>>;
   /** What the upstream sends; what a family has no frame of its own for is empty. */

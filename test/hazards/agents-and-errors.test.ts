@@ -23,7 +23,8 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       ['a wrong key', { key: 'gwk_no.no' }, 401, 'authentication_error', 'invalid_api_key'],
       ['an unknown model', { body: { model: 'nope' } }, 404, 'not_found_error', 'model_not_found'],
       ['a bad field', { body: { max_tokens: 'many' } }, 400, 'invalid_request_error', 'invalid_request'],
-      ['an unknown path', { path: '/v1/messages/count_tokens' }, 404, 'not_found_error', 'not_found'],
+      ['an unknown path', { path: '/v1/messages/batches' }, 404, 'not_found_error', 'not_found'],
+      ['no count', { path: '/v1/messages/count_tokens' }, 404, 'not_found_error', 'not_supported'],
       ['the upstream refuses', {}, 429, 'rate_limit_error', 'upstream_error'],
     ] as const)('%s', async (_, asked, status, type, code) => {
       for (const stream of [true, false]) {

@@ -170,7 +170,12 @@ describe('an answer', () => {
 });
 
 describe('what the platform can do depends on the model', () => {
-  const families: readonly ApiFamily[] = ['chat_completions', 'messages', 'responses', 'embeddings'];
+  const families = [
+    'chat_completions',
+    'messages',
+    'responses',
+    'embeddings',
+  ] as const satisfies readonly ApiFamily[];
 
   it.each([
     ['google/gemini-2.5-pro', 'chat_completions'],
@@ -184,6 +189,17 @@ describe('what the platform can do depends on the model', () => {
       expect(connected().speak(callOf({ route, family })) !== undefined).toBe(family === only);
       if (family !== 'messages') expect(cloudA.supports(route)[family]).toBe(family === only);
     }
+  });
+
+  it.each([
+    ['google/gemini-2.5-pro', true],
+    ['anthropic/claude-sonnet-4-5', true],
+    ['google/text-embedding-005', false],
+    ['openai/gpt', false],
+  ])('%s: tokens are counted: %p', (upstreamModel, counts) => {
+    const route = { ...aRoute(), upstreamModel };
+    expect(cloudA.takes(route, 'count_tokens')).toBe(counts ? 'translated' : undefined);
+    expect(connected().speak(callOf({ route, family: 'count_tokens' })) !== undefined).toBe(counts);
   });
 
   it('google/* models stream, take tools and images, and follow schemas', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import { chatCompletions, embeddings, messages, responses } from '../../application/families.ts';
+import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
 import type { AnswerPath, Ask, Family } from '../../application/model-request.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
 import { Forwarding } from '../../infrastructure/providers/forwarding.ts';
@@ -27,6 +27,7 @@ const prepare: Readonly<Record<ApiFamily, (route: SpokenRoute) => Outbound>> = {
   messages: (route) => prepared(messages, route),
   responses: (route) => prepared(responses(textDigest), route),
   embeddings: (route) => prepared(embeddings, route),
+  count_tokens: (route) => prepared(countTokens, route),
 };
 
 /** Who reads an answer of this shape. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { chatCompletions, embeddings, messages, responses } from '../../application/families.ts';
+import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
 import type { Ask, Family } from '../../application/model-request.ts';
 import { redactedRequest } from '../../domain/payload/payload.ts';
 import { redactionRules } from '../../domain/payload/redact.ts';
@@ -84,6 +84,7 @@ const checks = {
     (shape) => takers(responses(textDigest), shape),
   ],
   embeddings: [(shape) => steepParts(embeddings, shape), (shape) => takers(embeddings, shape)],
+  count_tokens: [(shape) => steepParts(countTokens, shape), (shape) => takers(countTokens, shape)],
 } as const satisfies Record<ApiFamily, readonly ((shape: Shape) => readonly string[])[]>;
 
 describe.each(Object.keys(checks) as ApiFamily[])(

@@ -22,6 +22,7 @@ const style = (over: Partial<MessagesStyle> = {}): MessagesStyle => ({
   rules: rawPredictRules,
   namespace: 'cloud_a_platform',
   streams: true,
+  counts: { path: () => '/count', request: (body) => body, field: 'input_tokens' },
   path: ({ route, stream }) => `/models/${route.upstreamModel}:${stream ? 'stream' : 'whole'}`,
   headers: {},
   defaultHeaders: {},
@@ -104,7 +105,9 @@ describe('how an upstream that speaks the messages body is spoken to', () => {
   });
 
   it('only an event stream is read as one, and a style without streaming reads none', () => {
-    for (const dialect of Object.values(messagesDialects(style(), context))) {
+    const { chat_completions, messages, count_tokens } = messagesDialects(style(), context);
+    expect(count_tokens.events).toBeUndefined();
+    for (const dialect of [chat_completions, messages]) {
       expect(dialect.events?.('text/event-stream; charset=utf-8', call())).toBeDefined();
       expect(dialect.events?.('application/json', call())).toBeUndefined();
     }

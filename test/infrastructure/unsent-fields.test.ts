@@ -9,7 +9,7 @@ import {
   upstreamBodies,
 } from '../../domain/compatibility/unsent-fields.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { knownFields, paths } from '../support/fields/families.ts';
+import { type FieldFamily, knownFields, paths } from '../support/fields/families.ts';
 import { fateOf } from '../support/fields/fate.ts';
 import type { KnownField } from '../support/fields/known-fields.ts';
 import { notYet } from '../support/fields/not-yet.ts';
@@ -34,7 +34,7 @@ describe('every known field is sent, or refused by name, or on the list of field
 });
 
 /** Members of the body, each in the same body without it. */
-const membersOf = (family: UnsentFields['family']): readonly KnownField[] => {
+const membersOf = (family: FieldFamily): readonly KnownField[] => {
   const [first] = knownFields[family];
   const bare = JSON.stringify(first?.bare);
   return knownFields[family].filter((each) => JSON.stringify(each.bare) === bare && !/[.[]/.test(each.path));

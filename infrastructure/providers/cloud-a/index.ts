@@ -13,6 +13,7 @@ import type {
 import { messagesDialects } from '../messages-body/dialect.ts';
 import { rawPredictRules } from '../messages-body/rules.ts';
 import { pathSegment } from '../wire/path-segment.ts';
+import { countGenerateContent } from './count-tokens.ts';
 import { textEmbeddings } from './embeddings.ts';
 import { generateContent, type Platform } from './generate-content.ts';
 import { publishedBy } from './publishers.ts';
@@ -42,8 +43,11 @@ const nothing: Capabilities = {
 /** Google-published models: chat completions with all that belongs to them. */
 const generation: Speech = {
   capabilities: { ...permissive, responses: false, embeddings: false },
-  takes: { chat_completions: 'translated' },
-  dialects: (platform, context) => ({ chat_completions: generateContent(platform, context) }),
+  takes: { chat_completions: 'translated', count_tokens: 'translated' },
+  dialects: (platform, context) => ({
+    chat_completions: generateContent(platform, context),
+    count_tokens: countGenerateContent(platform, context),
+  }),
 };
 
 /** The four text-embedding models. */
@@ -56,13 +60,19 @@ const embedding: Speech = {
 /** Models of the messages family: chat completions and messages; image and document blocks are unsupported. */
 const messagesBody: Speech = {
   capabilities: { ...permissive, responses: false, embeddings: false, vision: false },
-  takes: { chat_completions: 'translated', messages: 'translated' },
+  takes: { chat_completions: 'translated', messages: 'translated', count_tokens: 'translated' },
   dialects: ({ basePath, defaultHeaders }, context) =>
     messagesDialects(
       {
         rules: rawPredictRules,
         namespace: 'cloud_a_platform',
         streams: true,
+        counts: {
+          // https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/count-tokens
+          path: () => `${basePath}/publishers/anthropic/models/count-tokens:rawPredict`,
+          request: (body, { route }) => ({ ...body, model: publishedBy('anthropic', route) }),
+          field: 'input_tokens',
+        },
         path: ({ route, stream }) =>
           `${basePath}/publishers/anthropic/models/${pathSegment(publishedBy('anthropic', route) ?? '')}:` +
           (stream ? 'streamRawPredict' : 'rawPredict'),

@@ -14,6 +14,8 @@ import { messagesDialects } from '../messages-body/dialect.ts';
 import { endpointbRules, invokeRules } from '../messages-body/rules.ts';
 import type { Dialect, Endpoint, ProviderContext, ProviderImplementation } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
+import { countInvoke, countUnified } from './count-tokens.ts';
+import { countedModel } from './counted-model.ts';
 import { endpointbResponses } from './endpointb-responses.ts';
 import { unified } from './unified.ts';
 
@@ -36,9 +38,12 @@ export const cloudB: ProviderImplementation<CloudBProvider> = {
     const block = cloudBBlock(compatibility);
     return block === undefined ? nothing : styleCapabilities(block.style);
   },
-  takes: ({ compatibility }, family) => {
-    const block = cloudBBlock(compatibility);
-    return block === undefined ? undefined : rulesOf(block.style).takes[family];
+  takes: (route, family) => {
+    const block = cloudBBlock(route.compatibility);
+    if (block === undefined) return undefined;
+    const { host, takes } = rulesOf(block.style);
+    const uncounted = family === 'count_tokens' && host === 'runtime' && countedModel(route) === undefined;
+    return uncounted ? undefined : takes[family];
   },
   connect: (config, context) => {
     const endpoints = {
@@ -69,12 +74,16 @@ function dialectsOf(
   { defaultHeaders }: CloudBProvider,
   context: ProviderContext,
 ): Readonly<Record<ApiStyle, (basePath: string) => Dialects>> {
-  const converse: Dialects = { chat_completions: unified(defaultHeaders, context) };
+  const converse: Dialects = {
+    chat_completions: unified(defaultHeaders, context),
+    count_tokens: countUnified(defaultHeaders, context),
+  };
   const invoke: Dialects = messagesDialects(
     {
       rules: invokeRules,
       namespace,
       streams: false,
+      counts: countInvoke,
       path: ({ route }) => `${modelPath(route)}/invoke`,
       headers: {},
       defaultHeaders,
@@ -86,6 +95,11 @@ function dialectsOf(
       rules: endpointbRules,
       namespace,
       streams: true,
+      counts: {
+        path: () => '/anthropic/v1/messages/count_tokens',
+        request: (body) => body,
+        field: 'input_tokens',
+      },
       path: () => '/anthropic/v1/messages',
       headers: { 'anthropic-version': '2023-06-01' },
       defaultHeaders,

@@ -13,9 +13,9 @@ import type {
 
 const namespace = 'compat';
 
-/** Pass-through; messages are spoken as chat. */
+/** Pass-through; messages are spoken as chat, and tokens are counted by nobody. */
 export const takesChatStyle: ProviderImplementation['takes'] = (_, family) =>
-  family === 'messages' ? undefined : 'as_written';
+  family === 'messages' || family === 'count_tokens' ? undefined : 'as_written';
 
 /** A generic upstream that speaks the common chat-style API. */
 export const compat: ProviderImplementation<CompatProvider> = {

@@ -1,10 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { CallTerms, UpstreamCall, WholeAnswer } from '../../../application/ports/upstream.ts';
+import { countedBody } from '../../../domain/messages/count-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import type { JsonObject } from '../../../domain/shared/json.ts';
+import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import { andThen, type Run, seal } from '../../../domain/shared/stream-machine.ts';
+import { type CountField, readCount } from '../counted.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, OutboundRequest, ProviderContext } from '../provider.ts';
 import { isEventStream, sseFrames } from '../wire/sse.ts';
@@ -23,6 +25,7 @@ export interface MessagesStyle {
   /** Reasoning metadata namespace: `cloud_a_platform`, `cloud_b_platform`. */
   readonly namespace: string;
   readonly streams: boolean;
+  readonly counts: CountStyle;
   /** Below the endpoint's base URL. */
   readonly path: (call: CallTerms) => string;
   /** Lower-case names. */
@@ -30,10 +33,19 @@ export interface MessagesStyle {
   readonly defaultHeaders: Readonly<Record<string, string>>;
 }
 
+/** How such an upstream counts the tokens of a messages body. */
+export interface CountStyle {
+  readonly path: (call: CallTerms) => string;
+  /** What is sent around it. */
+  readonly request: (body: JsonObject, call: CallTerms) => JsonObject;
+  readonly field: CountField;
+}
+
 /** How such an upstream is spoken to in chat's words, and in its own. */
 export interface MessagesDialects {
   readonly chat_completions: Dialect;
   readonly messages: Dialect;
+  readonly count_tokens: Dialect;
 }
 
 /** Chat is translated both ways; messages callers get the upstream's own words. */
@@ -57,6 +69,18 @@ export function messagesDialects(style: MessagesStyle, context: ProviderContext)
           readMessage(body.toString('utf8'), sanitise),
         ),
       ...eventsBy(style, () => andThen(sseFrames, seal(nativeMessagesStream(sanitise))).begin()),
+    },
+    count_tokens: {
+      encode: encodeBy({ ...style, path: style.counts.path }, (call) =>
+        E.map(
+          ({ text, betas }: OutboundBody): OutboundBody => ({
+            // What a route's `extra_body` says of answers is not counted either.
+            text: JSON.stringify(style.counts.request(countedBody(parseExact(text) as JsonObject), call)),
+            betas,
+          }),
+        )(fromMessagesBody(call, style.rules, digest)),
+      ),
+      decode: (body) => readCount(body, style.counts.field, sanitise),
     },
   };
 }

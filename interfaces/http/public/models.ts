@@ -33,6 +33,38 @@ export const modelsEndpoint =
     sendJson(context.res, 200, idHeaders(context), body);
   };
 
+/**
+ * `GET /v1/models/{id}`: one item of that list, so that what is absent there is not found here. The id may hold
+ * slashes, and be percent-encoded or not.
+ */
+export const modelDetails =
+  (ports: ModelsPorts) =>
+  async (context: RequestContext, spelledId: string): Promise<void> => {
+    const envelope = envelopeOf(context.req);
+    const caller = await ports.authenticate(context.req);
+    if (E.isLeft(caller)) return sendError(context, envelope, caller.left);
+    const ids = [spelledId, decoded(spelledId)];
+    const model = ports.listModels(caller.right).find(({ id }) => ids.includes(id));
+    if (model === undefined) return sendError(context, envelope, noSuchModel);
+    sendJson(context.res, 200, idHeaders(context), JSON.stringify(presentModel(model)));
+  };
+
+const noSuchModel: GatewayError = {
+  code: 'model_not_found',
+  message:
+    'There is no model of this name that this API key may use; `GET /v1/models` lists those that there are.',
+  param: 'model',
+};
+
+/** As it is, where what follows a percent sign is no byte of UTF-8. */
+const decoded = (spelledId: string): string =>
+  E.getOrElse(() => spelledId)(
+    E.tryCatch(
+      () => decodeURIComponent(spelledId),
+      () => undefined,
+    ),
+  );
+
 const presentModel = ({ id, createdAt }: Model) => ({
   id,
   object: 'model',

@@ -7,8 +7,11 @@ import type { KnownField } from './known-fields.ts';
 import { messagesFields } from './messages.ts';
 import { responsesFields } from './responses.ts';
 
+/** Tokens are counted of the bodies of messages. */
+export type FieldFamily = Exclude<ApiFamily, 'count_tokens'>;
+
 /** Every request field that the public API of a family documents. */
-export const knownFields: Readonly<Record<ApiFamily, readonly KnownField[]>> = {
+export const knownFields: Readonly<Record<FieldFamily, readonly KnownField[]>> = {
   chat_completions: chatFields,
   messages: messagesFields,
   responses: responsesFields,
@@ -48,19 +51,19 @@ const more: readonly SpokenRoute[] = [
 
 /** A family on a route that serves it, and the body that it becomes there. */
 export interface Path {
-  readonly family: ApiFamily;
+  readonly family: FieldFamily;
   readonly route: SpokenRoute;
   readonly body: UpstreamBody;
 }
 
-function bodyOf(route: SpokenRoute, family: ApiFamily): UpstreamBody {
+function bodyOf(route: SpokenRoute, family: FieldFamily): UpstreamBody {
   const body = bodies[route.name];
   if (body === undefined) throw new Error(`no body is known of ${route.name}`);
   return body === 'chat_completions' && family === 'responses' ? 'responses' : body;
 }
 
 /** Every family on every kind of route that serves it; embeddings go as they are to chat-style upstreams. */
-export const paths: readonly Path[] = (Object.keys(knownFields) as ApiFamily[]).flatMap((family) =>
+export const paths: readonly Path[] = (Object.keys(knownFields) as FieldFamily[]).flatMap((family) =>
   [...routes, ...more]
     .filter((route) => serves(route, family))
     .map((route) => ({ family, route, body: bodyOf(route, family) })),

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { chatCompletions, embeddings, messages, responses } from '../../../application/families.ts';
 import type { Ask, Family } from '../../../application/model-request.ts';
-import type { ApiFamily } from '../../../domain/routing/model.ts';
+import type { FieldFamily } from './families.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { textDigest } from '../../../infrastructure/text-digest.ts';
@@ -31,7 +31,7 @@ const through = {
   messages: (route, text) => outbound(messages, route, text),
   responses: (route, text) => outbound(responses(textDigest), route, text),
   embeddings: (route, text) => outbound(embeddings, route, text),
-} as const satisfies Record<ApiFamily, (route: SpokenRoute, text: string) => Outbound>;
+} as const satisfies Record<FieldFamily, (route: SpokenRoute, text: string) => Outbound>;
 
 /** What becomes of a field: it goes upstream, it is refused by its name, or nobody hears of it. */
 export type Fate = 'sent' | 'refused' | 'unsent' | `refused as ${string}`;
@@ -40,7 +40,7 @@ export type Fate = 'sent' | 'refused' | 'unsent' | `refused as ${string}`;
  * What the field stands beside may be refused already. Where it is sent, the body with the field goes in other words
  * than the one without it, and its marked words are in there.
  */
-export function fateOf(field: KnownField, family: ApiFamily, route: SpokenRoute): Fate {
+export function fateOf(field: KnownField, family: FieldFamily, route: SpokenRoute): Fate {
   const whole = written(field.body, family, route);
   const bare = written(field.bare, family, route);
   if (E.isLeft(whole)) {
@@ -52,7 +52,7 @@ export function fateOf(field: KnownField, family: ApiFamily, route: SpokenRoute)
   return differs && marksIn(field.value).every((word) => whole.right.includes(word)) ? 'sent' : 'unsent';
 }
 
-const written = (body: JsonObject, family: ApiFamily, route: SpokenRoute): Outbound =>
+const written = (body: JsonObject, family: FieldFamily, route: SpokenRoute): Outbound =>
   through[family](route, JSON.stringify(body));
 
 /** An error names a field by its own path, by what is in it, or by what it is in. */

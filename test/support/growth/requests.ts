@@ -231,6 +231,7 @@ export const requestShapes: Readonly<Record<ApiFamily, Shapes>> = {
   messages,
   responses,
   embeddings,
+  count_tokens: messages,
 };
 
 const common: Readonly<Record<ApiFamily, JsonObject>> = {
@@ -238,6 +239,7 @@ const common: Readonly<Record<ApiFamily, JsonObject>> = {
   messages: { model: 'asked', max_tokens: 9 },
   responses: { model: 'asked' },
   embeddings: { model: 'asked' },
+  count_tokens: { model: 'asked' },
 };
 
 /** The text of a body of this shape. */

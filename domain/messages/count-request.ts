@@ -1,0 +1,39 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import type { JsonDocument } from '../shared/json-document.ts';
+import type { JsonObject } from '../shared/json.ts';
+import { type MessagesRequest, readConversation } from './messages-request.ts';
+
+/** A messages body whose tokens are to be counted. Its tools are shown to no model, so that they are not counted. */
+export interface CountRequest extends Omit<MessagesRequest, 'exposedToolCount'> {
+  readonly exposedToolCount: undefined;
+}
+
+/** It is counted where the message itself would go, but that no stream is needed: a count comes whole. */
+export const readCountRequest = (document: JsonDocument): Either<GatewayError, CountRequest> =>
+  E.map(
+    (request: MessagesRequest): CountRequest => ({
+      ...request,
+      stream: false,
+      needs: request.needs.filter((need) => need !== 'stream'),
+      exposedToolCount: undefined,
+    }),
+  )(readConversation(document));
+
+/** What is said of an answer alone: counts are the same without it, and those who count refuse it. */
+const answerFields: ReadonlySet<string> = new Set([
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'stream',
+  'metadata',
+  'service_tier',
+  'inference_geo',
+]);
+
+/** What of a messages body is counted. */
+export const countedBody = (body: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(body).filter(([field]) => !answerFields.has(field)));

@@ -1,0 +1,41 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { readCount } from '../counted.ts';
+import { outboundHeaders } from '../outbound-headers.ts';
+import type { Dialect, ProviderContext } from '../provider.ts';
+import { pathSegment } from '../wire/path-segment.ts';
+import type { Platform } from './generate-content.ts';
+import { generateContentRequest } from './generate-content-request.ts';
+import { publishedBy } from './publishers.ts';
+import { readableBuckets } from './readable-buckets.ts';
+
+/**
+ * What `countTokens` takes of a generate-content body:
+ * https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/count-tokens
+ */
+const countedMembers: ReadonlySet<string> = new Set([
+  'systemInstruction',
+  'contents',
+  'tools',
+  'generationConfig',
+]);
+
+/** The tokens of the generate-content body that a chat-completions body becomes, for Google-published models. */
+export const countGenerateContent = (
+  { basePath, defaultHeaders }: Platform,
+  { sanitise }: Pick<ProviderContext, 'sanitise'>,
+): Dialect => ({
+  encode: (call) => {
+    const model = publishedBy('google', call.route) ?? '';
+    const buckets = readableBuckets(call.route.compatibility);
+    return E.map((body: JsonObject) => ({
+      path: `${basePath}/publishers/google/models/${pathSegment(model)}:countTokens`,
+      headers: outboundHeaders(defaultHeaders, call),
+      body: JSON.stringify(counted(deepMerge(body, call.route.extraBody))),
+    }))(generateContentRequest(parseExact(call.body) as JsonObject, model, buckets));
+  },
+  decode: (body) => readCount(body, 'totalTokens', sanitise),
+});
+
+const counted = (body: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(body).filter(([member]) => countedMembers.has(member)));

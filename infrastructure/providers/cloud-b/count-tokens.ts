@@ -1,0 +1,54 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Route } from '../../../domain/routing/model.ts';
+import { isObject, type JsonObject, numberOf, parseExact } from '../../../domain/shared/json.ts';
+import { readCount } from '../counted.ts';
+import type { CountStyle } from '../messages-body/dialect.ts';
+import { outboundHeaders } from '../outbound-headers.ts';
+import type { Dialect, ProviderContext } from '../provider.ts';
+import { pathSegment } from '../wire/path-segment.ts';
+import { countedModel } from './counted-model.ts';
+import { unifiedRequest } from './unified-request.ts';
+
+const pathOf = ({ route }: { readonly route: Pick<Route, 'upstreamModel'> }): string =>
+  `/model/${pathSegment(countedModel(route) ?? route.upstreamModel)}/count-tokens`;
+
+/** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseTokensRequest.html */
+const countedMembers: ReadonlySet<string> = new Set([
+  'messages',
+  'system',
+  'toolConfig',
+  'additionalModelRequestFields',
+]);
+
+/** The tokens of the converse body that a chat-completions body becomes. */
+export const countUnified = (
+  defaultHeaders: Readonly<Record<string, string>>,
+  { sanitise, digest }: ProviderContext,
+): Dialect => ({
+  encode: (call) =>
+    E.map((body: JsonObject) => {
+      const converse = Object.fromEntries(
+        Object.entries(body).filter(([member]) => countedMembers.has(member)),
+      );
+      return {
+        path: pathOf(call),
+        headers: outboundHeaders(defaultHeaders, call),
+        body: JSON.stringify({ input: { converse } }),
+      };
+    })(unifiedRequest(parseExact(call.body) as JsonObject, call, digest)),
+  decode: (body) => readCount(body, 'inputTokens', sanitise),
+});
+
+/** The tokens of an invoke body: it goes there whole, as bytes. */
+export const countInvoke: CountStyle = {
+  path: pathOf,
+  request: (body) => {
+    const whole = JSON.stringify({ ...body, max_tokens: limitFor(body) });
+    return { input: { invokeModel: { body: Buffer.from(whole).toString('base64') } } };
+  },
+  field: 'inputTokens',
+};
+
+/** An invoke body has a limit, over the one of its thinking; the count is the same with any. */
+const limitFor = ({ thinking }: JsonObject): number =>
+  (isObject(thinking) ? (numberOf(thinking['budget_tokens']) ?? 0) : 0) + 1;

@@ -1,0 +1,30 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { WholeAnswer } from '../../application/ports/upstream.ts';
+import { tokenCount } from '../../domain/ledger/usage.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import { answerObject, type UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
+import { upstreamMessage } from '../../domain/upstream/upstream-words.ts';
+
+/** Where upstreams put the count. */
+export type CountField = 'input_tokens' | 'inputTokens' | 'totalTokens';
+
+/** An upstream's count as the messages API tells it, `{input_tokens}`; without one there is no answer. */
+export function readCount(
+  body: Buffer,
+  field: CountField,
+  sanitise: (message: string) => string,
+): Either<UpstreamFault, WholeAnswer> {
+  const parsed = answerObject(body.toString('utf8'));
+  if (E.isLeft(parsed)) return parsed;
+  const count = tokenCount(parsed.right[field]);
+  if (count !== undefined) {
+    const value: JsonObject = { input_tokens: count };
+    return E.right({ value, text: JSON.stringify(value) });
+  }
+  const words = upstreamMessage(parsed.right);
+  return E.left({
+    kind: 'protocol',
+    message: words === undefined ? `The upstream answered without \`${field}\`.` : sanitise(words),
+  });
+}
