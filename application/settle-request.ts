@@ -16,7 +16,7 @@ import type { Ask, AskTerms, Family, ModelRequest, ServePolicy, ServePorts } fro
 import { errorCode, finishedRequest, invokedTools, statusCode } from './finished-request.ts';
 import { type Answered, answerBytes, keptPayload, rulesFor } from './keep-payload.ts';
 import type { RequestBody } from './request-body.ts';
-import type { Admission, Charge, LoggedRequest, Verdict } from './ports/ledger.ts';
+import type { Admission, Charge, LoggedRequest, SettlementRecord, Verdict } from './ports/ledger.ts';
 
 /** What is known of a request so far; it grows along the story. */
 export interface Facts {
@@ -61,12 +61,7 @@ export const settleRequest =
       ? loggedRequest(ports, policy, facts, end, cost)
       : undefined;
     const release = releaseOf(facts, policy);
-    const nothing = charge === undefined && logged === undefined && release === undefined;
-    const settled = nothing
-      ? E.right<GatewayError, Verdict>({ kind: 'recorded' })
-      : await facts.request.telemetry.during('settlement', () =>
-          ports.ledger.settle({ charge, logged, release, deferrableTo: deferrableTo(facts) }),
-        );
+    const settled = await recorded(ports, facts, { charge, logged, release });
     const failure = failureAfter(end, settled);
     if (logged !== undefined && wasLogged(settled)) keepPayload(ports, policy, facts, end, failure);
     const tags = logged?.log.tags ?? cleanTags(tagsOf(facts.request), () => secretsOf(facts, policy));
@@ -76,6 +71,20 @@ export const settleRequest =
     );
     return failure === undefined || failure === 'client_closed' ? E.right(undefined) : E.left(failure);
   };
+
+/** Who leaves nothing behind asks nobody. */
+async function recorded(
+  { ledger }: ServePorts,
+  facts: Facts,
+  left: Omit<SettlementRecord, 'deferrableTo'>,
+): Promise<E.Either<GatewayError, Verdict>> {
+  const { charge, logged, release } = left;
+  if (charge === undefined && logged === undefined && release === undefined)
+    return E.right({ kind: 'recorded' });
+  return facts.request.telemetry.during('settlement', () =>
+    ledger.settle({ ...left, deferrableTo: deferrableTo(facts) }),
+  );
+}
 
 /** The claim on its request id ends with the request. */
 const releaseOf = ({ admission, request }: Facts, policy: ServePolicy): string | undefined =>

@@ -4,17 +4,8 @@ import type { CallerTags } from '../../domain/request-log/caller-tags.ts';
 import type { ApiFamily, ResolvedRoute } from '../../domain/routing/model.ts';
 import { BoundedValues, type LabelSet, LabelSets, other } from './bounded-labels.ts';
 import { operationOf, outputTokens, providerNameOf, type UpstreamEnd } from './gen-ai.ts';
-import {
-  genAiLabelNames,
-  type Label,
-  labelSetBounds,
-  maxModelNames,
-  maxProviderNames,
-  maxTagValues,
-  requestLabels,
-  requestMetrics,
-  tagLabels,
-} from './metric-table.ts';
+import { type Label, labelSetBounds, maxModelNames, maxProviderNames, maxTagValues } from './label-table.ts';
+import { genAiLabelNames, requestLabels, requestMetrics, tagLabels } from './metric-table.ts';
 import { type AnyPoint, inUsd, Spreads, Sums } from './series.ts';
 
 /** How long the parts of a request took, in seconds. */

@@ -9,7 +9,8 @@ import {
   other,
   overflowing,
 } from '../../infrastructure/telemetry/bounded-labels.ts';
-import { labelTable, metricTable, requestMetrics } from '../../infrastructure/telemetry/metric-table.ts';
+import { labelTable } from '../../infrastructure/telemetry/label-table.ts';
+import { metricTable, requestMetrics } from '../../infrastructure/telemetry/metric-table.ts';
 import { RequestMetrics } from '../../infrastructure/telemetry/request-metrics.ts';
 import { telemetryTo } from '../../infrastructure/telemetry/request-telemetry.ts';
 import { maxPoints, Spreads, Sums } from '../../infrastructure/telemetry/series.ts';

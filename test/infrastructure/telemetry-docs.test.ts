@@ -4,12 +4,8 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { countsTowardSpend } from '../../domain/ledger/usage-cost-event.ts';
 import { outcomeOf } from '../../domain/shared/gateway-error.ts';
-import {
-  labelTable,
-  type Metric,
-  metricTable,
-  requestLabels,
-} from '../../infrastructure/telemetry/metric-table.ts';
+import { labelTable } from '../../infrastructure/telemetry/label-table.ts';
+import { type Metric, metricTable, requestLabels } from '../../infrastructure/telemetry/metric-table.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
 const read = (...parts: readonly string[]): string => readFileSync(path.join(root, ...parts), 'utf8');

@@ -148,6 +148,6 @@ describe('docs/errors.md', () => {
 
   it('tells of no other code', () => {
     const told = [...page.matchAll(/^\| `([a-z_]+)` \| (?:\d{3}|see below) \|/gm)].map(([, code]) => code);
-    expect(told.toSorted()).toEqual([...codes].sort());
+    expect(new Set(told)).toEqual(new Set(codes));
   });
 });

@@ -1,0 +1,55 @@
+/** Values of a caller tag that have names of their own; later ones are `other`. */
+export const maxTagValues = 100;
+/** The same for models and for upstream models: more than people choose from. */
+export const maxModelNames = 1000;
+/** The same for providers. */
+export const maxProviderNames = 100;
+/** Sets of the labels that all requests have; from half of them on, caller tags of new sets are `other`. */
+export const labelSetBounds = { foldFrom: 500, max: 1000 } as const;
+
+/** Labels, what their values are, and how many at most. */
+export const labelTable = {
+  operation: {
+    values: '`chat_completions`, `messages`, `responses`, `embeddings`, `count_tokens`',
+    bound: 5,
+  },
+  stream: { values: '`true`, `false`', bound: 2 },
+  model_key: { values: 'a model of the catalogue; `other` when there is none of the name', bound: 1001 },
+  provider_key: { values: 'a configured provider; `other` when no route was chosen', bound: 101 },
+  owner_kind: {
+    values: '`user`, `team` (a service account’s team, too), `none` without a valid key',
+    bound: 3,
+  },
+  caller_service: { values: '`x-gateway-service`; left out when there is none', bound: 101 },
+  caller_component: { values: '`x-gateway-component`; left out when there is none', bound: 101 },
+  caller_env: { values: '`x-gateway-env`; left out when there is none', bound: 101 },
+  agent_harness_key: { values: 'what program the user agent names; `other`, `unknown`', bound: 16 },
+  outcome: { values: '`success`, `client_closed`, `interrupted`, … (one per request)', bound: 12 },
+  error_code: { values: 'the error’s code; left out of a success', bound: 26 },
+  token_type: { values: '`input`, `output`', bound: 2 },
+  pricing_status: { values: '`priced`, `unpriced`, `usage_missing`, `legacy_estimated`', bound: 4 },
+  reason: { values: '`blocked`, `duplicate`, `failed`, `lost`', bound: 4 },
+  upstream: { values: '`drained`, `lost`', bound: 2 },
+  queue: { values: '`admission`, `settlement`', bound: 2 },
+  fate: { values: '`kept`, `shed`', bound: 2 },
+  delivery_status: { values: '`sent`, `failed`', bound: 2 },
+  'gen_ai.operation.name': { values: '`chat`, `embeddings`', bound: 2 },
+  'gen_ai.provider.name': {
+    values: '`gcp.vertex_ai`, `aws.bedrock`, else the provider’s `pricing_provider_id`',
+    bound: 101,
+  },
+  'gen_ai.request.model': {
+    values: 'client: the upstream’s name of the model; server: the catalogue’s',
+    bound: 1001,
+  },
+  'gen_ai.token.type': { values: '`input`, `output`', bound: 2 },
+  'error.type': {
+    values: 'the upstream’s status, `timeout`, else the error’s code; left out of a success',
+    bound: 724,
+  },
+  'db.client.connection.pool.name': { values: '`postgres`', bound: 1 },
+  'db.client.connection.state': { values: '`idle`, `used`', bound: 2 },
+  'cpu.mode': { values: '`user`, `system`', bound: 2 },
+} as const satisfies Record<string, { readonly values: string; readonly bound: number }>;
+
+export type Label = keyof typeof labelTable;
