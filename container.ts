@@ -22,6 +22,7 @@ import { payloadStore, type PayloadStore } from './infrastructure/postgres/paylo
 import { seedStore } from './infrastructure/postgres/seed-store.ts';
 import { StateFollower } from './infrastructure/postgres/state-follower.ts';
 import { largeBodies, type LargeBodyThread } from './infrastructure/large-bodies/large-bodies.ts';
+import { decompress } from './infrastructure/providers/decompression.ts';
 import { type Executor, executor } from './infrastructure/providers/executor.ts';
 import { bundledOutputLimits } from './infrastructure/pricing/output-limits.ts';
 import { LiveCatalogue } from './infrastructure/providers/live-catalogue.ts';
@@ -225,6 +226,7 @@ function bindApp(container: Container): void {
         telemetry,
         gate: gates.models,
         pace: gates.pace,
+        decompress,
         clock,
         digest: textDigest,
         keepAlive: streamKeepAlive(() => config.loaded().config.server.streamKeepaliveSecs),

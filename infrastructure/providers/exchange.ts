@@ -1,8 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Dispatcher } from 'undici';
+import type { Decompression } from '../../application/ports/decompression.ts';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
+import { contentCodingOf } from '../../domain/shared/content-coding.ts';
 import { type Json, type JsonObject, parseJson } from '../../domain/shared/json.ts';
 import { maxBodyBytesHere, maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
 import type { StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
@@ -15,6 +17,7 @@ import {
   upstreamMessage,
 } from '../../domain/upstream/upstream-words.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
+import { decompress } from './decompression.ts';
 import { Forwarding } from './forwarding.ts';
 import { sseFrames } from './wire/sse.ts';
 
@@ -49,6 +52,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   private status = 0;
   private head: Head = {};
   private stream: Forwarding | undefined;
+  private decompression: Decompression | undefined;
+  /** What the exchange ends with when all that has come is decompressed. */
+  private closing: UpstreamFault | undefined;
+  private arrived = 0;
   private chunks: Buffer[] = [];
   private bytes = 0;
   private ended = false;
@@ -95,12 +102,21 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.status = status;
     this.head = head;
     const { events, stream } = this.options;
-    if (!this.accepted() || !stream || isEncoded(head)) return;
+    const coding = codingOf(head);
+    if (coding === undefined) return;
+    if (coding !== 'identity')
+      this.decompression = decompress(coding, {
+        take: (piece) => this.take(piece),
+        over: (whole) => this.finish(this.closing ?? (whole ? undefined : notDecoded)),
+        full: () => this.controller?.pause(),
+        room: () => this.controller?.resume(),
+      });
+    if (!this.accepted() || !stream) return;
     const run = events?.(headValue(head, 'content-type'));
     if (run === undefined) return;
     const forwarding = new Forwarding(run, {
-      pause: () => this.controller?.pause(),
-      resume: () => this.controller?.resume(),
+      pause: () => (this.decompression ?? this.controller)?.pause(),
+      resume: () => (this.decompression ?? this.controller)?.resume(),
       ended: (end) => this.letGo(end),
     });
     this.stream = forwarding;
@@ -111,6 +127,15 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
     if (this.ended || this.lingering) return;
+    if (this.decompression === undefined) return this.take(chunk);
+    this.arrived += chunk.length;
+    // A compressed answer may go on without anything that comes out.
+    if (this.stream === undefined && this.arrived > maxUpstreamBodyBytes) this.stop(tooLarge);
+    else this.decompression.write(chunk);
+  }
+
+  private take(chunk: Buffer): void {
+    if (this.ended || this.lingering) return;
     if (this.stream !== undefined) return this.stream.push(chunk);
     this.chunks.push(chunk);
     this.bytes += chunk.length;
@@ -119,15 +144,25 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   onResponseEnd(): void {
-    if (!this.ended) this.finish(undefined);
+    this.close(undefined);
   }
 
   onResponseError(_controller: Controller, error: Error): void {
-    if (!this.ended) this.finish(faultOf(error));
+    this.close(faultOf(error));
+  }
+
+  /** Nothing more comes: what has come is read first. */
+  private close(fault: UpstreamFault | undefined): void {
+    if (this.ended) return;
+    if (this.decompression === undefined || this.lingering) return this.finish(fault);
+    this.closing = fault;
+    this.decompression.end();
   }
 
   private finish(fault: UpstreamFault | undefined): void {
+    if (this.ended) return;
     this.ended = true;
+    this.decompression?.cancel();
     this.options.deadlines.delete(this);
     if (this.stream !== undefined) this.stream.end(endingOf(fault));
     else this.answer(fault === undefined ? this.wholeReply() : E.left(fault));
@@ -152,7 +187,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   private whole(): Either<UpstreamFault, UpstreamReply> {
     const pieces = this.chunks;
     this.chunks = [];
-    if (this.options.mayBeLarge && this.bytes > maxBodyBytesHere && this.accepted() && !isEncoded(this.head))
+    const isRead = codingOf(this.head) !== undefined;
+    if (this.options.mayBeLarge && this.bytes > maxBodyBytesHere && this.accepted() && isRead)
       return E.right({
         kind: 'large',
         status: this.status,
@@ -160,7 +196,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
       });
     const body = Buffer.concat(pieces);
     if (!this.accepted()) return E.left(this.refusal(body));
-    if (isEncoded(this.head)) return E.left(encoded);
+    if (!isRead) return E.left(unreadCoding);
     if (this.options.stream) return E.left(this.notAStream(body));
     const decoded = this.options.decode(body);
     if (E.isLeft(decoded)) return decoded;
@@ -202,9 +238,13 @@ const tooLarge: UpstreamFault = {
   kind: 'protocol',
   message: 'The upstream sent an answer that is too large.',
 };
-const encoded: UpstreamFault = {
+const unreadCoding: UpstreamFault = {
   kind: 'protocol',
-  message: 'The upstream compressed its answer, although it was asked not to.',
+  message: 'The upstream compressed its answer in a way that the gateway does not read.',
+};
+const notDecoded: UpstreamFault = {
+  kind: 'protocol',
+  message: 'The upstream sent an answer that is not compressed as it says.',
 };
 
 /**
@@ -228,7 +268,8 @@ const blankLine = Buffer.from('\n\n');
 const errorTypeOf = (head: Head): string | undefined => String(head['x-amzn-errortype'] ?? '').split(':')[0];
 
 const headValue = (head: Head, name: string): string => String(head[name] ?? '').toLowerCase();
-const isEncoded = (head: Head): boolean => !['', 'identity'].includes(headValue(head, 'content-encoding'));
+/** Some upstreams compress although nobody asked. */
+const codingOf = (head: Head) => contentCodingOf(headValue(head, 'content-encoding'));
 
 function endingOf(fault: UpstreamFault | undefined): Ending {
   if (fault === undefined) return { kind: 'eof' };

@@ -2,10 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import type { Decompress, Decompression } from '../../application/ports/decompression.ts';
 import { type SharedText, sharedText } from '../../application/ports/shared-text.ts';
+import { type ContentCoding, contentCodingOf, contentCodings } from '../../domain/shared/content-coding.ts';
 import { type GatewayError, invalidRequest, overloaded } from '../../domain/shared/gateway-error.ts';
 import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
-import type { Arrivals } from './body-pace.ts';
+import type { Arrivals, Arriving } from './body-pace.ts';
 import type { Lease } from './load-gate.ts';
 import { header } from './request-context.ts';
 
@@ -16,27 +18,31 @@ const tooLarge = (maxBytes: number): GatewayError => ({
 
 const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-type Holding = Pick<Lease, 'hold'>;
+/** What reading a body goes by. */
+export interface BodyTerms {
+  /** Of the body as it arrives, and of what it is when it is no longer compressed. */
+  readonly maxBytes: number;
+  readonly lease: Pick<Lease, 'hold'>;
+  readonly arrivals: Arrivals;
+  /** Undefined: compressed bodies are not read. */
+  readonly decompress?: Decompress;
+}
 
 /** A JSON body as text. What is over the bound, too slow, not JSON by its type, or not UTF-8, is told by name. */
 export const readJsonText = async (
   req: IncomingMessage,
-  maxBytes: number,
-  lease: Holding,
-  arrivals: Arrivals,
-): Promise<Either<GatewayError, string>> => E.chain(textOf)(await readPieces(req, maxBytes, lease, arrivals));
+  terms: BodyTerms,
+): Promise<Either<GatewayError, string>> => E.chain(textOf)(await readPieces(req, terms));
 
 /** The same, in shared memory where it is so large that it is worked on beside the event loop. */
 export const readJsonBody = async (
   req: IncomingMessage,
-  maxBytes: number,
-  lease: Holding,
-  arrivals: Arrivals,
+  terms: BodyTerms,
 ): Promise<Either<GatewayError, string | SharedText>> =>
   E.chain(
     (pieces: Pieces): Either<GatewayError, string | SharedText> =>
       sizeOf(pieces) > maxBodyBytesHere ? sharedTextOf(pieces) : textOf(pieces),
-  )(await readPieces(req, maxBytes, lease, arrivals));
+  )(await readPieces(req, terms));
 
 type Pieces = readonly Buffer[];
 
@@ -44,62 +50,150 @@ const sizeOf = (pieces: Pieces): number => pieces.reduce((sum, { length }) => su
 
 const notUtf8 = E.left(invalidRequest('The request body is not valid UTF-8.', 'body'));
 
-function textOf(pieces: Pieces): Either<GatewayError, string> {
+function textOf(all: Pieces): Either<GatewayError, string> {
+  const pieces = withoutMark(all);
   const bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
   return isUtf8(bytes) ? E.right(bytes.toString('utf8')) : notUtf8;
 }
 
 function sharedTextOf(pieces: Pieces): Either<GatewayError, SharedText> {
-  const text = sharedText(pieces);
+  const text = sharedText(withoutMark(pieces));
   return isUtf8(text) ? E.right(text) : notUtf8;
 }
 
-function headFault(req: IncomingMessage, maxBytes: number): GatewayError | undefined {
-  const type = header(req, 'content-type');
-  if (type !== undefined && !jsonType.test(type))
-    return invalidRequest('The request body must be JSON: `content-type: application/json`.', 'content-type');
-  const encoding = header(req, 'content-encoding')?.toLowerCase() ?? 'identity';
-  if (encoding !== 'identity')
-    return invalidRequest('Compressed request bodies are not supported.', 'content-encoding');
-  return Number(header(req, 'content-length') ?? 0) > maxBytes ? tooLarge(maxBytes) : undefined;
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Some editors and languages begin a text with a byte order mark, which is not of it. */
+function withoutMark(pieces: Pieces): Pieces {
+  if (pieces[0]?.[0] !== byteOrderMark[0]) return pieces;
+  if (!Buffer.concat(pieces, byteOrderMark.length).equals(byteOrderMark)) return pieces;
+  let left = byteOrderMark.length;
+  return pieces.map((piece) => {
+    const rest = piece.subarray(left);
+    left -= piece.length - rest.length;
+    return rest;
+  });
 }
 
-const brokenOff: Either<GatewayError, never> = E.left(invalidRequest('The request body broke off.', 'body'));
+/** The coding that a body comes in, unless its head already says that it is not to be read. */
+function codingOf(
+  req: IncomingMessage,
+  { maxBytes, decompress }: BodyTerms,
+): Either<GatewayError, ContentCoding | 'identity'> {
+  const type = header(req, 'content-type');
+  if (type !== undefined && !jsonType.test(type))
+    return E.left(
+      invalidRequest('The request body must be JSON: `content-type: application/json`.', 'content-type'),
+    );
+  const coding = contentCodingOf(header(req, 'content-encoding'));
+  if (coding !== 'identity' && decompress === undefined)
+    return E.left(invalidRequest('Compressed request bodies are not read here.', 'content-encoding'));
+  if (coding === undefined)
+    return E.left(
+      invalidRequest(
+        `A request body is compressed in one of these ways, or not at all: ${contentCodings.join(', ')}.`,
+        'content-encoding',
+      ),
+    );
+  return Number(header(req, 'content-length') ?? 0) > maxBytes ? E.left(tooLarge(maxBytes)) : E.right(coding);
+}
+
+const brokenOff: GatewayError = invalidRequest('The request body broke off.', 'body');
+
+const notDecoded = (coding: string): GatewayError =>
+  invalidRequest(
+    `The request body is not what its \`content-encoding\` says: ${coding}.`,
+    'content-encoding',
+  );
 
 /** A caller may have left while its key was looked up: what has happened by now is not told again. */
-async function readPieces(
-  req: IncomingMessage,
-  maxBytes: number,
-  lease: Holding,
-  arrivals: Arrivals,
-): Promise<Either<GatewayError, Pieces>> {
-  const refusal = headFault(req, maxBytes);
-  if (refusal !== undefined) return E.left(refusal);
-  if (req.destroyed) return brokenOff;
+async function readPieces(req: IncomingMessage, terms: BodyTerms): Promise<Either<GatewayError, Pieces>> {
+  const coding = codingOf(req, terms);
+  if (E.isLeft(coding)) return coding;
+  if (req.destroyed) return E.left(brokenOff);
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const done = (result: Either<GatewayError, Pieces>): void => {
-      arriving?.over();
-      resolve(result);
-    };
-    const stop = (error: GatewayError): void => {
-      req.off('data', collect);
-      req.resume();
-      done(E.left(error));
-    };
-    // What is here whole need not be watched.
-    const arriving = req.complete ? undefined : arrivals(stop);
-    const collect = (chunk: Buffer): void => {
-      size += chunk.length;
-      arriving?.received(chunk.length);
-      if (size > maxBytes) stop(tooLarge(maxBytes));
-      else if (lease.hold(chunk.length)) chunks.push(chunk);
-      else stop(overloaded);
-    };
-    req.on('data', collect);
-    req.once('end', () => done(E.right(chunks)));
-    req.once('error', () => done(brokenOff));
-    req.once('close', () => done(brokenOff));
+    const reading = new Reading(req, coding.right, terms, resolve);
+    reading.begin();
   });
+}
+
+/**
+ * A body while it is read. Its pace is that of what arrives; the bounds hold for what arrives and for what that is when
+ * it is no longer compressed, which is what the lease holds.
+ */
+class Reading {
+  private readonly req: IncomingMessage;
+  private readonly terms: BodyTerms;
+  private readonly resolve: (read: Either<GatewayError, Pieces>) => void;
+  private readonly decompression: Decompression | undefined;
+  private arriving: Arriving | undefined;
+  private readonly pieces: Buffer[] = [];
+  private arrived = 0;
+  private size = 0;
+
+  constructor(
+    req: IncomingMessage,
+    coding: ContentCoding | 'identity',
+    terms: BodyTerms,
+    resolve: (read: Either<GatewayError, Pieces>) => void,
+  ) {
+    this.req = req;
+    this.terms = terms;
+    this.resolve = resolve;
+    if (coding !== 'identity')
+      this.decompression = terms.decompress?.(coding, {
+        take: (piece) => this.take(piece),
+        over: (whole) => (whole ? this.done(E.right(this.pieces)) : this.stop(notDecoded(coding))),
+        full: () => void req.pause(),
+        room: () => void req.resume(),
+      });
+  }
+
+  begin(): void {
+    const { req } = this;
+    // What is here whole need not be watched.
+    this.arriving = req.complete ? undefined : this.terms.arrivals((why) => this.stop(why));
+    req.on('data', this.collect);
+    req.once('end', this.end);
+    req.once('error', this.breakOff);
+    req.once('close', this.breakOff);
+  }
+
+  private readonly collect = (piece: Buffer): void => {
+    this.arriving?.received(piece.length);
+    this.arrived += piece.length;
+    if (this.arrived > this.terms.maxBytes) this.stop(tooLarge(this.terms.maxBytes));
+    else if (this.decompression === undefined) this.take(piece);
+    else this.decompression.write(piece);
+  };
+
+  private take(piece: Buffer): void {
+    const { maxBytes, lease } = this.terms;
+    this.size += piece.length;
+    if (this.size > maxBytes) this.stop(tooLarge(maxBytes));
+    else if (lease.hold(piece.length)) this.pieces.push(piece);
+    else this.stop(overloaded);
+  }
+
+  private readonly end = (): void => {
+    this.req.off('close', this.breakOff);
+    this.arriving?.over();
+    if (this.decompression === undefined) this.done(E.right(this.pieces));
+    else this.decompression.end();
+  };
+
+  private readonly breakOff = (): void => this.done(E.left(brokenOff));
+
+  private stop(error: GatewayError): void {
+    this.done(E.left(error));
+    this.req.resume();
+  }
+
+  private done(read: Either<GatewayError, Pieces>): void {
+    this.req.off('data', this.collect);
+    this.req.off('end', this.end);
+    this.arriving?.over();
+    this.decompression?.cancel();
+    this.resolve(read);
+  }
 }

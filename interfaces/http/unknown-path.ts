@@ -21,7 +21,7 @@ function adviceFor(path: string, isPath: UnknownPathTerms['isPath']): string {
   return '';
 }
 
-/** Node gives the bytes of a path as Latin-1; those that are no signs of a URL are escaped as a URL escapes them. */
+/** What is no sign of a URL, and what would end the quotation, is escaped as URLs escape it. */
 const printable = (path: string): string =>
   path.replaceAll(
     /[^\x21-\x7e]|`/g,

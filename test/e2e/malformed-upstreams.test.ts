@@ -151,8 +151,13 @@ describe('a 200 that is not the answer that was asked for', () => {
     ['a JSON array', { headers: json, body: '[]' }, /^The upstream/],
     ['an error as JSON', { headers: json, body: errorBody('Overloaded, sorry.') }, /^Overloaded, sorry\.$/],
     [
-      'an answer that is compressed although nobody asked for it',
-      { headers: { ...json, 'content-encoding': 'gzip' }, body: gzipSync(completion()) },
+      'an answer that is not compressed as it says',
+      { headers: { ...json, 'content-encoding': 'gzip' }, body: completion() },
+      /^The upstream/,
+    ],
+    [
+      'an answer that is compressed twice',
+      { headers: { ...json, 'content-encoding': 'gzip, gzip' }, body: gzipSync(gzipSync(completion())) },
       /^The upstream/,
     ],
   ];
@@ -169,8 +174,8 @@ describe('a 200 that is not the answer that was asked for', () => {
     expectRefusal(answer, expected, expectMessagesError(502, answer.requestId));
   });
 
-  it('compressed events are a 502', async () => {
-    const headers = { ...sse, 'content-encoding': 'gzip' };
+  it('events in a coding that is not read are a 502', async () => {
+    const headers = { ...sse, 'content-encoding': 'compress' };
     const answer = await streamed({ headers, body: gzipSync(hello + stop + done) });
     expectRefusal(answer, { status: 502, message: /compressed/, attempt: 'stream_start_error' });
   });

@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { chatCompletions } from '../../application/families.ts';
 import type { Arrival, FinishedRequest, Telemetry } from '../../application/ports/telemetry.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { secretsOf } from '../../domain/payload/secrets.ts';
+import { decompress } from '../../infrastructure/providers/decompression.ts';
 import { bodyPace } from '../../interfaces/http/body-pace.ts';
 import { streamKeepAlive } from '../../interfaces/http/keep-alive.ts';
 import { loadGate } from '../../interfaces/http/load-gate.ts';
@@ -56,6 +58,7 @@ async function serving(over: Partial<ModelEndpointPorts>): Promise<{ url: string
       telemetry,
       gate: loadGate({ maxInFlight: 10, maxInFlightPerOwner: 2, maxBufferedBytes: 1e6 }),
       pace: bodyPace(),
+      decompress,
       keepAlive: streamKeepAlive(() => 0),
       clock: { now: Date.now, newId: () => 'id' },
       bodyMaxBytes: 1e6,
@@ -253,6 +256,60 @@ describe('a body', () => {
     const startedAt = performance.now();
     expect(await Promise.all([drip('a', 1000), drip('b', 40)])).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
     expect(performance.now() - startedAt).toBeGreaterThan(600);
+  });
+
+  it('that is compressed is held as it comes out: where there is no room, no more of it comes out', async () => {
+    const { url, gate, told } = await slowDoor({ bodyMaxBytes: 1e9 });
+    const bomb = gzipSync(Buffer.alloc(50_000_000));
+    const sent = (body: Buffer) =>
+      fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+        body,
+      });
+    expect((await sent(bomb)).status).toBe(503);
+    expect(finishedOf(told)).toEqual([]);
+    // Nothing of it is held any longer.
+    expect((await sent(gzipSync(Buffer.alloc(990_000)))).status).toBe(200);
+    await until(() => gate.inFlight() === 0);
+  });
+
+  it('that is compressed has the pace of what arrives, whatever comes out of it', async () => {
+    const { begin } = await slowDoor();
+    const body = gzipSync(Buffer.alloc(900_000));
+    const { socket, heard } = begin('a', `content-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`);
+    for (let sent = 0; sent < body.length && heard.text === ''; sent += 8) {
+      socket.write(body.subarray(sent, sent + 8));
+      await sleep(20);
+    }
+    await until(() => heard.text !== '');
+    expect(heard.text).toMatch(/^HTTP\/1\.1 400 [^]*The request body arrived too slowly/);
+  });
+
+  it.each([
+    ['small', 10],
+    ['large', 2 * 1024 * 1024],
+  ])('that begins with a byte order mark is without it, wherever it was cut: a %s one', async (_, size) => {
+    const texts: string[] = [];
+    const { begin } = await slowDoor({
+      bodyMaxBytes: 1e8,
+      gate: loadGate({ maxInFlight: 10, maxInFlightPerOwner: 10, maxBufferedBytes: 1e8 }),
+      serve: async (_family, { body }) => {
+        if (E.isRight(body)) texts.push(Buffer.from(body.right).toString());
+        return { kind: 'whole', text: '{}' };
+      },
+    });
+    const text = `{"a":"${'x'.repeat(size)}"}`;
+    const bytes = Buffer.from(`\ufeff${text}`);
+    for (const cut of [1, 2, 3]) {
+      const { socket, heard } = begin('a', `content-length: ${bytes.length}\r\n\r\n`);
+      await sleep(20);
+      socket.write(bytes.subarray(0, cut));
+      await sleep(20);
+      socket.write(bytes.subarray(cut));
+      await until(() => heard.text !== '');
+    }
+    expect(texts.map((each) => each === text)).toEqual([true, true, true]);
   });
 
   it('that its owner has too many of is not read, and the other owners’ are', async () => {

@@ -29,7 +29,7 @@ export async function readAdminBody(
     return E.left(
       invalidRequest('The request body must be JSON: `content-type: application/json`.', 'content-type'),
     );
-  const text = await readJsonText(req, maxBytes, lease, arrivals);
+  const text = await readJsonText(req, { maxBytes, lease, arrivals });
   if (E.isLeft(text)) return text;
   if (text.right === '') return E.right(undefined);
   const document = parseDocument(text.right, {});

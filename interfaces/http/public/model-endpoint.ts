@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Ask, Family, ModelAnswer, ModelRequest } from '../../../application/model-request.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
+import type { Decompress } from '../../../application/ports/decompression.ts';
 import type {
   FinishedRequest,
   RequestTelemetry,
@@ -37,6 +38,7 @@ export interface ModelEndpointPorts {
   readonly telemetry: Telemetry;
   readonly gate: LoadGate;
   readonly pace: Arrivals;
+  readonly decompress: Decompress;
   readonly keepAlive: KeepAlive;
   readonly clock: Clock;
   readonly bodyMaxBytes: number;
@@ -120,7 +122,12 @@ async function modelRequest(
     callerKey: callerKeyOf(req),
     telemetry,
     betas: betasOf(req),
-    body: await readJsonBody(req, ports.bodyMaxBytes, lease, hangingUp(context, ports.pace)),
+    body: await readJsonBody(req, {
+      maxBytes: ports.bodyMaxBytes,
+      lease,
+      arrivals: hangingUp(context, ports.pace),
+      decompress: ports.decompress,
+    }),
     memory: lease,
     link,
   };
