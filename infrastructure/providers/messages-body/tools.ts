@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { fault, foreignType, isRecord, nameOf } from '../../../domain/messages/blocks.ts';
+import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
   isAbsent,
@@ -14,7 +15,7 @@ import {
 /** Members of the messages body. */
 type Members = Either<GatewayError, JsonObject>;
 
-/** Function tools as custom tools, and the choice among them; `parallel_tool_calls` is part of the choice. */
+/** Function tools as custom tools with their cache marks, and the choice among them; `parallel_tool_calls` is part of the choice. */
 export function toolMembers(body: JsonObject): Members {
   if (isArray(body['functions']) && body['functions'].length > 0)
     return E.left(fault('functions', "is not available on this model's route: use `tools`."));
@@ -62,6 +63,8 @@ function customTool(tool: JsonObject, path: string): Members {
     name: name.right,
     ...(isString(description) ? { description } : {}),
     input_schema: inputSchema(parameters ?? {}),
+    ...markOf(callee),
+    ...markOf(tool),
   });
 }
 
