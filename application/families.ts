@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { type ChatRequest, chatWatched, readChatRequest } from '../domain/chat/chat-request.ts';
 import { ChatObserver, observeCompletion } from '../domain/chat/observe-chat.ts';
 import { prepareChat, prepareTranslatedChat } from '../domain/chat/prepare-chat.ts';
+import { compatOf } from '../domain/compatibility/compat.ts';
 import { observeEmbeddings } from '../domain/embeddings/embeddings-answer.ts';
 import {
   type EmbeddingsRequest,
@@ -10,6 +11,7 @@ import {
   readEmbeddingsRequest,
 } from '../domain/embeddings/embeddings-request.ts';
 import { prepareEmbeddings } from '../domain/embeddings/prepare-embeddings.ts';
+import { markOf, noMarks } from '../domain/messages/cache-marks.ts';
 import { reasoningAsked } from '../domain/messages/effort.ts';
 import { type CountRequest, countedBody, readCountRequest } from '../domain/messages/count-request.ts';
 import { fromChatCompletion } from '../domain/messages/from-chat.ts';
@@ -20,7 +22,7 @@ import {
 } from '../domain/messages/messages-request.ts';
 import { MessagesObserver, observeMessage } from '../domain/messages/observe-messages.ts';
 import { messagesStream } from '../domain/messages/messages-stream.ts';
-import { type ReadMessages, toChatBody } from '../domain/messages/to-chat.ts';
+import { asEffort, type ReadMessages, toChatBody } from '../domain/messages/to-chat.ts';
 import { observeResponse, ResponsesObserver } from '../domain/responses/observe-responses.ts';
 import { prepareResponses } from '../domain/responses/prepare-responses.ts';
 import type { Digest } from '../domain/responses/replay-ids.ts';
@@ -100,7 +102,8 @@ export const messages: Family<MessagesRequest> = {
 function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<GatewayError, string> {
   const { provider, route } = resolved;
   const translates = provider.takes(route, 'chat_completions') === 'translated';
-  const chat = translates ? toChatBody(ask, reasoningAsked) : toChatBody(ask);
+  const marks = translates || compatOf(route.compatibility).cacheControl ? markOf : noMarks;
+  const chat = toChatBody(ask, translates ? reasoningAsked : asEffort, marks);
   if (E.isLeft(chat)) return chat;
   return prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions'));
 }

@@ -15,6 +15,8 @@ export interface Compat {
   readonly reasoningEffort: (typeof reasoningEffortRules)[number];
   readonly supportsStreamUsage: boolean;
   readonly emptyTools: EmptyToolsRule;
+  /** Cache marks stay in bodies that are made of messages calls; chat bodies keep theirs in any case. */
+  readonly cacheControl: boolean;
 }
 
 // The first word of each is the default.
@@ -30,6 +32,7 @@ export const compatOf = ({ compat = {} }: Compatibility): Compat => ({
   reasoningEffort: wordOf(reasoningEffortRules, compat['reasoning_effort']),
   supportsStreamUsage: compat['supports_stream_usage'] === true,
   emptyTools: wordOf(emptyToolsRules, compat['empty_tools']),
+  cacheControl: compat['cache_control'] === true,
 });
 
 const wordOf = <V extends string>(words: readonly [V, ...V[]], configured: Json | undefined): V =>

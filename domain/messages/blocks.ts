@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import { namedKey } from '../shared/named-key.ts';
+import { markOf } from './cache-marks.ts';
 
 /** An object with fields; a number that is kept as raw JSON is none. */
 export const isRecord = (value: Json | undefined): value is JsonObject =>
@@ -53,20 +54,31 @@ export function nameOf(object: JsonObject, field: string, path: string): Either<
 }
 
 /** Text of the system: a string, or text blocks, which are paragraphs of it. */
-export function systemText(content: Json | undefined, path: string): Either<GatewayError, string> {
-  if (isString(content)) return E.right(content);
+export const systemText = (content: Json | undefined, path: string): Either<GatewayError, string> =>
+  E.map(textOfSystem)(systemBlocks(content, path));
+
+/** The same as text blocks with their cache marks, none of them empty. */
+export function systemBlocks(
+  content: Json | undefined,
+  path: string,
+): Either<GatewayError, readonly JsonObject[]> {
+  if (isString(content)) return E.right(content === '' ? [] : [{ type: 'text', text: content }]);
   const blocks = blocksOf(content, path);
   if (E.isLeft(blocks)) return blocks;
-  const texts: string[] = [];
+  const texts: JsonObject[] = [];
   for (const [index, block] of blocks.right.entries()) {
     const at = `${path}[${index}]`;
     if (block['type'] !== 'text') return foreignType(block, at);
     const text = stringOf(block, 'text', at);
     if (E.isLeft(text)) return text;
-    texts.push(text.right);
+    if (text.right !== '') texts.push({ type: 'text', text: text.right, ...markOf(block) });
   }
-  return E.right(paragraphs(texts));
+  return E.right(texts);
 }
+
+/** Text blocks as one text. */
+export const textOfSystem = (blocks: readonly JsonObject[]): string =>
+  paragraphs(blocks.flatMap(({ text }) => (isString(text) ? [text] : [])));
 
 /** Texts that stand on their own, as one; the empty ones say nothing. */
 export const paragraphs = (texts: readonly string[]): string =>

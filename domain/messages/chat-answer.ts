@@ -131,22 +131,26 @@ export function stopReason(
   return stopReasons.get(finish) ?? (said.called ? 'tool_use' : 'end_turn');
 }
 
-/** Usage in the messages family's words: cached tokens are not among its input tokens. What is unknown is 0. */
+/**
+ * Usage in the messages family's words: what was read from a cache and written to one is not among its input tokens.
+ * What is unknown is 0. Writes are `cache_write_tokens`; some routers call them `cache_creation_tokens`.
+ */
 export function messagesUsage(reported: Json | undefined): JsonObject {
   const usage = isRecord(reported) ? reported : {};
-  const details = usage['prompt_tokens_details'];
+  const details = isRecord(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
   const prompt = tokenCount(usage['prompt_tokens']) ?? 0;
-  const cached = (isRecord(details) ? tokenCount(details['cached_tokens']) : undefined) ?? 0;
+  const read = tokenCount(details['cached_tokens']) ?? 0;
+  const written = tokenCount(details['cache_write_tokens'] ?? details['cache_creation_tokens']) ?? 0;
   return {
-    input_tokens: Math.max(0, prompt - cached),
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: cached,
+    input_tokens: Math.max(0, prompt - read - written),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: read,
     output_tokens: tokenCount(usage['completion_tokens']) ?? 0,
   };
 }
 
-/** Clients read the cache's breakdown too where a whole message is told. */
-const nothingCached: JsonObject = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };
+/** Clients read the breakdown of cache writes too where a whole message is told; of what was written it is not known. */
+const nothingWritten: JsonObject = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };
 
 /** A message as it is told whole, and as a stream begins it. */
 export const messageOf = (
@@ -162,5 +166,10 @@ export const messageOf = (
   content,
   stop_reason: stop,
   stop_sequence: null,
-  usage: { ...messagesUsage(reported), cache_creation: nothingCached },
+  usage: withBreakdown(messagesUsage(reported)),
+});
+
+const withBreakdown = (usage: JsonObject): JsonObject => ({
+  ...usage,
+  cache_creation: usage['cache_creation_input_tokens'] === 0 ? nothingWritten : null,
 });

@@ -10,31 +10,40 @@ import {
   nameOf,
   paragraphs,
   stringOf,
-  systemText,
+  systemBlocks,
+  textOfSystem,
 } from './blocks.ts';
+import { endingMarked, isMarked, type Marks, unmarked } from './cache-marks.ts';
 import { contentParts, type Parts, textPart } from './content-parts.ts';
 
 type ChatMessages = Either<GatewayError, readonly JsonObject[]>;
 
 /** What one message of the messages family is in chat completions: several messages, one, or none. */
-export function chatMessages(message: JsonObject, path: string): ChatMessages {
+export function chatMessages(message: JsonObject, path: string, marks: Marks): ChatMessages {
   const { role, content } = message;
   const at = `${path}.content`;
-  if (role === 'system') return E.map(systemMessages)(systemText(content, at));
-  return role === 'assistant' ? assistantMessages(content, at) : userMessages(content, at);
+  if (role === 'system') return E.map(systemMessages(marks))(systemBlocks(content, at));
+  return role === 'assistant' ? assistantMessages(content, at, marks) : userMessages(content, at, marks);
 }
 
 /**
- * The system's words as one plain string: many chat upstreams feed templates that know no other form for them.
+ * The system's words as one plain string: many chat upstreams feed templates that know no other form for them. Only
+ * cache marks that are kept want parts.
  */
-export const systemMessages = (text: string): readonly JsonObject[] =>
-  text === '' ? [] : [{ role: 'system', content: text }];
+export const systemMessages =
+  (marks: Marks) =>
+  (blocks: readonly JsonObject[]): readonly JsonObject[] => {
+    const parts = blocks.map((block) => ({ ...unmarked(block), ...marks(block) }));
+    if (parts.some(isMarked)) return [{ role: 'system', content: parts }];
+    const text = textOfSystem(parts);
+    return text === '' ? [] : [{ role: 'system', content: text }];
+  };
 
 /**
  * Tool results come first, one `tool` message each, since chat upstreams want them right behind the calls; what
  * else the user says follows in one message.
  */
-function userMessages(content: Json | undefined, path: string): ChatMessages {
+function userMessages(content: Json | undefined, path: string, marks: Marks): ChatMessages {
   if (isString(content)) return E.right([{ role: 'user', content }]);
   const results: JsonObject[] = [];
   const attached: (readonly JsonObject[])[] = [];
@@ -42,14 +51,14 @@ function userMessages(content: Json | undefined, path: string): ChatMessages {
   for (const [index, block] of objectsOf(content).entries()) {
     const at = `${path}[${index}]`;
     if (block['type'] === 'tool_result') {
-      const result = toolResult(block, at);
+      const result = toolResult(block, at, marks);
       if (E.isLeft(result)) return result;
       results.push(result.right.message);
       attached.push(result.right.attached);
     } else {
       const parts = contentParts(block, at);
       if (E.isLeft(parts)) return parts;
-      said.push(parts.right);
+      said.push(endingMarked(parts.right, marks(block)));
     }
   }
   const parts = [...attached, ...said].flat();
@@ -61,7 +70,7 @@ function userMessages(content: Json | undefined, path: string): ChatMessages {
 function plainest(parts: readonly JsonObject[]): string | readonly JsonObject[] {
   const [first] = parts;
   if (first === undefined) return '';
-  return parts.length === 1 && isString(first['text']) ? first['text'] : parts;
+  return parts.length === 1 && isString(first['text']) && !isMarked(first) ? first['text'] : parts;
 }
 
 interface ToolResult {
@@ -74,7 +83,7 @@ interface ToolResult {
  * A `tool` message carries text alone: images and files of a result go into the user message that follows. Chat
  * has no flag for a failed call: the text says it.
  */
-function toolResult(block: JsonObject, path: string): Either<GatewayError, ToolResult> {
+function toolResult(block: JsonObject, path: string, marks: Marks): Either<GatewayError, ToolResult> {
   const id = nameOf(block, 'tool_use_id', path);
   if (E.isLeft(id)) return id;
   const parts = resultParts(block, `${path}.content`);
@@ -82,13 +91,25 @@ function toolResult(block: JsonObject, path: string): Either<GatewayError, ToolR
   const text = paragraphs(parts.right.flatMap(({ text }) => (isString(text) ? [text] : [])));
   const others = parts.right.filter(({ text }) => !isString(text));
   const shown = text === '' && others.length > 0 ? 'The result is in the user message that follows.' : text;
-  const content = block['is_error'] === true ? asError(shown) : shown;
+  const told = block['is_error'] === true ? asError(shown) : shown;
+  const content = marksOfResult(block, marks).reduce(markedText, told);
   return E.right({
     message: { role: 'tool', tool_call_id: id.right, content },
     attached:
       others.length === 0 ? [] : [textPart(`From the result of the tool call ${id.right}:`), ...others],
   });
 }
+
+/** The last mark on or in a result, if there is one. */
+const marksOfResult = (block: JsonObject, marks: Marks): readonly JsonObject[] =>
+  [...objectsOf(block['content']), block].map(marks).filter(isMarked).slice(-1);
+
+/** Marks stand on parts; an empty text can carry none. */
+const markedText = (
+  text: string | readonly JsonObject[],
+  mark: JsonObject,
+): string | readonly JsonObject[] =>
+  isString(text) && text !== '' ? [{ ...textPart(text), ...mark }] : text;
 
 const asError = (text: string): string => (/^error\b/i.test(text) ? text : `Error: ${text}`);
 
@@ -116,10 +137,11 @@ const resultPart = (block: JsonObject, path: string): Parts =>
  * Texts are the pieces of one answer. Thinking is dropped: it can be sent back to where it was made and nowhere
  * else. A message of which nothing is left is left out.
  */
-function assistantMessages(content: Json | undefined, path: string): ChatMessages {
-  if (isString(content)) return E.right(spoken(content, []));
+function assistantMessages(content: Json | undefined, path: string, marks: Marks): ChatMessages {
+  if (isString(content)) return E.right(spoken(content, [], {}));
   const texts: string[] = [];
   const calls: JsonObject[] = [];
+  let mark: JsonObject = {};
   for (const [index, block] of objectsOf(content).entries()) {
     const at = `${path}[${index}]`;
     if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') continue;
@@ -127,20 +149,23 @@ function assistantMessages(content: Json | undefined, path: string): ChatMessage
       const text = stringOf(block, 'text', at);
       if (E.isLeft(text)) return text;
       texts.push(text.right);
+      mark = { ...mark, ...marks(block) };
     } else if (block['type'] === 'tool_use') {
       const call = toolCall(block, at);
       if (E.isLeft(call)) return call;
-      calls.push(call.right);
+      calls.push({ ...call.right, ...marks(block) });
     } else {
       return foreignType(block, at);
     }
   }
-  return E.right(spoken(texts.join(''), calls));
+  return E.right(spoken(texts.join(''), calls, mark));
 }
 
-function spoken(text: string, calls: readonly JsonObject[]): readonly JsonObject[] {
-  if (calls.length > 0) return [{ role: 'assistant', content: text === '' ? null : text, tool_calls: calls }];
-  return text === '' ? [] : [{ role: 'assistant', content: text }];
+function spoken(text: string, calls: readonly JsonObject[], mark: JsonObject): readonly JsonObject[] {
+  const content = isMarked(mark) ? markedText(text, mark) : text;
+  if (calls.length > 0)
+    return [{ role: 'assistant', content: text === '' ? null : content, tool_calls: calls }];
+  return text === '' ? [] : [{ role: 'assistant', content }];
 }
 
 /** The id stays as it is, and so does every digit of the input. */

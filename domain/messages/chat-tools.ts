@@ -3,17 +3,18 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import { fault, foreignType, isRecord, nameOf } from './blocks.ts';
+import type { Marks } from './cache-marks.ts';
 
 /** Members of the chat body. */
 type Members = Either<GatewayError, JsonObject>;
 
 /** Tools and the choice among them; without tools chat upstreams take neither. */
-export function toolMembers(body: JsonObject): Members {
+export function toolMembers(body: JsonObject, marks: Marks): Members {
   const tools: JsonObject[] = [];
   for (const [index, tool] of objectsOf(body['tools']).entries()) {
     const chatTool = functionTool(tool, `tools[${index}]`);
     if (E.isLeft(chatTool)) return chatTool;
-    tools.push(chatTool.right);
+    tools.push({ ...chatTool.right, ...marks(tool) });
   }
   const choice = choiceMembers(body['tool_choice'], tools.length > 0);
   if (E.isLeft(choice) || tools.length === 0) return choice;
@@ -22,7 +23,7 @@ export function toolMembers(body: JsonObject): Members {
 
 /**
  * Tools without a `type`, or of type `custom`, are functions of the caller; any other type is a tool that the
- * messages API's own servers or models bring, and is rejected by name. Hints about caching and loading are dropped.
+ * messages API's own servers or models bring, and is rejected by name. Hints about loading are dropped.
  */
 function functionTool(tool: JsonObject, path: string): Either<GatewayError, JsonObject> {
   const { type, description, input_schema, strict } = tool;

@@ -2,7 +2,8 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isArray, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
-import { fault, isRecord, systemText } from './blocks.ts';
+import { fault, isRecord, systemBlocks } from './blocks.ts';
+import { type Marks, noMarks } from './cache-marks.ts';
 import { chatMessages, systemMessages } from './chat-messages.ts';
 import { toolMembers } from './chat-tools.ts';
 import { reasoningEffort } from './effort.ts';
@@ -17,10 +18,12 @@ export interface ReadMessages extends Pick<MessagesRequest, 'model' | 'stream'> 
  * The chat-completions body that asks for the same answer, with the caller's model name in it. What chat
  * completions have no word for is dropped where the answer means the same without it (`unsentFields` and every field
  * that nobody knows), and rejected by name where not; `top_k` goes by the name that chat-style upstreams know it by.
+ * Cache marks stay where `marks` keeps them: the one who reads this body knows them then.
  */
 export function toChatBody(
   { document, model, stream }: ReadMessages,
   reasoning: (body: JsonObject) => JsonObject = asEffort,
+  marks: Marks = noMarks,
 ): Either<GatewayError, JsonObject> {
   const body = document.value;
   const foreign = ['mcp_servers', 'container'].find((field) => asksForSomething(body[field]));
@@ -28,9 +31,9 @@ export function toChatBody(
   const config = body['output_config'];
   if (reasoning === asEffort && isRecord(config) && !isAbsent(config['task_budget']))
     return E.left(fault('output_config.task_budget', "is not available on this model's route."));
-  const messages = conversation(body);
+  const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
-  const tools = toolMembers(body);
+  const tools = toolMembers(body, marks);
   if (E.isLeft(tools)) return tools;
   const format = responseFormat(body);
   if (E.isLeft(format)) return format;
@@ -47,13 +50,14 @@ export function toChatBody(
       stop: isArray(stop) && stop.length > 0 ? stop : undefined,
       response_format: format.right,
       ...reasoning(body),
+      ...marks(body),
       stream: stream ? true : undefined,
     }),
   );
 }
 
 /** What every chat-style upstream has a word for. */
-const asEffort = (body: JsonObject): JsonObject => ({ reasoning_effort: reasoningEffort(body) });
+export const asEffort = (body: JsonObject): JsonObject => ({ reasoning_effort: reasoningEffort(body) });
 
 const asksForSomething = (value: Json | undefined): boolean =>
   !isAbsent(value) && !(isArray(value) && value.length === 0);
@@ -62,18 +66,18 @@ const asksForSomething = (value: Json | undefined): boolean =>
 const present = (members: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => !isAbsent(value)));
 
-function conversation(body: JsonObject): Either<GatewayError, readonly JsonObject[]> {
-  const system = systemText(body['system'] ?? '', 'system');
+function conversation(body: JsonObject, marks: Marks): Either<GatewayError, readonly JsonObject[]> {
+  const system = systemBlocks(body['system'] ?? '', 'system');
   if (E.isLeft(system)) return system;
   const messages: (readonly JsonObject[])[] = [];
   for (const [index, message] of objectsOf(body['messages']).entries()) {
-    const said = chatMessages(message, `messages[${index}]`);
+    const said = chatMessages(message, `messages[${index}]`, marks);
     if (E.isLeft(said)) return said;
     messages.push(said.right);
   }
   const all = messages.flat();
   if (all.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
-  return E.right([...systemMessages(system.right), ...all]);
+  return E.right([...systemMessages(marks)(system.right), ...all]);
 }
 
 /**

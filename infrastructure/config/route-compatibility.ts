@@ -30,6 +30,11 @@ const compatCodec = object({
     'preserve',
     'What happens to an explicit empty `tools` array.',
   ),
+  cache_control: withDefault(
+    boolean,
+    false,
+    'true keeps cache marks in bodies that are made of messages calls: the upstream knows them.',
+  ),
 });
 
 const slug = text({ what: 'a provider slug', maxLength: 128, pattern: /^[^\s]+$/ });

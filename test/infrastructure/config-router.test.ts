@@ -192,6 +192,7 @@ describe('compat', () => {
         reasoning_effort: 'passthrough',
         supports_stream_usage: false,
         empty_tools: 'preserve',
+        cache_control: false,
       },
     });
     expect(absent!.compatibility).toEqual({});

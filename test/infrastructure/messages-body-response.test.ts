@@ -52,7 +52,7 @@ describe('a whole message as a chat completion', () => {
         prompt_tokens: 8,
         completion_tokens: 7,
         total_tokens: 15,
-        prompt_tokens_details: { cached_tokens: 2 },
+        prompt_tokens_details: { cached_tokens: 2, cache_write_tokens: 1 },
       },
     });
   });

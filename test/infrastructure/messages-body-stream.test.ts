@@ -266,7 +266,7 @@ describe('usage', () => {
       prompt_tokens: 17,
       completion_tokens: 7,
       total_tokens: 24,
-      prompt_tokens_details: { cached_tokens: 3 },
+      prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 4 },
     });
     const later = { input_tokens: 100, cache_read_input_tokens: null, output_tokens: 7 };
     expect(usageOf(eventsOf(begun + hello + stopped('end_turn', later) + stop))).toMatchObject({

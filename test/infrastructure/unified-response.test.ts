@@ -195,7 +195,7 @@ describe('usage', () => {
       prompt_tokens: 1951,
       completion_tokens: 121,
       total_tokens: 2072,
-      prompt_tokens_details: { cached_tokens: 1712 },
+      prompt_tokens_details: { cached_tokens: 1712, cache_write_tokens: 236 },
     });
     expect(generationUsage(usage)).toEqual({ promptTokens: 1951, completionTokens: 121, totalTokens: 2072 });
   });

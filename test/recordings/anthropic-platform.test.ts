@@ -228,7 +228,7 @@ describe('what no recording has', () => {
   });
 
   it.each([
-    ['max_tokens', '"temperature":1'],
+    ['max_tokens', '"max_tokens":0'],
     ['thinking.type', `${limited},"reasoning_effort":"low","thinking":{"type":"disabled"}`],
     ['seed', `${limited},"seed":7`],
     ['messages[0].content[0].type', `${limited},"messages":[{"role":"user","content":[{"type":"table"}]}]`],

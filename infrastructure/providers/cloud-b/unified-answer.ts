@@ -1,3 +1,4 @@
+import { promptDetails } from '../../../domain/chat/prompt-details.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import { isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
@@ -44,16 +45,19 @@ export function stopOf(stopReason: Json | undefined, called: boolean): Stop {
 export function chatUsage(reported: Json | undefined): JsonObject | undefined {
   if (!isRecord(reported)) return undefined;
   const { inputTokens, outputTokens, totalTokens, cacheReadInputTokens, cacheWriteInputTokens } = reported;
-  const cached = isAbsent(cacheReadInputTokens) ? undefined : (tokenCount(cacheReadInputTokens) ?? null);
   const prompt = sumOf([inputTokens, cacheReadInputTokens ?? 0, cacheWriteInputTokens ?? 0]);
   const completion = tokenCount(outputTokens) ?? null;
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: isAbsent(totalTokens) ? sumOf([prompt, completion]) : totalTokens,
-    ...(cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
+    ...promptDetails(counted(cacheReadInputTokens), counted(cacheWriteInputTokens)),
   };
 }
+
+/** What is there and is no token count is null. */
+const counted = (value: Json | undefined): number | null | undefined =>
+  isAbsent(value) ? undefined : (tokenCount(value) ?? null);
 
 function sumOf(parts: readonly (Json | undefined)[]): number | null {
   const counts = parts.map(tokenCount);

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { blocksOf, fault, foreignType, isRecord, stringOf } from '../../../domain/messages/blocks.ts';
+import { endingMarked } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
@@ -14,7 +15,7 @@ type Block = Either<GatewayError, JsonObject>;
 /** A text that is blank says nothing, and the platform refuses it. */
 export const textBlocks = (text: string): readonly JsonObject[] => (text.trim() === '' ? [] : [{ text }]);
 
-/** Content that is a string, or parts; `take` reads one part. */
+/** Content that is a string, or parts; `take` reads one part. Blocks keep their cache marks until they are placed. */
 export function contentBlocks(
   content: Json | undefined,
   path: string,
@@ -25,7 +26,7 @@ export function contentBlocks(
   const parts = blocksOf(content, path);
   if (E.isLeft(parts)) return parts;
   const blocks = E.traverseArrayWithIndex((index: number, part: JsonObject) =>
-    take(part, `${path}[${index}]`),
+    E.map((made: readonly JsonObject[]) => endingMarked(made, part))(take(part, `${path}[${index}]`)),
   )(parts.right);
   return E.map((all: readonly (readonly JsonObject[])[]) => all.flat())(blocks);
 }

@@ -7,8 +7,10 @@ import {
   isRecord,
   nameOf,
   stringOf,
-  systemText,
+  systemBlocks,
+  textOfSystem,
 } from '../../../domain/messages/blocks.ts';
+import { endingMarked, isMarked, lastMark, markOf, unmarked } from '../../../domain/messages/cache-marks.ts';
 import type { Digest } from '../../../domain/responses/replay-ids.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
@@ -92,11 +94,11 @@ function saidBy(
   const by =
     (role: Role) =>
     (blocks: Blocks): Either<GatewayError, Said> =>
-      E.map((said: readonly JsonObject[]) => ({ role, blocks: said }))(blocks);
+      E.map((said: readonly JsonObject[]) => ({ role, blocks: endingMarked(said, message) }))(blocks);
   switch (isString(role) ? role : '') {
     case 'system':
     case 'developer':
-      return by('system')(E.map(textBlocks)(systemText(content ?? '', at)));
+      return by('system')(E.map(systemTexts)(systemBlocks(content ?? '', at)));
     case 'user':
       return by('user')(contentBlocks(content, at, userPart(names)));
     case 'assistant':
@@ -107,6 +109,12 @@ function saidBy(
       return E.left(foreignRole(role, path));
   }
 }
+
+/** One text; texts of their own where some of it is to be cached. */
+const systemTexts = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
+  blocks.some(isMarked)
+    ? blocks.flatMap((block) => endingMarked(textBlocks(textOfSystem([block])), block))
+    : textBlocks(textOfSystem(blocks));
 
 const foreignRole = (role: Json | undefined, path: string): GatewayError =>
   fault(
@@ -147,7 +155,7 @@ function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<G
   if (!tools)
     return E.right({ text: `The tool ${name.right} was called (${id.right}) with: ${text.trim() || '{}'}` });
   const toolUseId = boundedToolId(id.right, digest);
-  return E.right({ toolUse: { toolUseId, name: name.right, input: inputOf(text) } });
+  return E.right({ toolUse: { toolUseId, name: name.right, input: inputOf(text) }, ...markOf(call) });
 }
 
 function toolResult(message: JsonObject, path: string, names: DocumentNames, writing: Writing): Blocks {
@@ -161,11 +169,13 @@ function toolResult(message: JsonObject, path: string, names: DocumentNames, wri
   if (!writing.tools)
     return E.right([{ text: `The tool call ${id.right} answered:` }, ...blocks.right.map(asUserBlock)]);
   const toolUseId = boundedToolId(id.right, writing.digest);
-  return E.right([{ toolResult: { toolUseId, content: blocks.right } }]);
+  return E.right([
+    { toolResult: { toolUseId, content: blocks.right.map(unmarked) }, ...lastMark(blocks.right) },
+  ]);
 }
 
 const asUserBlock = (block: JsonObject): JsonObject =>
-  block['json'] === undefined ? block : { text: JSON.stringify(block['json']) };
+  block['json'] === undefined ? block : { text: JSON.stringify(block['json']), ...markOf(block) };
 
 /**
  * Valid provider-native ids are preserved. Invalid or overlong tool-use and tool-result ids are replaced on both sides

@@ -1,10 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { endMarked } from '../../../domain/messages/cache-marks.ts';
 import { modelTier } from '../../../domain/reasoning/model-tier.ts';
 import type { Digest } from '../../../domain/responses/replay-ids.ts';
 import type { Route } from '../../../domain/routing/model.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { deepMerge, type JsonObject } from '../../../domain/shared/json.ts';
+import { withCachePoints } from './unified-cache.ts';
 import { foreignControl, inferenceConfig } from './unified-controls.ts';
 import { modelFields } from './unified-fields.ts';
 import { conversation } from './unified-messages.ts';
@@ -40,12 +42,16 @@ export function unifiedRequest(
   if (E.isLeft(fields)) return fields;
   const options = platformOptions(body, stream);
   if (E.isLeft(options)) return options;
-  const { system, messages } = said.right;
+  const placed = withCachePoints(
+    { system: said.right.system, messages: endMarked(said.right.messages, body), toolConfig: tools.right },
+    route,
+  );
+  const { system, messages } = placed;
   const request: JsonObject = {
     ...(system.length === 0 ? {} : { system }),
     messages,
     ...(Object.keys(inference.right).length === 0 ? {} : { inferenceConfig: inference.right }),
-    ...(tools.right === undefined ? {} : { toolConfig: tools.right }),
+    ...(placed.toolConfig === undefined ? {} : { toolConfig: placed.toolConfig }),
     ...(fields.right === undefined ? {} : { additionalModelRequestFields: fields.right }),
     ...options.right,
   };

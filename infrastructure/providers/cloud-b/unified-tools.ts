@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { fault, foreignType, isRecord, nameOf } from '../../../domain/messages/blocks.ts';
+import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import { maxToolNameChars, toolNameShape } from './unified-limits.ts';
@@ -25,7 +26,7 @@ export function toolConfig(body: JsonObject, strict: boolean): Either<GatewayErr
     return E.left(
       fault('parallel_tool_calls', "cannot be `false` on this model's route: the model may call several."),
     );
-  return E.right({ tools: tools.map(({ spec }) => ({ toolSpec: spec })), ...choice.right });
+  return E.right({ tools: tools.map(({ spec, mark }) => ({ toolSpec: spec, ...mark })), ...choice.right });
 }
 
 /** A name that the platform takes. */
@@ -48,6 +49,8 @@ export function toolName(called: JsonObject, path: string): Either<GatewayError,
 interface Tool {
   readonly name: string;
   readonly spec: JsonObject;
+  /** Its cache mark, as a member. */
+  readonly mark: JsonObject;
 }
 
 /** Of `strict` only what the caller says is told, and nothing where the model does not support it. */
@@ -63,6 +66,7 @@ function toolSpec(tool: JsonObject, path: string, supportsStrict: boolean): Eith
     return E.left(fault(`${at}.parameters`, 'must be an object.'));
   return E.right({
     name: name.right,
+    mark: { ...markOf(described), ...markOf(tool) },
     spec: {
       name: name.right,
       ...(isString(description) && description !== '' ? { description } : {}),

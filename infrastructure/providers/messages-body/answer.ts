@@ -1,4 +1,5 @@
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { promptDetails } from '../../../domain/chat/prompt-details.ts';
 import { messagesBodyUsage } from '../../../domain/messages/observe-messages.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
@@ -28,19 +29,21 @@ export const finishReason = (stopReason: Json | undefined, called: boolean): str
   finishReasons.get(stopReason) ?? (called ? 'tool_calls' : 'stop');
 
 /**
- * The usage in chat's words, with the cached part of the prompt beside its whole. Undefined: none was reported;
+ * The usage in chat's words, with what was read from a cache and written to one beside the whole prompt. Undefined: none was reported;
  * counts that cannot be used are null.
  */
 export function chatUsage(reported: Json | undefined): JsonObject | undefined {
   if (isAbsent(reported)) return undefined;
   const usage = messagesBodyUsage(reported);
   if (usage === undefined) return { prompt_tokens: null, completion_tokens: null, total_tokens: null };
-  const cached = isRecord(reported) ? tokenCount(reported['cache_read_input_tokens']) : undefined;
+  const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = isRecord(reported)
+    ? reported
+    : {};
   return {
     prompt_tokens: usage.promptTokens,
     completion_tokens: usage.completionTokens,
     total_tokens: usage.totalTokens,
-    ...(cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
+    ...promptDetails(tokenCount(read), tokenCount(written)),
   };
 }
 

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { fault, foreignType, isRecord, stringOf } from '../../../domain/messages/blocks.ts';
+import { endingMarked } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import type { BodyRules } from './rules.ts';
@@ -14,7 +15,7 @@ export type Blocks = Either<GatewayError, readonly JsonObject[]>;
 export const textBlocks = (text: string): readonly JsonObject[] =>
   text.trim() === '' ? [] : [{ type: 'text', text }];
 
-/** The content of a chat message as blocks; images only where the upstream takes them. */
+/** The content of a chat message as blocks, with their cache marks; images only where the upstream takes them. */
 export function contentBlocks(content: Json | undefined, path: string, media: Media): Blocks {
   if (isAbsent(content)) return E.right([]);
   if (isString(content)) return E.right(textBlocks(content));
@@ -25,7 +26,7 @@ export function contentBlocks(content: Json | undefined, path: string, media: Me
     if (!isRecord(part)) return E.left(fault(at, 'must be a content part.'));
     const made = partBlocks(part, at, media);
     if (E.isLeft(made)) return made;
-    blocks.push(made.right);
+    blocks.push(endingMarked(made.right, part));
   }
   return E.right(blocks.flat());
 }

@@ -53,7 +53,7 @@ function translate(
   const { system, messages } = said.right;
   return E.right({
     ...limit.right,
-    ...(system === '' ? {} : { system }),
+    ...(system.length === 0 ? {} : { system }),
     messages,
     ...tools.right,
     ...stop.right,

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { fault, foreignType, isRecord, nameOf } from '../../../domain/messages/blocks.ts';
+import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
   isAbsent,
@@ -15,8 +16,8 @@ import {
 type Members = Either<GatewayError, JsonObject>;
 
 /**
- * Function tools as custom tools, and the choice among them; `parallel_tool_calls` is part of the choice. `strict` goes
- * along where the model supports it.
+ * Function tools as custom tools with their cache marks, and the choice among them; `parallel_tool_calls` is part of
+ * the choice. `strict` goes along where the model supports it.
  */
 export function toolMembers(body: JsonObject, supportsStrict: boolean): Members {
   if (isArray(body['functions']) && body['functions'].length > 0)
@@ -66,6 +67,8 @@ function customTool(tool: JsonObject, path: string, supportsStrict: boolean): Me
     ...(isString(description) ? { description } : {}),
     input_schema: inputSchema(parameters ?? {}),
     ...(supportsStrict && typeof strict === 'boolean' ? { strict } : {}),
+    ...markOf(callee),
+    ...markOf(tool),
   });
 }
 

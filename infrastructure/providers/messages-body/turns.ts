@@ -6,9 +6,17 @@ import {
   foreignType,
   isRecord,
   nameOf,
-  paragraphs,
-  systemText,
+  systemBlocks,
+  textOfSystem,
 } from '../../../domain/messages/blocks.ts';
+import {
+  endingMarked,
+  endMarked,
+  isMarked,
+  lastMark,
+  markOf,
+  unmarked,
+} from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, isArray, isString, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import { type Blocks, contentBlocks, textBlocks } from './content.ts';
@@ -22,7 +30,8 @@ export interface TurnRules extends Pick<BodyRules, 'media'> {
 
 /** A chat conversation in the members of a messages body. */
 export interface Conversation {
-  readonly system: string;
+  /** One text; blocks where some of it is to be cached. */
+  readonly system: string | readonly JsonObject[];
   readonly messages: readonly JsonObject[];
 }
 
@@ -33,24 +42,31 @@ interface Turn {
 
 /** System and developer text is combined, wherever it stands; messages of one role in a row are one turn. */
 export function conversationOf(body: JsonObject, rules: TurnRules): Either<GatewayError, Conversation> {
-  const system: string[] = [];
+  const system: JsonObject[] = [];
   const turns: Turn[] = [];
   for (const [index, message] of objectsOf(body['messages']).entries()) {
     const path = `messages[${index}]`;
     if (message['role'] === 'system' || message['role'] === 'developer') {
-      const text = systemText(message['content'], `${path}.content`);
-      if (E.isLeft(text)) return text;
-      system.push(text.right);
+      const blocks = systemBlocks(message['content'], `${path}.content`);
+      if (E.isLeft(blocks)) return blocks;
+      system.push(...endingMarked(blocks.right, message));
     } else {
       const turn = turnOf(message, path, rules);
       if (E.isLeft(turn)) return turn;
-      turns.push(turn.right);
+      const { role, blocks } = turn.right;
+      turns.push({ role, blocks: endingMarked(blocks, message) });
     }
   }
   const messages = merged(turns);
   if (messages.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
-  return E.right({ system: paragraphs(system), messages });
+  return E.right({ system: systemMember(system), messages: endMarked(messages, body) });
 }
+
+/** Blocks that say nothing are refused upstream. */
+const systemMember = (blocks: readonly JsonObject[]): string | readonly JsonObject[] =>
+  blocks.some(isMarked)
+    ? blocks.filter(({ text }) => isString(text) && text.trim() !== '')
+    : textOfSystem(blocks);
 
 /** Tool results stand before what else the user says: upstreams want them right behind the calls. */
 function merged(turns: readonly Turn[]): readonly JsonObject[] {
@@ -94,17 +110,18 @@ function turnOf(message: JsonObject, path: string, rules: TurnRules): Either<Gat
   }
 }
 
-/** A result as it was told: words stay a string. */
+/** A result as it was told: words stay a string. What is marked in it is cached with the whole of it. */
 function toolResult(message: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {
   const { tool_call_id: id, content } = message;
   if (!isString(id)) return E.left(fault(`${path}.tool_call_id`, 'must be a string.'));
   const blocks = contentBlocks(content, `${path}.content`, rules.media);
   if (E.isLeft(blocks)) return blocks;
-  const told = isString(content) && content !== '' ? content : blocks.right;
+  const told = isString(content) && content !== '' ? content : blocks.right.map(unmarked);
   return E.right({
     type: 'tool_result',
     tool_use_id: rules.boundId(id),
     ...(told.length === 0 ? {} : { content: told }),
+    ...lastMark([...blocks.right, message]),
   });
 }
 
@@ -138,5 +155,11 @@ function toolUse(call: JsonObject, path: string, rules: TurnRules): Either<Gatew
   if (E.isLeft(name)) return name;
   const text = callee['arguments'] ?? '';
   if (!isString(text)) return E.left(fault(`${path}.function.arguments`, 'must be a string.'));
-  return E.right({ type: 'tool_use', id: rules.boundId(id), name: name.right, input: inputOf(text) });
+  return E.right({
+    type: 'tool_use',
+    id: rules.boundId(id),
+    name: name.right,
+    input: inputOf(text),
+    ...markOf(call),
+  });
 }

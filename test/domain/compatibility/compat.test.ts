@@ -50,6 +50,7 @@ describe('without a block, and where a block is silent, the defaults hold', () =
     reasoningEffort: 'passthrough',
     supportsStreamUsage: false,
     emptyTools: 'preserve',
+    cacheControl: false,
   };
 
   it.each<[string, Parameters<typeof compatOf>[0]]>([
@@ -81,6 +82,7 @@ describe('without a block, and where a block is silent, the defaults hold', () =
       reasoning_effort: 'omit',
       supports_stream_usage: true,
       empty_tools: 'omit',
+      cache_control: true,
     };
     expect(compatOf({ compat })).toEqual({
       supportsStore: false,
@@ -89,6 +91,7 @@ describe('without a block, and where a block is silent, the defaults hold', () =
       reasoningEffort: 'omit',
       supportsStreamUsage: true,
       emptyTools: 'omit',
+      cacheControl: true,
     });
   });
 });

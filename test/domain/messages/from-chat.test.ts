@@ -81,6 +81,16 @@ describe('the message', () => {
     });
   });
 
+  it('does not say for how long a cache was written: it is not known', () => {
+    const prompt_tokens_details = { cache_write_tokens: 2 };
+    const usage = { prompt_tokens: 3, completion_tokens: 5, prompt_tokens_details };
+    expect(messageOf({ ...completionOf({}), usage })['usage']).toMatchObject({
+      input_tokens: 1,
+      cache_creation_input_tokens: 2,
+      cache_creation: null,
+    });
+  });
+
   it('tells choice 0 alone', () => {
     const other = { message: { content: 'other' }, finish_reason: 'length' };
     const choices = [

@@ -486,6 +486,18 @@ describe('the end', () => {
     expect(said(...inputs).usage).toEqual({ ...zero, input_tokens, cache_read_input_tokens, output_tokens });
   });
 
+  it('usage: what was written to a cache', () => {
+    const prompt_tokens_details = { cached_tokens: 2, cache_write_tokens: 3 };
+    const usage = { prompt_tokens: 9, completion_tokens: 5, prompt_tokens_details };
+    expect(said(chunkEvent({ choices: [], usage })).usage).toEqual({
+      ...zero,
+      input_tokens: 4,
+      cache_read_input_tokens: 2,
+      cache_creation_input_tokens: 3,
+      output_tokens: 5,
+    });
+  });
+
   it('nothing comes after it', () => {
     expect(eventsOf([done, says({ content: 'a' }), done, failure('late')])).toEqual(eventsOf([done]));
   });

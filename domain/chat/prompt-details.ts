@@ -1,0 +1,16 @@
+import type { JsonObject } from '../shared/json.ts';
+
+/**
+ * The member `prompt_tokens_details` of a chat usage: tokens of the prompt that were read from a cache, and those that
+ * were written to one, as far as they are known. Writes are called what OpenAI and OpenRouter call them.
+ */
+export function promptDetails(
+  read: number | null | undefined,
+  written: number | null | undefined,
+): JsonObject {
+  const details = {
+    ...(read === undefined ? {} : { cached_tokens: read }),
+    ...(written === undefined ? {} : { cache_write_tokens: written }),
+  };
+  return Object.keys(details).length === 0 ? {} : { prompt_tokens_details: details };
+}

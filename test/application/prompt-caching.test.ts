@@ -1,0 +1,187 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import { messages } from '../../application/families.ts';
+import { generationUsage } from '../../domain/ledger/usage.ts';
+import { messagesUsage } from '../../domain/messages/chat-answer.ts';
+import type { Compatibility, ResolvedRoute, Takes } from '../../domain/routing/model.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import { chatUsage as generatedUsage } from '../../infrastructure/providers/cloud-a/generate-content-usage.ts';
+import { chatUsage as converseUsage } from '../../infrastructure/providers/cloud-b/unified-answer.ts';
+import { chatUsage as messagesBodyUsage } from '../../infrastructure/providers/messages-body/answer.ts';
+import { aRoute } from '../support/arbitraries/routing.ts';
+
+const mark = { cache_control: { type: 'ephemeral' } };
+const hour = { cache_control: { type: 'ephemeral', ttl: '1h' } };
+const text = (words: string, more: object = {}) => ({ type: 'text', text: words, ...more });
+
+const marked = {
+  model: 'm',
+  max_tokens: 9,
+  system: [text('Be kind.', hour), text('Be brief.')],
+  messages: [
+    { role: 'user', content: [text('Hi', mark)] },
+    {
+      role: 'assistant',
+      content: [text('Calling.', mark), { type: 'tool_use', id: 'toolu_1', name: 'f', input: {}, ...mark }],
+    },
+    {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: 'toolu_1', content: [text('A book.', mark)] },
+        text('Go on.'),
+        { type: 'image', source: { type: 'url', url: 'https://h/i.png' }, ...mark },
+      ],
+    },
+  ],
+  tools: [
+    { name: 'f', input_schema: {}, ...hour },
+    { name: 'g', input_schema: {} },
+  ],
+  ...mark,
+};
+
+/** The chat body that is made of a messages call for such a route. */
+function written(body: object, compatibility: Compatibility, takes: Takes = 'as_written'): JsonObject {
+  const ask = messages.read(JSON.stringify(body));
+  if (E.isLeft(ask)) throw new Error(ask.left.message);
+  const resolved: ResolvedRoute = {
+    route: aRoute({ upstreamModel: 'm', compatibility, extraBody: {} }),
+    provider: {
+      id: 'p',
+      kind: 'compat',
+      pricingProviderId: 'p',
+      supports: () => aRoute().capabilities,
+      takes: (_, family) => (family === 'chat_completions' ? takes : undefined),
+    },
+  };
+  const chat = messages.write(ask.right, resolved);
+  if (E.isLeft(chat)) throw new Error(chat.left.message);
+  return JSON.parse(chat.right) as JsonObject;
+}
+
+describe('messages calls on chat-style routes', () => {
+  const kept = {
+    cache_control: mark.cache_control,
+    messages: [
+      { role: 'system', content: [text('Be kind.', hour), text('Be brief.')] },
+      { role: 'user', content: [text('Hi', mark)] },
+      {
+        role: 'assistant',
+        content: [text('Calling.', mark)],
+        tool_calls: [{ id: 'toolu_1', type: 'function', function: { name: 'f', arguments: '{}' }, ...mark }],
+      },
+      { role: 'tool', tool_call_id: 'toolu_1', content: [text('A book.', mark)] },
+      {
+        role: 'user',
+        content: [text('Go on.'), { type: 'image_url', image_url: { url: 'https://h/i.png' }, ...mark }],
+      },
+    ],
+    tools: [
+      { type: 'function', function: { name: 'f', parameters: {} }, ...hour },
+      { type: 'function', function: { name: 'g', parameters: {} } },
+    ],
+  };
+
+  it('keep their marks where the route says `compat.cache_control: true`', () => {
+    expect(written(marked, { compat: { cache_control: true } })).toMatchObject(kept);
+  });
+
+  it('keep them where the provider translates chat, which knows them', () => {
+    expect(written(marked, {}, 'translated')).toMatchObject(kept);
+  });
+
+  it.each<[string, Compatibility]>([
+    ['without a block', {}],
+    ['with `false`', { compat: { cache_control: false } }],
+  ])('lose them %s, and are told in plain strings', (_, compatibility) => {
+    const body = written(marked, compatibility);
+    expect(JSON.stringify(body)).not.toContain('cache_control');
+    expect(body['messages']).toMatchObject([
+      { role: 'system', content: 'Be kind.\n\nBe brief.' },
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Calling.' },
+      { role: 'tool', content: 'A book.' },
+      { role: 'user', content: [{ type: 'text' }, { type: 'image_url' }] },
+    ]);
+  });
+
+  it('a body without marks is the same wherever it goes', () => {
+    const plain = JSON.parse(
+      JSON.stringify(marked, (key, value: unknown) => (key === 'cache_control' ? undefined : value)),
+    ) as object;
+    expect(written(plain, { compat: { cache_control: true } })).toEqual(written(plain, {}));
+  });
+});
+
+const count = fc.nat(100_000);
+
+describe('usage of caches', () => {
+  it('always: what a messages body tells comes back to a messages caller, and the prompt is the sum', () => {
+    const reported = fc.record({
+      input_tokens: count,
+      cache_read_input_tokens: count,
+      cache_creation_input_tokens: count,
+      output_tokens: count,
+    });
+    fc.assert(
+      fc.property(reported, (usage) => {
+        const chat = messagesBodyUsage(usage);
+        expect(messagesUsage(chat)).toEqual(usage);
+        expect(generationUsage(chat)?.promptTokens).toBe(
+          usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
+        );
+      }),
+      { seed: 71 },
+    );
+  });
+
+  it('always: converse tells reads and writes to callers of both families', () => {
+    const reported = fc.record({
+      inputTokens: count,
+      outputTokens: count,
+      cacheReadInputTokens: count,
+      cacheWriteInputTokens: count,
+    });
+    fc.assert(
+      fc.property(reported, (usage) => {
+        const chat = converseUsage(usage);
+        expect(chat?.['prompt_tokens_details']).toEqual({
+          cached_tokens: usage.cacheReadInputTokens,
+          cache_write_tokens: usage.cacheWriteInputTokens,
+        });
+        expect(messagesUsage(chat)).toEqual({
+          input_tokens: usage.inputTokens,
+          cache_read_input_tokens: usage.cacheReadInputTokens,
+          cache_creation_input_tokens: usage.cacheWriteInputTokens,
+          output_tokens: usage.outputTokens,
+        });
+        expect(generationUsage(chat)?.promptTokens).toBe(
+          usage.inputTokens + usage.cacheReadInputTokens + usage.cacheWriteInputTokens,
+        );
+      }),
+      { seed: 72 },
+    );
+  });
+
+  it('generate-content tells reads, which are part of its prompt', () => {
+    const chat = generatedUsage({
+      promptTokenCount: 9,
+      candidatesTokenCount: 2,
+      cachedContentTokenCount: 4,
+    });
+    expect(chat).toMatchObject({ prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 4 } });
+    expect(messagesUsage(chat)).toMatchObject({ input_tokens: 5, cache_read_input_tokens: 4 });
+  });
+
+  it('writes of a router are read by either name that routers have for them', () => {
+    for (const name of ['cache_write_tokens', 'cache_creation_tokens'])
+      expect(
+        messagesUsage({
+          prompt_tokens: 10,
+          completion_tokens: 1,
+          prompt_tokens_details: { cached_tokens: 2, [name]: 3 },
+        }),
+      ).toMatchObject({ input_tokens: 5, cache_read_input_tokens: 2, cache_creation_input_tokens: 3 });
+  });
+});
