@@ -30,7 +30,7 @@ export const chatWatched: Watched = {
   stream_options: {},
   reasoning: {},
   thinking: {},
-  output_config: {},
+  output_config: { format: {} },
 };
 
 /** Checks what the gateway reasons about; everything else in the body is the upstream's business. */

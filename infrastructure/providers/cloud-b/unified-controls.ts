@@ -53,7 +53,10 @@ export function foreignControl(body: JsonObject): GatewayError | undefined {
 }
 
 /** The sampling fields that are sent, and the rest of `inferenceConfig`. */
-export function inferenceConfig(body: JsonObject, tier: ModelTier): Either<GatewayError, JsonObject> {
+export function inferenceConfig(
+  body: JsonObject,
+  tier: ModelTier | undefined,
+): Either<GatewayError, JsonObject> {
   const omitted = omittedSampling(tier, body);
   if (E.isLeft(omitted)) return omitted;
   const sampling = (field: SamplingField): Json | undefined =>

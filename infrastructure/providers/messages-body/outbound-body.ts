@@ -16,7 +16,7 @@ import type { BodyRules } from './rules.ts';
 
 /** What is looked at of a call to write its body. */
 export type BodyCall = Pick<UpstreamCall, 'body' | 'stream' | 'betas'> & {
-  readonly route: Pick<UpstreamCall['route'], 'upstreamModel' | 'extraBody'>;
+  readonly route: Pick<UpstreamCall['route'], 'upstreamModel' | 'compatibility' | 'extraBody'>;
 };
 
 /** A messages body to be sent. */
@@ -25,6 +25,8 @@ export interface OutboundBody {
   readonly text: string;
   /** For the header `anthropic-beta`, where the upstream has them there. */
   readonly betas: readonly string[];
+  /** For the row's metadata. */
+  readonly notes?: JsonObject;
 }
 
 /**
@@ -38,10 +40,11 @@ export function outboundBody(
 ): Either<GatewayError, OutboundBody> {
   const own = ownBetas(body['anthropic_beta']);
   if (E.isLeft(own)) return own;
-  const reasoned = withReasoning(body, route.upstreamModel, rules.platform);
+  const reasoned = withReasoning(body, route, rules.platform);
   if (E.isLeft(reasoned)) return reasoned;
   const allowed = betas.flatMap((beta) => rules.betas.allowed.get(beta) ?? []);
   const asked = [...new Set([...own.right, ...allowed, ...reasoned.right.betas])];
+  const { notes } = reasoned.right;
   const inHeader = rules.betas.in === 'header';
   const written: JsonObject = {
     ...reasoned.right.body,
@@ -53,6 +56,7 @@ export function outboundBody(
   return E.right({
     text: JSON.stringify(deepMerge(written, route.extraBody)),
     betas: inHeader ? asked : [],
+    ...(notes === undefined ? {} : { notes }),
   });
 }
 
