@@ -68,6 +68,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     const terms = callTerms(request, ask.right, resolved.right, path);
     const prepared = await body.prepare(resolved.right, terms);
     if (E.isLeft(prepared)) return refuse(prepared.left);
+    facts = { ...facts, notes: prepared.right.notes };
 
     const admission = await request.telemetry.during('admission', () =>
       ports.ledger.admit({

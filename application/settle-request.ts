@@ -25,6 +25,8 @@ export interface Facts {
   readonly body: RequestBody;
   readonly ask?: AskTerms;
   readonly resolved?: ResolvedRoute;
+  /** What of the caller's request does not go along upstream. */
+  readonly notes?: JsonObject;
   readonly admission?: Admission;
   /** The gateway's clock when the admission came, milliseconds since the epoch. */
   readonly admittedAt?: number;
@@ -170,6 +172,7 @@ function loggedRequest(
     facts.ask?.stream ?? false,
     policy.payloads,
     end.charged ? undefined : seenCost(end, money),
+    facts.notes,
   );
   return {
     caller: facts.request.caller,

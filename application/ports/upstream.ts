@@ -82,6 +82,8 @@ export interface UpstreamExecution {
 
 /** A call that can be sent. */
 export interface PreparedCall {
+  /** What of the caller's request does not go along although nothing was refused: for the row's metadata. */
+  readonly notes: JsonObject;
   /** W3C trace context goes upstream, lower-case names; nothing else of the caller's headers does. */
   readonly begin: (traceContext: Readonly<Record<string, string>>) => UpstreamExecution;
 }

@@ -53,7 +53,7 @@ export const chatWatched: Watched = {
   stream_options: {},
   reasoning: {},
   thinking: {},
-  output_config: {},
+  output_config: { format: {} },
   extra_body: { google },
   google,
   ...google,

@@ -1,4 +1,4 @@
-import { isString, type JsonObject, numberOf } from '../shared/json.ts';
+import { isAbsent, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import { isRecord } from './blocks.ts';
 
 /**
@@ -11,20 +11,30 @@ const efforts = [
   { fromTokens: 1, effort: 'low' },
 ] as const;
 
+/** The effort that a budget comes to; undefined: it is no budget. */
+export function effortOfBudget(budget: Json | undefined): string | undefined {
+  const tokens = numberOf(budget);
+  return efforts.find(({ fromTokens }) => tokens !== undefined && tokens >= fromTokens)?.effort;
+}
+
 /**
  * Thinking for providers that translate chat bodies and know the words of the messages family too: a budget stays a
- * budget. Where an effort says how much, the budget is told by `thinking` alone, which only that family reads.
+ * budget. Where an effort says how much, the budget is told by `thinking` alone, which only that family reads; a budget
+ * of the whole task goes along for the provider to judge.
  */
 export function reasoningAsked(body: JsonObject): JsonObject {
   const thinking = isRecord(body['thinking']) ? body['thinking'] : {};
-  if (thinking['type'] !== 'enabled' && thinking['type'] !== 'adaptive')
-    return { reasoning_effort: reasoningEffort(body) };
   const config = isRecord(body['output_config']) ? body['output_config'] : {};
+  const { task_budget: taskBudget } = config;
+  const output_config = isAbsent(taskBudget) ? undefined : { task_budget: taskBudget };
+  if (thinking['type'] !== 'enabled' && thinking['type'] !== 'adaptive')
+    return { reasoning_effort: reasoningEffort(body), output_config };
   const effort = isString(config['effort']) && config['effort'] !== '' ? config['effort'] : undefined;
   return {
     thinking,
     reasoning_effort: effort,
     reasoning_budget_tokens: effort === undefined ? thinking['budget_tokens'] : undefined,
+    output_config,
   };
 }
 
@@ -39,6 +49,5 @@ export function reasoningEffort(body: JsonObject): string | undefined {
   if (thinking['type'] === 'disabled') return undefined;
   const config = isRecord(body['output_config']) ? body['output_config'] : {};
   if (isString(config['effort']) && config['effort'] !== '') return config['effort'];
-  const budget = thinking['type'] === 'enabled' ? numberOf(thinking['budget_tokens']) : undefined;
-  return efforts.find(({ fromTokens }) => budget !== undefined && budget >= fromTokens)?.effort;
+  return thinking['type'] === 'enabled' ? effortOfBudget(thinking['budget_tokens']) : undefined;
 }

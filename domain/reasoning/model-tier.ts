@@ -48,6 +48,36 @@ export function modelTier(upstreamModel: string): ModelTier {
   return isNewerThanAListedLatest(model) ? 'latest' : 'older';
 }
 
+/** Vendors whose models platform B serves and that are no messages family; ids there begin with the vendor. */
+const otherVendors = [
+  // https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html
+  'ai21',
+  'amazon',
+  'cohere',
+  'deepseek',
+  'google',
+  'meta',
+  'minimax',
+  'mistral',
+  'moonshot',
+  'moonshotai',
+  'nvidia',
+  'openai',
+  'qwen',
+  'stability',
+  'twelvelabs',
+  'writer',
+  'xai',
+  'zai',
+] as const;
+
+/** A vendor stands at the front, behind a region (`us.amazon.…`) or at the end of an ARN. */
+const otherVendor = new RegExp(`(?:^|[/.])(?:${otherVendors.join('|')})\\.[a-z0-9]`);
+
+/** Whether an id on platform B says that the model is no messages family; what an opaque one names is not known. */
+export const isOtherFamily = (upstreamModel: string): boolean =>
+  otherVendor.test(upstreamModel.toLowerCase());
+
 /**
  * Whether a model takes messages of the role `system` between the others; before that version they are refused
  * (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages).

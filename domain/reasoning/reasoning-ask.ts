@@ -38,6 +38,13 @@ export type Budget = Said<Json | undefined>;
 
 export type AskKind = ThinkingAsk['kind'];
 
+/** The field in which the caller asks for thinking. */
+export function askedIn(ask: ReasoningAsk): string {
+  if ('effort' in ask) return ask.effort.field;
+  if ('budget' in ask) return ask.budget.field;
+  return ask.ownEffort === undefined || ask.kind === 'disabled' ? 'thinking.type' : 'output_config.effort';
+}
+
 /** Fields that say in chat's words what `thinking` and `output_config` say in those of the messages body. */
 export const chatReasoningFields = [
   'reasoning_effort',

@@ -15,10 +15,10 @@ export type SamplingField = (typeof defaults)[number]['field'];
 
 /**
  * The sampling fields to be left out. Latest generation: non-default `temperature`, `top_p`, `top_k` rejected;
- * defaults `temperature: 1`, `top_p: 1` omitted. Other tiers take them as they are.
+ * defaults `temperature: 1`, `top_p: 1` omitted. Other tiers, and models of no tier, take them as they are.
  */
 export function omittedSampling(
-  tier: ModelTier,
+  tier: ModelTier | undefined,
   body: JsonObject,
 ): Either<GatewayError, readonly SamplingField[]> {
   if (tier !== 'latest') return E.right([]);

@@ -43,13 +43,18 @@ export interface Attempt {
   readonly completedAt: number;
 }
 
-/** `metadata_json` shape: `operation`, `stream`, `payload_policy`, and `accounting` where there is any to tell. */
+/**
+ * `metadata_json` shape: `operation`, `stream`, `payload_policy`, and where there is any to tell, `accounting` and notes
+ * on what did not go along upstream (`reasoning`).
+ */
 export const logMetadata = (
   operation: ApiFamily,
   stream: boolean,
   policy: PayloadPolicy,
   accounting: JsonObject | undefined,
+  notes: JsonObject = {},
 ): JsonObject => ({
+  ...notes,
   operation,
   stream,
   payload_policy: {

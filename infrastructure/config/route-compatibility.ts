@@ -1,3 +1,4 @@
+import { effortPlacements, routeTiers } from '../../domain/compatibility/cloud-b-style.ts';
 import type { Compatibility } from '../../domain/routing/model.ts';
 import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
 import { list, object, optional, required, scalarOrObject, withDefault } from './object-codecs.ts';
@@ -105,6 +106,16 @@ const cloudBCodec = object({
   supports_strict_tools: optional(
     boolean,
     'For runtime_unified: whether tools may be strict; told from the model id when absent.',
+  ),
+  model_tier: optional(
+    choice(routeTiers),
+    'Which thinking policy the model follows, where its id does not tell (profiles, ARNs). none: the model is no ' +
+      'messages family; for runtime_unified alone.',
+  ),
+  effort_placement: optional(
+    choice(effortPlacements),
+    'For runtime_unified: where the effort of adaptive thinking is written, inside `thinking` (default) or beside it ' +
+      'as `output_config.effort`.',
   ),
 });
 

@@ -102,6 +102,33 @@ const cloudBStyleIsSound: RouteRule = ({ compatibility, capabilities }, { type }
   ];
 };
 
+/** Styles that write messages bodies, and so follow a tier. */
+const tierStyles = ['runtime_unified', 'runtime_messages', 'endpointb_messages'] as const;
+
+/** What is said of a model's thinking is for styles that write it; elsewhere it would silently do nothing. */
+const thinkingIsWritten: RouteRule = ({ compatibility: { cloud_b: block } }, _, path) => {
+  if (block === undefined) return [];
+  const { api_style: style, model_tier: tier, effort_placement: placement } = block;
+  const at = [...path, 'compatibility', 'cloud_b'];
+  const unified = style === 'runtime_unified';
+  return [
+    ...(tier !== undefined && !tierStyles.some((each) => each === style)
+      ? [
+          finding(
+            [...at, 'model_tier'],
+            `is for styles that write messages bodies and would do nothing on ${style}`,
+          ),
+        ]
+      : []),
+    ...(tier === 'none' && style.endsWith('_messages')
+      ? [finding([...at, 'model_tier'], `cannot be none on ${style}, which serves the messages family alone`)]
+      : []),
+    ...(placement !== undefined && !unified
+      ? [finding([...at, 'effort_placement'], `is for runtime_unified and would do nothing on ${style}`)]
+      : []),
+  ];
+};
+
 export const routeRules: readonly RouteRule[] = [
   authenticationStays,
   blocksReachTheUpstream,
@@ -109,4 +136,5 @@ export const routeRules: readonly RouteRule[] = [
   routerPolicyIsAlone,
   bucketsAreRead,
   cloudBStyleIsSound,
+  thinkingIsWritten,
 ];

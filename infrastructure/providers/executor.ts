@@ -8,6 +8,7 @@ import type {
   UpstreamExecution,
 } from '../../application/ports/upstream.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
 import type { ProviderConfig, Timeouts } from '../config/provider-config.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
@@ -97,6 +98,7 @@ const preparedCall = (
   requests: Written,
   terms: CallTerms,
 ): PreparedCall => ({
+  notes: Object.assign({}, ...requests.map(({ notes }) => notes)) as JsonObject,
   begin: (trace) =>
     'decodeMany' in dialect
       ? fanOut(requests, sender(trace), (parts) => dialect.decodeMany(parts, terms))
@@ -152,6 +154,7 @@ function dispatch(line: Line, endpoint: Endpoint, request: WrittenRequest, excha
 
 /** Routing asks for providers that are there; one that left in between is a fault of the call. */
 const unavailable = (call: CallTerms): PreparedCall => ({
+  notes: {},
   begin: () => ({
     reply: Promise.resolve(
       E.left({ kind: 'protocol', message: `The provider \`${call.route.provider}\` is not available.` }),

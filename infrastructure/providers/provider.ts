@@ -14,6 +14,8 @@ export interface OutboundRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** What of the caller's request did not go along although nothing was refused: for the row's metadata. */
+  readonly notes?: JsonObject;
 }
 
 /** One that may also have been written beside the event loop: its JSON text is bytes then. */

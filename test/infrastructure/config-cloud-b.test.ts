@@ -80,4 +80,18 @@ describe('cloud_b', () => {
       faults({ provider: 'chat', compatibility: style('runtime_unified'), capabilities: partial }),
     ).toEqual(['compatibility.cloud_b']);
   });
+
+  it.each([
+    ['runtime_unified', { model_tier: 'none', effort_placement: 'output_config' }, []],
+    ['runtime_unified', { model_tier: 'latest', effort_placement: 'thinking' }, []],
+    ['endpointb_messages', { model_tier: 'previous' }, []],
+    ['endpointb_messages', { model_tier: 'none' }, ['compatibility.cloud_b.model_tier']],
+    ['endpointb_messages', { effort_placement: 'thinking' }, ['compatibility.cloud_b.effort_placement']],
+    ['endpointb_chat', { ...path, model_tier: 'latest' }, ['compatibility.cloud_b.model_tier']],
+    ['endpointb_chat', { ...path, model_tier: 'none' }, ['compatibility.cloud_b.model_tier']],
+    ['runtime_unified', { model_tier: 'newest' }, ['compatibility.cloud_b.model_tier']],
+    ['runtime_unified', { effort_placement: 'beside' }, ['compatibility.cloud_b.effort_placement']],
+  ])('what it says of thinking is for styles that write it: %s, %j', (api_style, more, expected) => {
+    expect(faults({ compatibility: style(api_style, more), capabilities: partial })).toEqual(expected);
+  });
 });

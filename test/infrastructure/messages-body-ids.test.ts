@@ -33,7 +33,7 @@ const call = (body: object) => ({
   body: JSON.stringify(body),
   stream: false,
   betas: [],
-  route: { upstreamModel: 'anthropic.claude-opus-4-6-v1', extraBody: {} },
+  route: { compatibility: {}, upstreamModel: 'anthropic.claude-opus-4-6-v1', extraBody: {} },
 });
 
 const chat = (...ids: readonly string[]): readonly unknown[] =>

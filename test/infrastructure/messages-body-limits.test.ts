@@ -22,7 +22,7 @@ const outbound = (over: object, rules: BodyRules, route: Partial<BodyCall['route
       stream: false,
       betas: [],
       // A tier whose manual budgets pass.
-      route: { upstreamModel: 'anthropic/claude-sonnet-4-6', extraBody: {}, ...route },
+      route: { upstreamModel: 'anthropic/claude-sonnet-4-6', compatibility: {}, extraBody: {}, ...route },
     },
     rules,
     textDigest,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
+import type { Compatibility } from '../../domain/routing/model.ts';
 import { type JsonObject, parseExact } from '../../domain/shared/json.ts';
 import { fromMessagesBody } from '../../infrastructure/providers/messages-body/native.ts';
 import {
@@ -20,6 +21,7 @@ interface Sending {
   readonly extraBody?: JsonObject;
   readonly stream?: boolean;
   readonly betas?: readonly string[];
+  readonly compatibility?: Compatibility;
 }
 
 const outbound = (body: object | string, rules: BodyRules, sending: Sending = {}) =>
@@ -30,6 +32,7 @@ const outbound = (body: object | string, rules: BodyRules, sending: Sending = {}
       betas: sending.betas ?? [],
       route: {
         upstreamModel: sending.upstreamModel ?? 'anthropic.claude-opus-4-6-v1',
+        compatibility: sending.compatibility ?? {},
         extraBody: sending.extraBody ?? {},
       },
     },
@@ -244,6 +247,47 @@ describe('the model-family policy', () => {
     const upstreamModel = 'us.anthropic.claude-opus-4-5-20251101-v1:0';
     expect(sent(body, invokeRules, { upstreamModel })['anthropic_beta']).toEqual(['effort-2025-11-24']);
     expect(sent(body, rawPredictRules, { upstreamModel })).not.toHaveProperty('anthropic_beta');
+  });
+});
+
+describe('manual thinking in a tool loop', () => {
+  const use = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} };
+  const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'x' };
+  const signed = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' };
+  const loop = (...said: readonly JsonObject[]): object => ({
+    ...minimal,
+    thinking: { type: 'enabled', budget_tokens: 2000 },
+    messages: [user, { role: 'assistant', content: said }, { role: 'user', content: [result] }],
+  });
+
+  it.each([
+    ['raw-predict', rawPredictRules],
+    ['invoke', invokeRules],
+    ['endpointb_messages', endpointbRules],
+  ] as const)('%s: is left out, and noted, where its signed thinking did not come back', (_, rules) => {
+    for (const body of [loop(use), loop({ ...signed, signature: '' }, use)]) {
+      expect(sent(body, rules)).not.toHaveProperty('thinking');
+      expect(outbound(body, rules)).toMatchObject({
+        right: { notes: { reasoning: { thinking: 'left_out', reason: 'no_signed_thinking_in_tool_loop' } } },
+      });
+    }
+    const whole = outbound(loop(signed, use), rules);
+    expect(E.isRight(whole) && whole.right).not.toHaveProperty('notes');
+    expect(sent(loop(signed, use), rules)).toMatchObject({ thinking: { type: 'enabled' } });
+  });
+});
+
+describe('a profile whose id does not tell its tier', () => {
+  const upstreamModel = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3d4e5f6';
+  const body = { ...minimal, reasoning_effort: 'low' };
+
+  it('follows the `model_tier` of its route', () => {
+    expect(refusal(body, invokeRules, { upstreamModel })).toMatchObject({ param: 'reasoning_effort' });
+    const compatibility = { cloud_b: { api_style: 'runtime_messages', model_tier: 'latest' } };
+    expect(sent(body, invokeRules, { upstreamModel, compatibility })).toMatchObject({
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'low' },
+    });
   });
 });
 

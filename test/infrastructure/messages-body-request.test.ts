@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { toChatBody } from '../../domain/messages/to-chat.ts';
 import { messagesWatched, readMessagesRequest } from '../../domain/messages/messages-request.ts';
+import type { Compatibility } from '../../domain/routing/model.ts';
 import { type JsonObject, parseExact } from '../../domain/shared/json.ts';
 import { parseDocument } from '../../domain/shared/json-document.ts';
 import { fromChatBody } from '../../infrastructure/providers/messages-body/request.ts';
@@ -25,6 +26,7 @@ interface Sending {
   readonly extraBody?: JsonObject;
   readonly stream?: boolean;
   readonly betas?: readonly string[];
+  readonly compatibility?: Compatibility;
 }
 
 const outbound = (body: object | string, rules: BodyRules, sending: Sending = {}) =>
@@ -35,6 +37,7 @@ const outbound = (body: object | string, rules: BodyRules, sending: Sending = {}
       betas: sending.betas ?? [],
       route: {
         upstreamModel: sending.upstreamModel ?? 'anthropic/claude-opus-4-6',
+        compatibility: sending.compatibility ?? {},
         extraBody: sending.extraBody ?? {},
       },
     },
@@ -583,6 +586,27 @@ describe('reasoning fields', () => {
     const elsewhere = outbound(body, endpointbRules, { upstreamModel });
     expect(elsewhere).toMatchObject({ right: { betas: ['effort-2025-11-24'] } });
     expect(sent(body, rawPredictRules, { upstreamModel })).toEqual({ ...sent(minimal), ...expected });
+  });
+
+  it('manual thinking in a tool loop is left out and noted: preserved thinking is not replayed', () => {
+    const body = {
+      ...minimal,
+      reasoning_budget_tokens: 2048,
+      reasoning_effort: 'low',
+      messages: [
+        user,
+        { role: 'assistant', tool_calls: [{ id: '1', type: 'function', function: { name: 'f' } }] },
+        { role: 'tool', tool_call_id: '1', content: 'a' },
+      ],
+    };
+    const about = { upstreamModel: 'us.anthropic.claude-opus-4-5-20251101-v1:0' };
+    for (const [, rules] of styles) {
+      const out = sent(body, rules, about);
+      expect(out).not.toHaveProperty('thinking');
+      expect(out).toMatchObject({ output_config: { effort: 'low' } });
+      expect(outbound(body, rules, about)).toMatchObject({ right: { notes: { reasoning: {} } } });
+    }
+    expect(outbound({ ...body, messages: [user] }, invokeRules, about)).not.toHaveProperty('right.notes');
   });
 
   it('route extra_body is the final override', () => {

@@ -43,7 +43,7 @@ const marked = {
 
 describe('chat to messages bodies', () => {
   const sent = (body: object, rules = rawPredictRules): JsonObject => {
-    const route = { upstreamModel: 'anthropic/claude-opus-4-6', extraBody: {} };
+    const route = { upstreamModel: 'anthropic/claude-opus-4-6', compatibility: {}, extraBody: {} };
     const result = fromChatBody(
       { body: JSON.stringify(body), stream: false, betas: [], route },
       rules,

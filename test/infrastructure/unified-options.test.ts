@@ -15,7 +15,7 @@ const asked = (body: JsonObject, stream = false) =>
 const accepted = (body: JsonObject, stream?: boolean): JsonObject => {
   const request = asked(body, stream);
   if (E.isLeft(request)) throw new Error(request.left.message);
-  return request.right;
+  return request.right.body;
 };
 
 const rejected = (body: JsonObject, stream?: boolean) => {

@@ -33,7 +33,7 @@ const asked = (body: JsonObject, about: About = {}) =>
 function sent(body: JsonObject, about?: About): JsonObject {
   const request = asked(body, about);
   if (E.isLeft(request)) throw new Error(request.left.message);
-  return JSON.parse(JSON.stringify(request.right)) as JsonObject;
+  return JSON.parse(JSON.stringify(request.right.body)) as JsonObject;
 }
 
 /** The field that a request is rejected for. */
@@ -108,7 +108,7 @@ describe('a chat request as a converse request', () => {
         user(text(''), text('a')),
         { role: 'tool', tool_call_id: '1', content: '' },
       ]),
-    ).toEqual([{ role: 'user', content: [{ text: 'a' }, { toolResult: { toolUseId: '1', content: [] } }] }]);
+    ).toEqual([{ role: 'user', content: [{ toolResult: { toolUseId: '1', content: [] } }, { text: 'a' }] }]);
   });
 
   it('a request that says nothing is rejected', () => {
@@ -192,6 +192,23 @@ describe('tool calls and their results', () => {
     ]);
   });
 
+  it('tool results stand before user text that came between, whatever the order', () => {
+    const result = (id: string): JsonObject => ({ role: 'tool', tool_call_id: id, content: id });
+    fc.assert(
+      fc.property(fc.shuffledSubarray(['1', '2', 'a', 'b'], { minLength: 1 }), (order) => {
+        const [, said] = turns([
+          { role: 'assistant', tool_calls: [call('1'), call('2')] },
+          ...order.map((each) => (/\d/.test(each) ? result(each) : { role: 'user', content: each })),
+        ]) as unknown as [unknown, { content: readonly JsonObject[] }];
+        const told = (wanted: RegExp): readonly string[] => order.filter((each) => wanted.test(each));
+        expect(said.content).toEqual([
+          ...told(/\d/).map((id) => ({ toolResult: { toolUseId: id, content: [{ text: id }] } })),
+          ...told(/[a-z]/).map((words) => ({ text: words })),
+        ]);
+      }),
+    );
+  });
+
   it('tool results accept text, JSON, base64 images and documents', () => {
     const content = [
       text('a'),
@@ -232,9 +249,16 @@ describe('tool calls and their results', () => {
         { role: 'assistant', tool_calls: [call('2', 'f', '{"n":')] },
       ],
     });
-    const out = JSON.stringify(E.isRight(request) ? request.right : '');
+    const out = JSON.stringify(E.isRight(request) ? request.right.body : '');
     expect(out).toContain('"input":{"n":9007199254740993,"m":1.50}');
     expect(out).toContain('"input":{"_raw_arguments":"{\\"n\\":"}');
+  });
+
+  it('arguments that are no text are rejected by name', () => {
+    const bad = { id: '1', type: 'function', function: { name: 'f', arguments: { a: 1 } } };
+    expect(rejected({ messages: [{ role: 'assistant', tool_calls: [bad] }] })).toBe(
+      'messages[0].tool_calls[0].function.arguments',
+    );
   });
 
   it('without tools to offer, calls and results are told as text', () => {
@@ -493,9 +517,37 @@ describe('function tools', () => {
       'tool_choice.function.name',
     ],
     ['a required call without tools', { tool_choice: 'required' }, 'tool_choice'],
-    ['calls one at a time', { tools: [tool('f')], parallel_tool_calls: false }, 'parallel_tool_calls'],
+    [
+      'calls one at a time, on a model of another family,',
+      { tools: [tool('f')], parallel_tool_calls: false },
+      'parallel_tool_calls',
+    ],
+    ['calls at a time', { tools: [tool('f')], parallel_tool_calls: 1 }, 'parallel_tool_calls'],
   ])('%s is rejected by name', (_, body, param) => {
     expect(rejected(body as JsonObject)).toBe(param);
+  });
+
+  it.each([
+    [undefined, { type: 'auto' }],
+    ['auto', { type: 'auto' }],
+    ['required', { type: 'any' }],
+    [
+      { type: 'function', function: { name: 'f' } },
+      { type: 'tool', name: 'f' },
+    ],
+  ])('one call at a time is part of the choice that the messages family is told: %j', (tool_choice, told) => {
+    const model = 'us.anthropic.claude-sonnet-4-6';
+    const body = { tools: [tool('f')], parallel_tool_calls: false, ...(tool_choice && { tool_choice }) };
+    const request = sent(body, { model });
+    expect(request['toolConfig']).not.toHaveProperty('toolChoice');
+    expect(request['additionalModelRequestFields']).toEqual({
+      tool_choice: { ...told, disable_parallel_tool_use: true },
+    });
+    expect(sent({ ...body, tool_choice: 'none' }, { model })).toEqual(sent({}));
+    const own = { tool_choice: { type: 'none' } };
+    expect(rejected({ ...body, additionalModelRequestFields: own }, { model })).toBe(
+      'additionalModelRequestFields.tool_choice',
+    );
   });
 
   it('names of tools are rejected beyond 64 characters, naming the limit, also where they were called', () => {
@@ -558,7 +610,7 @@ describe('inference controls', () => {
     ) as JsonObject;
     const route = { upstreamModel: 'm', compatibility: {}, extraBody: {} };
     const request = unifiedRequest(body, { route, stream: false }, textDigest);
-    expect(JSON.stringify(E.isRight(request) ? request.right : request.left)).toBe(
+    expect(JSON.stringify(E.isRight(request) ? request.right.body : request.left)).toBe(
       '{"messages":[{"role":"user","content":[{"text":"Hi"}]}],' +
         '"inferenceConfig":{"maxTokens":100,"temperature":0.50,"topP":0.90,"stopSequences":["a","b"]},' +
         '"additionalModelRequestFields":{"top_k":40}}',
@@ -637,6 +689,8 @@ describe('inference controls', () => {
       prompt_cache_key: 'k',
       safety_identifier: 's',
       service_tier: 'auto',
+      output_config: {},
+      outputConfig: {},
       stream: true,
       stream_options: { include_usage: true },
       verbosity: 'medium',
@@ -771,6 +825,196 @@ describe('thinking controls', () => {
       'additionalModelRequestFields',
     );
     expect(rejected({ additionalModelRequestFields: [] })).toBe('additionalModelRequestFields');
+  });
+});
+
+describe('where an effort stands', () => {
+  const model = 'us.anthropic.claude-opus-4-7-v1:0';
+  it.each([
+    [undefined, { thinking: { type: 'adaptive', effort: 'high' } }],
+    ['thinking', { thinking: { type: 'adaptive', effort: 'high' } }],
+    ['output_config', { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
+  ])('`effort_placement: %s`', (effort_placement, expected) => {
+    const cloudB = effort_placement === undefined ? {} : { effort_placement };
+    expect(sent({ reasoning_effort: 'high' }, { model, cloudB })).toMatchObject({
+      additionalModelRequestFields: expected,
+    });
+    const native = { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } };
+    expect(sent(native, { model, cloudB })['additionalModelRequestFields']).toEqual(expected);
+  });
+
+  it('`model_tier` says for an opaque profile what it takes', () => {
+    const profile = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3d4e5f6';
+    expect(rejected({ reasoning_effort: 'low' }, { model: profile })).toBe('reasoning_effort');
+    const latest = { model: profile, cloudB: { model_tier: 'latest' } };
+    expect(sent({ reasoning_effort: 'low' }, latest)).toMatchObject({
+      additionalModelRequestFields: { thinking: { type: 'adaptive', effort: 'low' } },
+    });
+    expect(rejected({ temperature: 0.5 }, latest)).toBe('temperature');
+    expect(sent({ tools: [tool('f', { strict: true })] }, latest)['toolConfig']).toEqual({
+      tools: [{ toolSpec: { name: 'f', inputSchema: { json: { type: 'object' } } } }],
+    });
+    expect(rejected({ reasoning_effort: 'low' }, { model: profile, cloudB: { model_tier: 'none' } })).toBe(
+      'reasoning_effort',
+    );
+  });
+});
+
+describe('models that are no messages family', () => {
+  const nova = (effort: string) => ({ reasoningConfig: { type: 'enabled', maxReasoningEffort: effort } });
+  const nova2 = 'us.amazon.nova-2-lite-v1:0';
+  const gptOss = 'openai.gpt-oss-120b-1:0';
+  const llama = 'us.meta.llama4-scout-17b-instruct-v1:0';
+
+  it.each([
+    ['an effort', nova2, { reasoning_effort: 'low' }, nova('low')],
+    ['an effort', nova2, { reasoning: { effort: 'high' } }, nova('high')],
+    ['an effort of the messages family', nova2, { output_config: { effort: 'medium' } }, nova('medium')],
+    ['no effort', nova2, { reasoning_effort: 'none' }, { reasoningConfig: { type: 'disabled' } }],
+    [
+      'thinking disabled',
+      nova2,
+      { thinking: { type: 'disabled' } },
+      { reasoningConfig: { type: 'disabled' } },
+    ],
+    ['a budget', nova2, { thinking: { type: 'enabled', budget_tokens: 31_999 } }, nova('high')],
+    ['a small budget', nova2, { reasoning_budget_tokens: 1024 }, nova('low')],
+    [
+      'a budget and an effort',
+      nova2,
+      { reasoning_effort: 'medium', thinking_budget_tokens: 99 },
+      nova('medium'),
+    ],
+    ['an effort', gptOss, { reasoning_effort: 'high' }, { reasoning_effort: 'high' }],
+    [
+      'adaptive thinking with an effort',
+      gptOss,
+      { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } },
+      { reasoning_effort: 'high' },
+    ],
+    ['adaptive thinking', gptOss, { thinking: { type: 'adaptive' } }, undefined],
+    ['adaptive thinking', llama, { thinking: { type: 'adaptive' } }, undefined],
+    ['nothing', llama, {}, undefined],
+  ])('are asked in their own words: %s on %s', (_, model, body, fields) => {
+    expect(sent(body as JsonObject, { model })['additionalModelRequestFields']).toEqual(fields);
+  });
+
+  it.each([
+    ['an effort', llama, { reasoning_effort: 'low' }, 'reasoning_effort'],
+    ['an effort', 'amazon.nova-lite-v1:0', { reasoning: { effort: 'low' } }, 'reasoning.effort'],
+    ['an effort', 'deepseek.v3-v1:0', { output_config: { effort: 'low' } }, 'output_config.effort'],
+    ['a budget', 'qwen.qwen3-32b-v1:0', { reasoning_budget_tokens: 9 }, 'reasoning_budget_tokens'],
+    ['thinking disabled', llama, { thinking: { type: 'disabled' } }, 'thinking.type'],
+    ['no effort', gptOss, { reasoning_effort: 'none' }, 'reasoning_effort'],
+    ['no budget', nova2, { thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
+  ])('are never asked what they have no word for: %s on %s', (_, model, body, param) => {
+    expect(rejected(body as JsonObject, { model })).toBe(param);
+  });
+
+  it('say why, and what may be sent instead', () => {
+    const request = asked({ reasoning_effort: 'low' }, { model: llama });
+    expect(E.isLeft(request) ? request.left.message : '').toMatch(
+      /no field of its API.*additionalModelRequest/,
+    );
+    const own = { reasoning: 'deep' };
+    expect(sent({ additionalModelRequestFields: own }, { model: llama })).toMatchObject({
+      additionalModelRequestFields: own,
+    });
+  });
+
+  it('sample as the caller says', () => {
+    expect(sent({ temperature: 0.5, top_p: 0.9 }, { model: nova2 })['inferenceConfig']).toEqual({
+      temperature: 0.5,
+      topP: 0.9,
+    });
+  });
+});
+
+describe('manual thinking in a tool loop', () => {
+  const model = 'anthropic.claude-sonnet-4-20250514-v1:0';
+  const asks: JsonObject = { thinking: { type: 'enabled', budget_tokens: 2000 }, tools: [tool('f')] };
+  const loop = [
+    { role: 'user', content: 'Do.' },
+    { role: 'assistant', tool_calls: [call('1')] },
+    { role: 'tool', tool_call_id: '1', content: 'done' },
+  ];
+  const notes = { reasoning: { thinking: 'left_out', reason: 'no_signed_thinking_in_tool_loop' } };
+  const outcome = (body: JsonObject) => {
+    const request = asked(body, { model });
+    if (E.isLeft(request)) throw new Error(request.left.message);
+    return { thinking: request.right.body['additionalModelRequestFields'], notes: request.right.notes };
+  };
+
+  it('is left out of that call, and noted', () => {
+    expect(outcome({ ...asks, messages: loop })).toEqual({ thinking: undefined, notes });
+    const own = { additionalModelRequestFields: { thinking: { type: 'enabled', budget_tokens: 5 }, x: 1 } };
+    expect(outcome({ tools: [tool('f')], ...own, messages: loop })).toEqual({ thinking: { x: 1 }, notes });
+  });
+
+  it('stays in every other call', () => {
+    const thinking = { thinking: { type: 'enabled', budget_tokens: 2000 } };
+    for (const messages of [
+      loop.slice(0, 1),
+      [...loop, { role: 'assistant', content: 'Done.' }, { role: 'user', content: 'More.' }],
+    ])
+      expect(outcome({ ...asks, messages })).toEqual({ thinking, notes: undefined });
+    expect(outcome({ ...asks, tool_choice: 'none', messages: loop })).toEqual({ thinking, notes: undefined });
+  });
+
+  it('adaptive thinking stays: the upstream takes it there', () => {
+    const request = asked(
+      { thinking: { type: 'adaptive' }, tools: [tool('f')], messages: loop },
+      { model: 'anthropic.claude-opus-4-7' },
+    );
+    expect(E.isRight(request) && request.right).toMatchObject({
+      body: { additionalModelRequestFields: { thinking: { type: 'adaptive' } } },
+    });
+    expect(E.isRight(request) && request.right.notes).toBeUndefined();
+  });
+});
+
+describe('the format of the answer, and the tier that serves it', () => {
+  const schema = { type: 'object', properties: { a: { type: 'integer' } } };
+  const textFormat = {
+    type: 'json_schema',
+    structure: { jsonSchema: { schema: JSON.stringify(schema) } },
+  };
+
+  it.each([
+    ['outputConfig', { outputConfig: { textFormat } }],
+    ['its snake case', { output_config: { text_format: textFormat } }],
+    ['the messages family’s `format`', { output_config: { format: { type: 'json_schema', schema } } }],
+  ])('the platform’s `outputConfig`: %s', (_, body) => {
+    expect(sent(body as JsonObject)).toEqual({ ...sent({}), outputConfig: { textFormat } });
+  });
+
+  it.each([
+    ['a word of chat', { service_tier: 'flex' }, { type: 'flex' }],
+    ['another', { service_tier: 'default' }, { type: 'default' }],
+    ['the platform’s own', { serviceTier: { type: 'priority' } }, { type: 'priority' }],
+    ['its snake case', { service_tier: { type: 'reserved' } }, { type: 'reserved' }],
+  ])('`serviceTier`: %s', (_, body, serviceTier) => {
+    expect(sent(body as JsonObject)).toEqual({ ...sent({}), serviceTier });
+  });
+
+  it.each([
+    [{ service_tier: 'scale' }, 'service_tier'],
+    [{ serviceTier: { type: 'fast' } }, 'serviceTier.type'],
+    [{ serviceTier: {} }, 'serviceTier.type'],
+    [{ serviceTier: { type: 'flex' }, service_tier: 'flex' }, 'serviceTier'],
+    [{ output_config: { task_budget: { type: 'tokens', total: 64_000 } } }, 'output_config.task_budget'],
+    [{ output_config: { verbosity: 'low' } }, 'output_config.verbosity'],
+    [{ output_config: { format: { type: 'grammar' } } }, 'output_config.format.type'],
+    [{ output_config: { format: { type: 'json_schema' } } }, 'output_config.format.schema'],
+    [{ output_config: { format: 'json' } }, 'output_config.format'],
+    [{ outputConfig: { effort: 'low' } }, 'outputConfig.effort'],
+    [{ outputConfig: [] }, 'outputConfig'],
+    [
+      { outputConfig: { textFormat }, output_config: { format: { type: 'json_schema', schema } } },
+      'output_config.format',
+    ],
+  ])('%j is rejected by name', (body, param) => {
+    expect(rejected(body as JsonObject)).toBe(param);
   });
 });
 

@@ -7,7 +7,7 @@ import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
 import { countedModel } from './counted-model.ts';
-import { unifiedRequest } from './unified-request.ts';
+import { type UnifiedRequest, unifiedRequest } from './unified-request.ts';
 
 const pathOf = ({ route }: { readonly route: Pick<Route, 'upstreamModel'> }): string =>
   `/model/${pathSegment(countedModel(route) ?? route.upstreamModel)}/count-tokens`;
@@ -26,7 +26,7 @@ export const countUnified = (
   { sanitise, digest }: ProviderContext,
 ): Dialect => ({
   encode: (call) =>
-    E.map((body: JsonObject) => {
+    E.map(({ body }: UnifiedRequest) => {
       const converse = Object.fromEntries(
         Object.entries(body).filter(([member]) => countedMembers.has(member)),
       );

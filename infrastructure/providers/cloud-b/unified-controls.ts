@@ -60,7 +60,10 @@ const noJsonMode = fault(
 );
 
 /** The sampling fields that are sent, and the rest of `inferenceConfig`. */
-export function inferenceConfig(body: JsonObject, tier: ModelTier): Either<GatewayError, JsonObject> {
+export function inferenceConfig(
+  body: JsonObject,
+  tier: ModelTier | undefined,
+): Either<GatewayError, JsonObject> {
   const omitted = omittedSampling(tier, body);
   if (E.isLeft(omitted)) return omitted;
   const sampling = (field: SamplingField): Json | undefined =>

@@ -1,25 +1,47 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import type { EffortPlacement } from '../../../domain/compatibility/cloud-b-style.ts';
 import { fault, isRecord } from '../../../domain/messages/blocks.ts';
 import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
-import { readReasoningAsk, type ReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
+import { askedIn, readReasoningAsk, type ReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
 import { planThinking, type ThinkingPlan } from '../../../domain/reasoning/thinking-plan.ts';
+import { thinkingLeftOut } from '../../../domain/reasoning/tool-loop.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, isArray, type Json, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
 import { spelled } from './unified-options.ts';
+import { otherFamilyReasoning } from './unified-reasoning.ts';
+
+/** What a converse request depends on beside the caller's body. */
+export interface FieldTerms {
+  readonly upstreamModel: string;
+  /** Undefined: the model is no messages family. */
+  readonly tier: ModelTier | undefined;
+  readonly effortPlacement: EffortPlacement;
+  /** The choice among tools, where `toolConfig` has no words for it. */
+  readonly toolChoice: AskedField | undefined;
+  /** The conversation ends with results of tools. */
+  readonly inToolLoop: boolean;
+}
+
+/** The fields, and what the row's metadata says of them. */
+export interface ModelFields {
+  readonly fields: JsonObject | undefined;
+  readonly notes: JsonObject | undefined;
+}
 
 /**
- * `additionalModelRequestFields`, for what only some models take: `top_k`, and thinking (adaptive: `type: adaptive` and
- * `effort`; manual: `type: enabled` and `budget_tokens`). Unrelated keys of the caller's are preserved; a conflicting
- * `thinking` is rejected.
+ * `additionalModelRequestFields`, for what only some models take: `top_k`, a tool choice that allows one call alone, and
+ * thinking (adaptive: `type: adaptive` and `effort`; manual: `type: enabled` and `budget_tokens`). Unrelated keys of the
+ * caller's are preserved; a conflicting `thinking` is rejected. Thinking is not replayed here: in a tool loop manual
+ * thinking, which the upstream refuses without that, is left out and noted.
  */
-export function modelFields(body: JsonObject, tier: ModelTier): Either<GatewayError, JsonObject | undefined> {
+export function modelFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, ModelFields> {
   const given = spelled(body, 'additionalModelRequestFields');
   if (E.isLeft(given)) return given;
   const { path, value: own } = given.right ?? { path: '', value: {} };
   if (!isRecord(own)) return E.left(fault(path, 'must be an object.'));
-  const asked = askedFields(body, tier);
+  const asked = askedFields(body, terms);
   if (E.isLeft(asked)) return asked;
   const fields: Record<string, Json | undefined> = { ...own };
   for (const { name, value, source } of asked.right) {
@@ -27,11 +49,19 @@ export function modelFields(body: JsonObject, tier: ModelTier): Either<GatewayEr
     if (agreed === undefined) return E.left(fault(`${path}.${name}`, `and \`${source}\` disagree.`));
     fields[name] = agreed;
   }
-  return E.right(Object.keys(fields).length === 0 ? undefined : fields);
+  const leftOut = terms.tier !== undefined && terms.inToolLoop && isManual(fields['thinking']);
+  if (leftOut) delete fields['thinking'];
+  return E.right({
+    fields: Object.keys(fields).length === 0 ? undefined : fields,
+    notes: leftOut ? thinkingLeftOut : undefined,
+  });
 }
 
+const isManual = (thinking: Json | undefined): boolean =>
+  isRecord(thinking) && thinking['type'] === 'enabled';
+
 /** A field for the model that the request asks for in other words. */
-interface AskedField {
+export interface AskedField {
   readonly name: string;
   readonly value: Json;
   /** The caller's own field. */
@@ -48,19 +78,19 @@ function inAgreement(present: Json | undefined, asked: Json): Json | undefined {
   return agrees ? { ...present, ...asked } : undefined;
 }
 
-function askedFields(body: JsonObject, tier: ModelTier): Either<GatewayError, readonly AskedField[]> {
+function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, readonly AskedField[]> {
   const topK = body['top_k'];
   if (!isAbsent(topK) && !isCount(topK))
     return E.left(fault('top_k', 'must be an integer that is not negative.'));
   const ask = readReasoningAsk(body);
   if (E.isLeft(ask)) return ask;
-  const plan = planThinking(tier, 'b', ask.right);
-  if (E.isLeft(plan)) return plan;
+  const reasoning = reasoningFields(ask.right, body['thinking'], terms);
+  if (E.isLeft(reasoning)) return reasoning;
   const source = askedIn(ask.right);
-  const thinking = thinkingFields(plan.right, plan.right.effort ?? ask.right.ownEffort, body['thinking']);
   return E.right([
     ...(isAbsent(topK) ? [] : [{ name: 'top_k', value: topK, source: 'top_k' }]),
-    ...Object.entries(thinking).map(([name, value]) => ({ name, value, source })),
+    ...(terms.toolChoice === undefined ? [] : [terms.toolChoice]),
+    ...Object.entries(reasoning.right).map(([name, value]) => ({ name, value: value ?? null, source })),
   ]);
 }
 
@@ -69,28 +99,35 @@ const isCount = (value: Json): boolean => {
   return number !== undefined && Number.isSafeInteger(number) && number >= 0;
 };
 
-/** Where the caller asks for thinking. */
-function askedIn(ask: ReasoningAsk): string {
-  if ('effort' in ask) return ask.effort.field;
-  if ('budget' in ask) return ask.budget.field;
-  return ask.ownEffort === undefined ? 'thinking' : 'output_config.effort';
+function reasoningFields(
+  ask: ReasoningAsk,
+  own: Json | undefined,
+  { upstreamModel, tier, effortPlacement }: FieldTerms,
+): Either<GatewayError, JsonObject> {
+  if (tier === undefined) return otherFamilyReasoning(upstreamModel, ask);
+  const plan = planThinking(tier, 'b', ask);
+  if (E.isLeft(plan)) return plan;
+  const effort = plan.right.effort ?? ask.ownEffort;
+  return E.right(thinkingFields(plan.right, effort, own, effortPlacement));
 }
 
 /**
- * Effort belongs to adaptive thinking; without it, the model knows it by the name that the messages body has. What
- * else the caller's own `thinking` says stays in it.
+ * Effort belongs to adaptive thinking, unless the route has it beside; without that, the model knows it by the name that
+ * the messages body has. What else the caller's own `thinking` says stays in it.
  */
 function thinkingFields(
   { thinking, betas }: ThinkingPlan,
   effort: string | undefined,
   own: Json | undefined,
-): Readonly<Record<string, Json>> {
+  placement: EffortPlacement,
+): JsonObject {
   const { type: _type, budget_tokens: _budget, ...rest } = isRecord(own) ? own : {};
-  if (thinking?.type === 'adaptive')
-    return { thinking: { ...rest, ...thinking, ...(effort === undefined ? {} : { effort }) } };
+  const said = effort === undefined ? {} : { effort };
+  if (thinking?.type === 'adaptive' && placement === 'thinking')
+    return { thinking: { ...rest, ...thinking, ...said } };
   return {
     ...(thinking === undefined ? {} : { thinking: { ...rest, ...thinking } }),
-    ...(effort === undefined ? {} : { output_config: { effort } }),
+    ...(effort === undefined ? {} : { output_config: said }),
     ...(betas.length === 0 ? {} : { anthropic_beta: betas }),
   };
 }

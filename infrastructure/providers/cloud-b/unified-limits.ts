@@ -18,6 +18,8 @@ export const maxMetadataEntries = 16;
 export const metadataKeyShape = /^[A-Za-z0-9 \t\n\v\f\r:_@$#=/+,.-]{1,256}$/;
 export const metadataValueShape = /^[A-Za-z0-9 \t\n\v\f\r:_@$#=/+,.-]{0,256}$/;
 
+export const serviceTiers = ['priority', 'default', 'flex', 'reserved'] as const;
+
 export const latencies = ['standard', 'optimized'] as const;
 
 /** An id, or an ARN; 2048 characters at most. */

@@ -13,7 +13,14 @@ import {
 import { endingMarked, isMarked, lastMark, markOf, unmarked } from '../../../domain/messages/cache-marks.ts';
 import type { Digest } from '../../../domain/responses/replay-ids.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+  objectsOf,
+} from '../../../domain/shared/json.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 import {
   assistantPart,
@@ -61,8 +68,23 @@ export function conversation(
     else say(turns, role, blocks);
   }
   if (turns.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
-  return E.right({ system, messages: turns.map(({ role, content }) => ({ role, content })) });
+  return E.right({
+    system,
+    messages: turns.map(({ role, content }) => ({ role, content: resultsFirst(content) })),
+  });
 }
+
+/** Tool results stand before what else the user says: the platform wants them right behind the calls. */
+const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => [
+  ...content.filter(isResult),
+  ...content.filter((block) => !isResult(block)),
+];
+
+const isResult = ({ toolResult }: JsonObject): boolean => toolResult !== undefined;
+
+/** Whether the conversation ends with results of tools. */
+export const endsInToolLoop = ({ messages }: Conversation): boolean =>
+  objectsOf(messages.at(-1)?.['content']).some(isResult);
 
 type Role = 'system' | 'user' | 'assistant';
 
@@ -151,7 +173,8 @@ function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<G
   if (!isRecord(called)) return E.left(fault(at, 'must be an object.'));
   const name = tools ? toolName(called, at) : nameOf(called, 'name', at);
   if (E.isLeft(name)) return name;
-  const text = isString(called['arguments']) ? called['arguments'] : '';
+  const text = called['arguments'] ?? '';
+  if (!isString(text)) return E.left(fault(`${at}.arguments`, 'must be a string.'));
   if (!tools)
     return E.right({ text: `The tool ${name.right} was called (${id.right}) with: ${text.trim() || '{}'}` });
   const toolUseId = boundedToolId(id.right, digest);

@@ -14,8 +14,10 @@ import {
   maxMetadataEntries,
   metadataKeyShape,
   metadataValueShape,
+  serviceTiers,
   streamProcessingModes,
 } from './unified-limits.ts';
+import { outputConfig } from './unified-output.ts';
 
 /** A field of the platform's own, as the caller spelled it. */
 export interface Spelled {
@@ -50,12 +52,15 @@ export function platformOptions(body: JsonObject, stream: boolean): Either<Gatew
     if (given.right === undefined) continue;
     const value = read(given.right, stream);
     if (E.isLeft(value)) return value;
-    members.push({ [name]: value.right });
+    if (value.right !== undefined) members.push({ [name]: value.right });
   }
-  return E.right(Object.assign({}, ...members) as JsonObject);
+  const output = outputConfig(body);
+  if (E.isLeft(output)) return output;
+  return E.right(Object.assign({}, ...members, output.right) as JsonObject);
 }
 
-type Read = (given: Spelled, stream: boolean) => Either<GatewayError, Json>;
+/** Undefined: the field asks for nothing. */
+type Read = (given: Spelled, stream: boolean) => Either<GatewayError, Json | undefined>;
 
 const oneOf = (words: readonly string[]): FieldRule => ({
   is: (value) => isString(value) && words.includes(value),
@@ -87,6 +92,7 @@ const readers: Readonly<Record<string, Read>> = {
   performanceConfig: (given) => fieldsOf(given, performanceFields),
   guardrailConfig,
   additionalModelResponseFieldPaths,
+  serviceTier,
 };
 
 /** An object of known fields, each of which may be left out, in the platform's own spelling. */
@@ -142,6 +148,28 @@ function requestMetadata({ path, value }: Spelled): Either<GatewayError, Json> {
 }
 
 const metadataAlphabet = 'letters, digits, blanks and `:_@$#=/+,-.`';
+
+const serviceTierFields = { type: oneOf(serviceTiers) };
+
+/** The platform's own `{type}`, or the word of chat completions, where `auto` leaves it to the upstream. */
+function serviceTier(given: Spelled): Either<GatewayError, Json | undefined> {
+  const { path, value } = given;
+  if (value === 'auto') return E.right(undefined);
+  if (isString(value))
+    return serviceTierFields.type.is(value)
+      ? E.right({ type: value })
+      : E.left(
+          fault(
+            path,
+            `is \`${namedKey(value)}\`, which this model's route does not have: ${serviceTierFields.type.problem}`,
+          ),
+        );
+  const fields = fieldsOf(given, serviceTierFields);
+  if (E.isLeft(fields)) return fields;
+  return fields.right['type'] === undefined
+    ? E.left(fault(`${path}.type`, serviceTierFields.type.problem))
+    : fields;
+}
 
 /** Paths of RFC 6901; the empty one, which names the whole answer, is refused there. */
 function additionalModelResponseFieldPaths({ path, value }: Spelled): Either<GatewayError, Json> {

@@ -1,15 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { cloudBBlock, type EffortPlacement } from '../../../domain/compatibility/cloud-b-style.ts';
 import { endMarked } from '../../../domain/messages/cache-marks.ts';
-import { modelTier } from '../../../domain/reasoning/model-tier.ts';
+import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
+import { unifiedTier } from '../../../domain/reasoning/route-tier.ts';
 import type { Digest } from '../../../domain/responses/replay-ids.ts';
 import type { Route } from '../../../domain/routing/model.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { deepMerge, type JsonObject } from '../../../domain/shared/json.ts';
 import { withCachePoints } from './unified-cache.ts';
-import { foreignControl, inferenceConfig } from './unified-controls.ts';
+import { foreignControl, inferenceConfig, present } from './unified-controls.ts';
 import { modelFields } from './unified-fields.ts';
-import { conversation } from './unified-messages.ts';
+import { conversation, endsInToolLoop } from './unified-messages.ts';
 import { platformOptions } from './unified-options.ts';
 import { toolConfig } from './unified-tools.ts';
 
@@ -17,6 +19,12 @@ import { toolConfig } from './unified-tools.ts';
 export interface UnifiedCall {
   readonly route: Pick<Route, 'upstreamModel' | 'compatibility' | 'extraBody'>;
   readonly stream: boolean;
+}
+
+/** A converse body, and what the row's metadata says of what it left out. */
+export interface UnifiedRequest {
+  readonly body: JsonObject;
+  readonly notes: JsonObject | undefined;
 }
 
 /**
@@ -28,41 +36,59 @@ export function unifiedRequest(
   body: JsonObject,
   { route, stream }: UnifiedCall,
   digest: Digest,
-): Either<GatewayError, JsonObject> {
+): Either<GatewayError, UnifiedRequest> {
   const foreign = foreignControl(body);
   if (foreign !== undefined) return E.left(foreign);
-  const tier = modelTier(route.upstreamModel);
-  const tools = toolConfig(body, supportsStrictTools(route));
+  const tier = unifiedTier(route);
+  const tools = toolConfig(body, {
+    strict: supportsStrictTools(route, tier),
+    messagesFamily: tier !== undefined,
+  });
   if (E.isLeft(tools)) return tools;
   const said = conversation(body['messages'], { digest, tools: tools.right !== undefined });
   if (E.isLeft(said)) return said;
   const inference = inferenceConfig(body, tier);
   if (E.isLeft(inference)) return inference;
-  const fields = modelFields(body, tier);
+  const fields = modelFields(body, {
+    upstreamModel: route.upstreamModel,
+    tier,
+    effortPlacement: effortPlacement(route),
+    toolChoice: tools.right?.choice,
+    inToolLoop: endsInToolLoop(said.right),
+  });
   if (E.isLeft(fields)) return fields;
   const options = platformOptions(body, stream);
   if (E.isLeft(options)) return options;
-  const placed = withCachePoints(
-    { system: said.right.system, messages: endMarked(said.right.messages, body), toolConfig: tools.right },
+  const { fields: additional, notes } = fields.right;
+  const {
+    system,
+    messages,
+    toolConfig: placedTools,
+  } = withCachePoints(
+    {
+      system: said.right.system,
+      messages: endMarked(said.right.messages, body),
+      toolConfig: tools.right?.config,
+    },
     route,
   );
-  const { system, messages } = placed;
-  const request: JsonObject = {
-    ...(system.length === 0 ? {} : { system }),
+  const request = present({
+    system: system.length === 0 ? undefined : system,
     messages,
-    ...(Object.keys(inference.right).length === 0 ? {} : { inferenceConfig: inference.right }),
-    ...(placed.toolConfig === undefined ? {} : { toolConfig: placed.toolConfig }),
-    ...(fields.right === undefined ? {} : { additionalModelRequestFields: fields.right }),
+    inferenceConfig: Object.keys(inference.right).length === 0 ? undefined : inference.right,
+    toolConfig: placedTools,
+    additionalModelRequestFields: additional,
     ...options.right,
-  };
-  return E.right(deepMerge(request, route.extraBody));
+  });
+  return E.right({ body: deepMerge(request, route.extraBody), notes });
 }
 
 /**
  * When absent, transparent model ids are detected by family: latest-generation messages-family models omit the
  * unsupported strict field; other models keep an explicit strict value.
  */
-function supportsStrictTools({ compatibility, upstreamModel }: UnifiedCall['route']): boolean {
-  const configured = compatibility.cloud_b?.['supports_strict_tools'];
-  return typeof configured === 'boolean' ? configured : modelTier(upstreamModel) !== 'latest';
-}
+const supportsStrictTools = ({ compatibility }: UnifiedCall['route'], tier: ModelTier | undefined): boolean =>
+  cloudBBlock(compatibility)?.supportsStrictTools ?? tier !== 'latest';
+
+const effortPlacement = ({ compatibility }: UnifiedCall['route']): EffortPlacement =>
+  cloudBBlock(compatibility)?.effortPlacement ?? 'thinking';

@@ -4,13 +4,31 @@ import { fault, foreignType, isRecord, nameOf } from '../../../domain/messages/b
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
+import type { AskedField } from './unified-fields.ts';
 import { maxToolNameChars, toolNameShape } from './unified-limits.ts';
+
+/** The tools of a request, and the choice among them where `toolConfig` has no words for it. */
+export interface Tools {
+  readonly config: JsonObject;
+  readonly choice: AskedField | undefined;
+}
+
+/** What a model may be told of tools. */
+export interface ToolTerms {
+  readonly strict: boolean;
+  /** It takes a tool choice in the words of the messages body. */
+  readonly messagesFamily: boolean;
+}
 
 /**
  * Function tools and the choice among them as `toolConfig`; undefined: the model may call none. The platform has no
- * word for `tool_choice: none`: the tools are left out.
+ * word for `tool_choice: none`: the tools are left out. Nor has it one for one call at a time: models of the messages
+ * family are told the whole choice in their own words, and others cannot be.
  */
-export function toolConfig(body: JsonObject, strict: boolean): Either<GatewayError, JsonObject | undefined> {
+export function toolConfig(
+  body: JsonObject,
+  { strict, messagesFamily }: ToolTerms,
+): Either<GatewayError, Tools | undefined> {
   const described = E.traverseArrayWithIndex((index: number, tool: JsonObject) =>
     toolSpec(tool, `tools[${index}]`, strict),
   )(objectsOf(body['tools']));
@@ -21,12 +39,32 @@ export function toolConfig(body: JsonObject, strict: boolean): Either<GatewayErr
     tools.map(({ name }) => name),
   );
   if (E.isLeft(choice)) return choice;
+  const { parallel_tool_calls: parallel } = body;
+  if (!isAbsent(parallel) && typeof parallel !== 'boolean')
+    return E.left(fault('parallel_tool_calls', 'must be a boolean.'));
   if (tools.length === 0 || body['tool_choice'] === 'none') return E.right(undefined);
-  if (body['parallel_tool_calls'] === false)
+  const config = { tools: tools.map(({ spec, mark }) => ({ toolSpec: spec, ...mark })) };
+  const { right: chosen } = choice;
+  if (parallel !== false)
+    return E.right({
+      config: { ...config, ...(chosen === undefined ? {} : { toolChoice: chosen }) },
+      choice: undefined,
+    });
+  if (!messagesFamily)
     return E.left(
       fault('parallel_tool_calls', "cannot be `false` on this model's route: the model may call several."),
     );
-  return E.right({ tools: tools.map(({ spec, mark }) => ({ toolSpec: spec, ...mark })), ...choice.right });
+  return E.right({ config, choice: singleCall(chosen) });
+}
+
+/** The choice in the words of the messages body, with one call alone; beside it `toolConfig` must have none. */
+function singleCall(chosen: Chosen | undefined): AskedField {
+  const [type, more] = Object.entries(chosen ?? { auto: {} })[0] ?? ['auto', {}];
+  return {
+    name: 'tool_choice',
+    value: { type, ...more, disable_parallel_tool_use: true },
+    source: 'parallel_tool_calls',
+  };
 }
 
 /** A name that the platform takes. */
@@ -83,16 +121,19 @@ const objectSchema = (parameters: JsonObject): JsonObject => ({
   ...(parameters['properties'] === null ? { properties: {} } : {}),
 });
 
-type Choice = Either<GatewayError, JsonObject>;
+/** A member of `toolConfig`: `auto`, `any` or `tool` is the name of its one member, and of the type in messages bodies. */
+type Chosen = Readonly<Record<string, JsonObject>>;
 
-/** The choice as a member of `toolConfig`. */
+type Choice = Either<GatewayError, Chosen | undefined>;
+
+/** Undefined: the caller leaves it open, or wants none. */
 function toolChoice(choice: Json | undefined, names: readonly string[]): Choice {
-  if (isAbsent(choice) || choice === 'none') return E.right({});
-  if (choice === 'auto') return E.right({ toolChoice: { auto: {} } });
+  if (isAbsent(choice) || choice === 'none') return E.right(undefined);
+  if (choice === 'auto') return E.right({ auto: {} });
   if (choice !== 'required' && !isRecord(choice))
     return E.left(fault('tool_choice', 'must be `auto`, `none`, `required` or a function.'));
   if (names.length === 0) return E.left(fault('tool_choice', 'asks for a tool, but the request has none.'));
-  return choice === 'required' ? E.right({ toolChoice: { any: {} } }) : namedTool(choice, names);
+  return choice === 'required' ? E.right({ any: {} }) : namedTool(choice, names);
 }
 
 function namedTool(choice: JsonObject, names: readonly string[]): Choice {
@@ -102,6 +143,6 @@ function namedTool(choice: JsonObject, names: readonly string[]): Choice {
   const name = nameOf(chosen, 'name', 'tool_choice.function');
   if (E.isLeft(name)) return name;
   return names.includes(name.right)
-    ? E.right({ toolChoice: { tool: { name: name.right } } })
+    ? E.right({ tool: { name: name.right } })
     : E.left(fault('tool_choice.function.name', 'is the name of none of the `tools`.'));
 }

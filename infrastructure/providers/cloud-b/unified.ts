@@ -6,7 +6,7 @@ import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 import { eventFrames } from '../wire/event-stream.ts';
 import { pathSegment } from '../wire/path-segment.ts';
-import { unifiedRequest } from './unified-request.ts';
+import { type UnifiedRequest, unifiedRequest } from './unified-request.ts';
 import { unifiedCompletion } from './unified-response.ts';
 import { unifiedStream } from './unified-stream.ts';
 
@@ -18,10 +18,11 @@ export const unified = (
   { sanitise, digest }: ProviderContext,
 ): Dialect => ({
   encode: (call) =>
-    E.map((body: JsonObject) => ({
+    E.map(({ body, notes }: UnifiedRequest) => ({
       path: `/model/${pathSegment(call.route.upstreamModel)}/${call.stream ? 'converse-stream' : 'converse'}`,
       headers: outboundHeaders(defaultHeaders, call, eventStream),
       body: JSON.stringify(body),
+      ...(notes === undefined ? {} : { notes }),
     }))(unifiedRequest(parseExact(call.body) as JsonObject, call, digest)),
   decode: (body, { answer }) =>
     E.map((value: JsonObject) => ({ value, text: JSON.stringify(value) }))(

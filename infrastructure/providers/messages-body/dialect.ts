@@ -92,10 +92,11 @@ const encodeBy =
   ): Dialect['encode'] =>
   (call) =>
     E.map(
-      ({ text, betas }: OutboundBody): OutboundRequest => ({
+      ({ text, betas, notes }: OutboundBody): OutboundRequest => ({
         path: style.path(call),
         headers: withBetas({ ...style.headers, ...outboundHeaders(style.defaultHeaders, call) }, betas),
         body: text,
+        ...(notes === undefined ? {} : { notes }),
       }),
     )(write(call));
 

@@ -18,7 +18,7 @@ import type { BodyRules } from './rules.ts';
 export type BodyCall = Pick<UpstreamCall, 'body' | 'stream' | 'betas'> & {
   readonly route: Pick<
     UpstreamCall['route'],
-    'upstreamModel' | 'extraBody' | 'defaultMaxTokens' | 'outputLimit'
+    'upstreamModel' | 'compatibility' | 'extraBody' | 'defaultMaxTokens' | 'outputLimit'
   >;
 };
 
@@ -28,6 +28,8 @@ export interface OutboundBody {
   readonly text: string;
   /** For the header `anthropic-beta`, where the upstream has them there. */
   readonly betas: readonly string[];
+  /** For the row's metadata. */
+  readonly notes?: JsonObject;
 }
 
 /**
@@ -41,10 +43,11 @@ export function outboundBody(
 ): Either<GatewayError, OutboundBody> {
   const own = ownBetas(body['anthropic_beta']);
   if (E.isLeft(own)) return own;
-  const reasoned = withReasoning(body, route.upstreamModel, rules.platform);
+  const reasoned = withReasoning(body, route, rules.platform);
   if (E.isLeft(reasoned)) return reasoned;
   const allowed = betas.flatMap((beta) => rules.betas.allowed.get(beta) ?? []);
   const asked = [...new Set([...own.right, ...allowed, ...reasoned.right.betas])];
+  const { notes } = reasoned.right;
   const inHeader = rules.betas.in === 'header';
   const written: JsonObject = {
     ...reasoned.right.body,
@@ -56,6 +59,7 @@ export function outboundBody(
   return E.right({
     text: JSON.stringify(deepMerge(written, route.extraBody)),
     betas: inHeader ? asked : [],
+    ...(notes === undefined ? {} : { notes }),
   });
 }
 

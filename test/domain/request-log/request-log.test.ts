@@ -39,4 +39,12 @@ describe('metadata_json', () => {
       logMetadata('chat_completions', false, policy('summary_only'), { blocked_cost_usd: '0.5' }),
     ).toMatchObject({ operation: 'chat_completions', accounting: { blocked_cost_usd: '0.5' } });
   });
+
+  it('has notes on what did not go along upstream, beside the rest', () => {
+    const notes = { reasoning: { thinking: 'left_out' } };
+    expect(logMetadata('messages', true, policy('summary_only'), undefined, notes)).toStrictEqual({
+      ...logMetadata('messages', true, policy('summary_only'), undefined),
+      ...notes,
+    });
+  });
 });

@@ -1,0 +1,79 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { namedKey } from '../../../domain/shared/named-key.ts';
+
+/** Members of `output_config` in the words of the messages family; an effort is part of the thinking policy. */
+const messagesMembers = ['effort', 'format', 'task_budget'] as const;
+
+interface Asked {
+  readonly path: string;
+  readonly textFormat: Json;
+}
+
+/**
+ * The platform's `outputConfig`: its own, under either spelling, or the `format` of the messages family's
+ * `output_config`, which shares a name with it. What the platform has no word for is rejected by name.
+ */
+export function outputConfig(body: JsonObject): Either<GatewayError, JsonObject> {
+  const { outputConfig: own, output_config: shared } = body;
+  const asked: Asked[] = [];
+  for (const [path, config] of [
+    ['outputConfig', own],
+    ['output_config', shared],
+  ] as const) {
+    if (isAbsent(config)) continue;
+    if (!isRecord(config)) return E.left(fault(path, 'must be an object.'));
+    const read = path === 'outputConfig' ? ownFormats(config, path) : sharedFormats(config, path);
+    if (E.isLeft(read)) return read;
+    asked.push(...read.right);
+  }
+  const [first, second] = asked;
+  if (second !== undefined)
+    return E.left(fault(second.path, `and \`${first?.path ?? ''}\` are the same: send one of them.`));
+  return E.right(first === undefined ? {} : { outputConfig: { textFormat: first.textFormat } });
+}
+
+type Formats = Either<GatewayError, readonly Asked[]>;
+
+const platformMembers = ['textFormat', 'text_format'] as const;
+
+function ownFormats(config: JsonObject, path: string): Formats {
+  const unknown = foreignMember(config, platformMembers);
+  if (unknown !== undefined) return E.left(fault(`${path}.${namedKey(unknown)}`, 'is not a field of it.'));
+  return E.right(platformFormats(config, path));
+}
+
+const platformFormats = (config: JsonObject, path: string): readonly Asked[] =>
+  platformMembers.flatMap((name) => {
+    const value = config[name];
+    return isAbsent(value) ? [] : [{ path: `${path}.${name}`, textFormat: value }];
+  });
+
+function sharedFormats(config: JsonObject, path: string): Formats {
+  const unknown = foreignMember(config, [...messagesMembers, ...platformMembers]);
+  if (unknown !== undefined || !isAbsent(config['task_budget']))
+    return E.left(
+      fault(`${path}.${namedKey(unknown ?? 'task_budget')}`, "is not available on this model's route."),
+    );
+  const own = platformFormats(config, path);
+  if (isAbsent(config['format'])) return E.right(own);
+  return E.map((textFormat: JsonObject) => [...own, { path: `${path}.format`, textFormat }])(
+    schemaFormat(config['format'], `${path}.format`),
+  );
+}
+
+const foreignMember = (config: JsonObject, known: readonly string[]): string | undefined =>
+  Object.keys(config).find((key) => !known.includes(key) && !isAbsent(config[key]));
+
+/** `{type: json_schema, schema}`; the platform takes the schema as JSON text. */
+function schemaFormat(format: Json | undefined, path: string): Either<GatewayError, JsonObject> {
+  if (!isRecord(format)) return E.left(fault(path, 'must be an object.'));
+  const { type, schema, name } = format;
+  if (type !== 'json_schema') return E.left(fault(`${path}.type`, 'must be `json_schema`.'));
+  if (!isRecord(schema)) return E.left(fault(`${path}.schema`, 'must be an object.'));
+  const jsonSchema = { schema: JSON.stringify(schema), ...(isString(name) ? { name } : {}) };
+  return E.right({ type: 'json_schema', structure: { jsonSchema } });
+}

@@ -1,0 +1,79 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { fault } from '../../../domain/messages/blocks.ts';
+import { effortOfBudget } from '../../../domain/messages/effort.ts';
+import { askedIn, type ReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+
+/** How the API of a model that is no messages family is told of reasoning. */
+interface ReasoningFields {
+  readonly effort: (effort: string) => JsonObject;
+  /** Undefined: the model always reasons. */
+  readonly off: JsonObject | undefined;
+}
+
+const reasoningFields: readonly (ReasoningFields & { readonly id: RegExp })[] = [
+  {
+    // https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-openai.html
+    id: /(?:^|[/.])openai\.gpt-oss-/,
+    effort: (effort) => ({ reasoning_effort: effort }),
+    off: undefined,
+  },
+  {
+    // https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html
+    id: /(?:^|[/.])amazon\.nova-2-/,
+    effort: (effort) => ({ reasoningConfig: { type: 'enabled', maxReasoningEffort: effort } }),
+    off: { reasoningConfig: { type: 'disabled' } },
+  },
+];
+
+/**
+ * An effort goes where the model's own API wants it; a budget is told as the effort that it comes to. Words of effort
+ * are the upstream's to judge. What the API has no field for, as far as is known, is refused; `adaptive` leaves the
+ * choice to the model, and says nothing.
+ */
+export function otherFamilyReasoning(
+  upstreamModel: string,
+  ask: ReasoningAsk,
+): Either<GatewayError, JsonObject> {
+  const effort = effortOf(ask);
+  if (E.isLeft(effort)) return effort;
+  if (effort.right === undefined) return E.right({});
+  const id = upstreamModel.toLowerCase();
+  const known = reasoningFields.find((each) => each.id.test(id));
+  if (known === undefined)
+    return E.left(
+      fault(
+        askedIn(ask),
+        'cannot be sent to this model: no field of its API for that is known; ' +
+          'what it has may be given in `additionalModelRequestFields`.',
+      ),
+    );
+  if (effort.right !== off) return E.right(known.effort(effort.right));
+  return known.off === undefined
+    ? E.left(fault(askedIn(ask), 'cannot turn reasoning off: this model always reasons.'))
+    : E.right(known.off);
+}
+
+const off = 'none';
+
+/** `none`: there is to be no reasoning; undefined: nothing is said of it. */
+function effortOf(ask: ReasoningAsk): Either<GatewayError, string | undefined> {
+  switch (ask.kind) {
+    case 'nothing':
+    case 'adaptive':
+      return E.right(ask.ownEffort);
+    case 'off':
+    case 'disabled':
+      return E.right(off);
+    case 'effort':
+    case 'effort_and_budget':
+      return E.right(ask.effort.value);
+    case 'budget': {
+      const { field, value } = ask.budget;
+      if (value === undefined) return E.left(fault(field, 'must be a positive integer.'));
+      return E.right(ask.ownEffort ?? effortOfBudget(value));
+    }
+  }
+}
