@@ -10,6 +10,7 @@ import {
   readEmbeddingsRequest,
 } from '../domain/embeddings/embeddings-request.ts';
 import { prepareEmbeddings } from '../domain/embeddings/prepare-embeddings.ts';
+import { inCallersNames } from '../domain/messages/callers-names.ts';
 import { reasoningAsked } from '../domain/messages/effort.ts';
 import { fromChatCompletion } from '../domain/messages/from-chat.ts';
 import {
@@ -84,8 +85,12 @@ export const messages: Family<MessagesRequest> = {
     const translates = provider.takes(route, 'chat_completions') === 'translated';
     const chat = translates ? toChatBody(ask, reasoningAsked) : toChatBody(ask);
     if (E.isLeft(chat)) return chat;
-    return prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions'));
+    return E.mapLeft((error: GatewayError) => inCallersNames(error, ask.document.value))(
+      prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions')),
+    );
   },
+  inCallersNames: (error, ask, resolved) =>
+    takesMessages(resolved) ? error : inCallersNames(error, ask.document.value),
   answerPath: ({ model }, resolved, requestLogId) => {
     if (takesMessages(resolved)) return { speaks: speaksMessages };
     const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model };
