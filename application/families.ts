@@ -12,6 +12,7 @@ import {
 } from '../domain/embeddings/embeddings-request.ts';
 import { prepareEmbeddings } from '../domain/embeddings/prepare-embeddings.ts';
 import { markOf, noMarks } from '../domain/messages/cache-marks.ts';
+import { inCallersNames } from '../domain/messages/callers-names.ts';
 import { reasoningAsked } from '../domain/messages/effort.ts';
 import { type CountRequest, countedBody, readCountRequest } from '../domain/messages/count-request.ts';
 import { fromChatCompletion } from '../domain/messages/from-chat.ts';
@@ -86,6 +87,8 @@ export const messages: Family<MessagesRequest> = {
     if (takesMessages(resolved)) return E.right(ask.document.text);
     return writeAsChat(ask, resolved);
   },
+  inCallersNames: (error, ask, resolved) =>
+    takesMessages(resolved) ? error : inCallersNames(error, ask.document.value),
   answerPath: ({ model }, resolved, requestLogId) => {
     if (takesMessages(resolved)) return { speaks: speaksMessages };
     const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model };
@@ -105,7 +108,9 @@ function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<Gateway
   const marks = translates || compatOf(route.compatibility).cacheControl ? markOf : noMarks;
   const chat = toChatBody(ask, translates ? reasoningAsked : asEffort, marks);
   if (E.isLeft(chat)) return chat;
-  return prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions'));
+  return E.mapLeft((error: GatewayError) => inCallersNames(error, ask.document.value))(
+    prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions')),
+  );
 }
 
 const takesMessages = ({ provider, route }: ResolvedRoute): boolean =>

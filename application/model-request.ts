@@ -105,6 +105,8 @@ export interface Family<A extends Ask> {
   readonly read: (body: string, maxValues?: number) => Either<ReadFault, A>;
   /** What goes upstream, as JSON text. */
   readonly write: (ask: A, resolved: ResolvedRoute) => Either<GatewayError, string>;
+  /** Tells what a provider refuses of what was written under the names that the caller wrote. */
+  readonly inCallersNames?: (error: GatewayError, ask: A, resolved: ResolvedRoute) => GatewayError;
   /** The id of the request makes the ids of a translated answer. */
   readonly answerPath: (
     ask: Pick<AskTerms, 'model'>,

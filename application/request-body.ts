@@ -68,8 +68,11 @@ export function requestBody<A extends Ask>(
     prepare: async (resolved, terms) => {
       if (large !== undefined) return ports.largeBodies.prepare(largeBody(large), terms);
       if (ask === undefined) throw new Error('A body is read before it is prepared.');
-      const body = family.write(ask, resolved);
-      return E.isLeft(body) ? body : ports.upstream.prepare({ ...terms, body: body.right });
+      const asked = ask;
+      const body = family.write(asked, resolved);
+      if (E.isLeft(body)) return body;
+      const told = (error: GatewayError) => family.inCallersNames?.(error, asked, resolved) ?? error;
+      return E.mapLeft(told)(ports.upstream.prepare({ ...terms, body: body.right }));
     },
     redacted: (rules, { payloads: { requestMaxBytes }, redactionSource }) => {
       const { headers, body, callerKey } = request;

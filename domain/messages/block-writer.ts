@@ -1,3 +1,4 @@
+import { signed } from '../chat/thought-signature.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { maxHeldBackChars } from '../shared/limits.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
@@ -137,7 +138,7 @@ export class BlockWriter {
         this.called = true;
         block.phase = 'open';
         const id = block.id === '' ? madeUpId(this.answerId, block.ordinal) : block.id;
-        return { type: 'tool_use', id, name: block.name, input: {} };
+        return { type: 'tool_use', id, name: block.name, input: {}, ...signed(block.signature) };
       }
     }
   }

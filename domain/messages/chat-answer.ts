@@ -1,3 +1,4 @@
+import { carriedSignature } from '../chat/thought-signature.ts';
 import { tokenCount } from '../ledger/usage.ts';
 import {
   isArray,
@@ -66,6 +67,8 @@ export interface CallPiece {
   readonly id: string;
   readonly name: string;
   readonly text: string;
+  /** What its upstream wants to see again with it. */
+  readonly signature: string | undefined;
 }
 
 /** The calls of a message or delta. */
@@ -86,6 +89,7 @@ function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
     id: isString(call['id']) ? call['id'] : '',
     name: isString(name) ? name : '',
     text: isString(text) ? text : asText(text),
+    signature: carriedSignature(call),
   };
 }
 
@@ -94,7 +98,7 @@ const asText = (value: Json | undefined): string =>
   isRecord(value) && !isDeeperThan(value, maxJsonDepth) ? JSON.stringify(value) : '';
 
 /** Some upstreams send calls in which every field is empty. */
-export const saysNothing = ({ id, name, text }: Omit<CallPiece, 'index'>): boolean =>
+export const saysNothing = ({ id, name, text }: Omit<CallPiece, 'index' | 'signature'>): boolean =>
   id === '' && name === '' && text === '';
 
 /** The id of a call that the upstream gave none: the same for the same call, streamed or whole. */

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { carriedSignature, signed } from '../chat/thought-signature.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import {
@@ -168,7 +169,7 @@ function spoken(text: string, calls: readonly JsonObject[], mark: JsonObject): r
   return text === '' ? [] : [{ role: 'assistant', content }];
 }
 
-/** The id stays as it is, and so does every digit of the input. */
+/** The id stays as it is, and so does every digit of the input; what signs the call goes along. */
 function toolCall(block: JsonObject, path: string): Either<GatewayError, JsonObject> {
   const id = nameOf(block, 'id', path);
   if (E.isLeft(id)) return id;
@@ -180,5 +181,6 @@ function toolCall(block: JsonObject, path: string): Either<GatewayError, JsonObj
     id: id.right,
     type: 'function',
     function: { name: name.right, arguments: JSON.stringify(input) },
+    ...signed(carriedSignature(block)),
   });
 }

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { JsonObject } from '../shared/json.ts';
 import { reportedUsage } from '../chat/observe-chat.ts';
+import { signed } from '../chat/thought-signature.ts';
 import type { UpstreamFault } from '../upstream/upstream-fault.ts';
 import { isMalformed } from './answer-shape.ts';
 import { isRecord } from './blocks.ts';
@@ -53,9 +54,14 @@ function toolUses(said: JsonObject, about: AnswerNames): readonly JsonObject[] {
   return calls.flatMap((call, ordinal) => (saysNothing(call) ? [] : [toolUse(call, about.id, ordinal)]));
 }
 
-const toolUse = ({ id, name, text }: CallPiece, answerId: string, ordinal: number): JsonObject => ({
+const toolUse = (
+  { id, name, text, signature }: CallPiece,
+  answerId: string,
+  ordinal: number,
+): JsonObject => ({
   type: 'tool_use',
   id: id === '' ? madeUpId(answerId, ordinal) : id,
   name,
   input: inputOf(text),
+  ...signed(signature),
 });

@@ -35,7 +35,11 @@ export interface MessagesRequest {
 
 const source: Watched = { content: { '*': { source: {} } } };
 const innerBlock: Watched = { source };
-const block: Watched = { source, content: { '*': innerBlock, source, content: {} } };
+const block: Watched = {
+  source,
+  content: { '*': innerBlock, source, content: {} },
+  extra_content: { google: {} },
+};
 
 /** The levels of a messages body that the gateway reads or edits. */
 export const messagesWatched: Watched = {

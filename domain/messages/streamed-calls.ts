@@ -39,6 +39,7 @@ export class StreamedCall {
   readonly kind = 'tool_use';
   id = '';
   name = '';
+  signature: string | undefined;
   /** Arguments that wait until the call's block is open. */
   held = '';
   phase: 'new' | 'waiting' | 'open' | 'closed' = 'new';
@@ -50,13 +51,18 @@ export class StreamedCall {
     this.ordinal = ordinal;
   }
 
-  /** Id and name may come late, and again: the first ones count. Says how many characters were new. */
-  learn({ id, name }: CallPiece): number {
+  /**
+   * Id and name may come late, and again: the first ones count, and so does the first signature. Says how many
+   * characters were new.
+   */
+  learn({ id, name, signature }: CallPiece): number {
     const newId = this.id === '' ? id : '';
     const newName = this.name === '' ? name : '';
     this.id ||= newId;
     this.name ||= newName;
-    return newId.length + newName.length;
+    const newSignature = this.signature === undefined ? signature : undefined;
+    this.signature ??= newSignature;
+    return newId.length + newName.length + (newSignature?.length ?? 0);
   }
 }
 

@@ -26,11 +26,8 @@ export function toChatBody(
   marks: Marks = noMarks,
 ): Either<GatewayError, JsonObject> {
   const body = document.value;
-  const foreign = ['mcp_servers', 'container'].find((field) => asksForSomething(body[field]));
+  const foreign = foreignField(body, reasoning === asEffort);
   if (foreign !== undefined) return E.left(fault(foreign, "is not available on this model's route."));
-  const config = body['output_config'];
-  if (reasoning === asEffort && isRecord(config) && !isAbsent(config['task_budget']))
-    return E.left(fault('output_config.task_budget', "is not available on this model's route."));
   const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
   const tools = toolMembers(body, marks);
@@ -58,6 +55,13 @@ export function toChatBody(
 
 /** What every chat-style upstream has a word for. */
 export const asEffort = (body: JsonObject): JsonObject => ({ reasoning_effort: reasoningEffort(body) });
+
+/** What changes the answer and has no word there; a task budget has one where the provider writes the body itself. */
+function foreignField(body: JsonObject, isChatStyle: boolean): string | undefined {
+  const config = body['output_config'];
+  if (isChatStyle && isRecord(config) && !isAbsent(config['task_budget'])) return 'output_config.task_budget';
+  return ['mcp_servers', 'container'].find((field) => asksForSomething(body[field]));
+}
 
 const asksForSomething = (value: Json | undefined): boolean =>
   !isAbsent(value) && !(isArray(value) && value.length === 0);

@@ -7,6 +7,7 @@ import { toldAnswer } from '../../application/told-answer.ts';
 import { redactedRequest, redactedResponse } from '../../domain/payload/payload.ts';
 import { forCaller, type RedactionRules, redactionRules } from '../../domain/payload/redact.ts';
 import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { implementations } from '../providers/registry.ts';
 import { sanitiser } from '../providers/sanitiser.ts';
@@ -70,8 +71,11 @@ const familyOf = <A extends Ask>(family: Family<A>): OpenFamily => ({
       return {
         terms: { model, stream, needs, exposedToolCount },
         write: (writing) => {
-          const text = family.write(ask, resolvedOf(writing.terms.route, writing.config));
-          return E.isLeft(text) ? text : encoded(writing, text.right);
+          const resolved = resolvedOf(writing.terms.route, writing.config);
+          const text = family.write(ask, resolved);
+          if (E.isLeft(text)) return text;
+          const told = (error: GatewayError) => family.inCallersNames?.(error, ask, resolved) ?? error;
+          return E.mapLeft(told)(encoded(writing, text.right));
         },
       };
     })(family.read(textOf(body.text), body.maxValues)),

@@ -4,8 +4,16 @@ import * as E from 'fp-ts/lib/Either.js';
 import { chatWatched } from '../../domain/chat/chat-request.ts';
 import { type JsonObject, parseExact } from '../../domain/shared/json.ts';
 import { parseDocument } from '../../domain/shared/json-document.ts';
+import { fromChatCompletion } from '../../domain/messages/from-chat.ts';
+import { messagesWatched, readMessagesRequest } from '../../domain/messages/messages-request.ts';
+import { messagesStream } from '../../domain/messages/messages-stream.ts';
+import { toChatBody } from '../../domain/messages/to-chat.ts';
+import { andThen, seal } from '../../domain/shared/stream-machine.ts';
 import { generateContentRequest } from '../../infrastructure/providers/cloud-a/generate-content-request.ts';
 import { chatCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
+import { generateContentStream } from '../../infrastructure/providers/cloud-a/generate-content-stream.ts';
+import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
+import { outputsOf } from '../support/machine-laws.ts';
 
 const hi = { role: 'user', content: 'Hi' };
 const older = 'gemini-2.5-flash';
@@ -242,5 +250,51 @@ describe('thought signatures', () => {
     expect(partsOf(told({ text: 'Here:' }, image, another))).toEqual([{ text: 'Here:' }, image, another]);
     const foreign = { role: 'assistant', images: [{ type: 'file', file: {} }] };
     expect(refused({ messages: [hi, foreign] }).param).toBe('messages[1].images[0].type');
+  });
+
+  it('go the same way through the words of the messages family, whole and streamed', () => {
+    const answer = {
+      candidates: [
+        {
+          content: {
+            parts: [
+              { functionCall: { id: 'a', name: 'f', args: { n: 1 } }, thoughtSignature: 's' },
+              { functionCall: { id: 'b', name: 'g', args: {} } },
+            ],
+          },
+          finishReason: 'STOP',
+        },
+      ],
+    };
+    const names = { id: 'msg_1', model: 'm' };
+    const completion = chatCompletion(JSON.stringify(answer), about, (message) => message);
+    const message = E.isRight(completion) ? fromChatCompletion(completion.right, names) : completion;
+    const whole = E.isRight(message) ? (message.right['content'] as readonly JsonObject[]) : [];
+    const machine = andThen(
+      andThen(sseFrames, seal(generateContentStream(about, (text) => text))),
+      seal(messagesStream(names)),
+    );
+    const events = outputsOf(machine, [Buffer.from(`data: ${JSON.stringify(answer)}\n\n`)]);
+    const started = events.flatMap((event) =>
+      event.kind === 'chunk' && event.chunk['type'] === 'content_block_start'
+        ? [event.chunk['content_block'] as JsonObject]
+        : [],
+    );
+    const inputs = [{ n: 1 }, {}];
+    expect(started.map((block, index) => ({ ...block, input: inputs[index] }))).toEqual(whole);
+    expect(whole[0]).toMatchObject({
+      type: 'tool_use',
+      extra_content: { google: { thought_signature: 's' } },
+    });
+    const replayed = JSON.stringify({
+      model: 'm',
+      max_tokens: 5,
+      messages: [hi, { role: 'assistant', content: whole }],
+    });
+    const document = parseDocument(replayed, messagesWatched, parseExact);
+    const ask = E.isRight(document) ? readMessagesRequest(document.right) : undefined;
+    const chat = ask !== undefined && E.isRight(ask) ? toChatBody(ask.right) : undefined;
+    const body = chat !== undefined && E.isRight(chat) ? chat.right : {};
+    expect(signatures((body['messages'] as readonly JsonObject[])[1]!)).toEqual(['s', undefined]);
   });
 });

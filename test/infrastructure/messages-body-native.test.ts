@@ -125,6 +125,19 @@ describe('the caller’s own messages body', () => {
   });
 });
 
+it('a signature that a translation put on a call is another platform’s, and stays behind', () => {
+  const use = { type: 'tool_use', id: 'a', name: 'f', input: {} };
+  const told = { ...use, extra_content: { google: { thought_signature: 's' } } };
+  const messages = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: [told] },
+  ];
+  expect((sent({ ...minimal, messages }, rawPredictRules)['messages'] as readonly unknown[])[1]).toEqual({
+    role: 'assistant',
+    content: [use],
+  });
+});
+
 describe('thinking blocks', () => {
   const made = { type: 'thinking', thinking: 'Hm.', signature: '' };
   const signed = { type: 'thinking', thinking: '', signature: 'c2ln' };

@@ -1,4 +1,5 @@
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { signed } from '../../../domain/chat/thought-signature.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import { maxHeldBackChars, maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
@@ -6,7 +7,7 @@ import { PartialArguments } from './generate-content-arguments.ts';
 import { finishReason } from './generate-content-finish.ts';
 import { callId } from './generate-content-response.ts';
 import { idOf, metadataOf, nameOf, type Said, type SaidCall } from './generate-content-said.ts';
-import { callSignature, signed } from './generate-content-signatures.ts';
+import { callSignature } from './generate-content-signatures.ts';
 
 /** A call whose arguments are still being told. */
 interface OpenCall {

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { signed } from '../../../domain/chat/thought-signature.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
   isAbsent,
@@ -16,7 +17,7 @@ import { PartialArguments } from './generate-content-arguments.ts';
 import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
 import { idOf, isMalformed, metadataOf, nameOf, type SaidCall, saidIn } from './generate-content-said.ts';
-import { callSignature, signed } from './generate-content-signatures.ts';
+import { callSignature } from './generate-content-signatures.ts';
 import { chatUsage } from './generate-content-usage.ts';
 
 /** Makes an upstream's own words fit for the caller. */

@@ -1,3 +1,4 @@
+import { signed } from '../../../domain/chat/thought-signature.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
   isAbsent,
@@ -7,7 +8,7 @@ import {
   type JsonObject,
   without,
 } from '../../../domain/shared/json.ts';
-import { namespace, signed } from './generate-content-signatures.ts';
+import { namespace } from './generate-content-signatures.ts';
 
 /** A call of a function, or a piece of one, and the thought signature that stood with it. */
 export interface SaidCall {

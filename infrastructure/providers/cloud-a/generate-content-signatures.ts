@@ -1,17 +1,11 @@
+import { carriedSignature } from '../../../domain/chat/thought-signature.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 
 /** The metadata namespace of this platform. */
 export const namespace = 'cloud_a_platform';
 
-/**
- * A thought signature where the platform's compatible API has it, so that clients send it back with what it signs:
- * the platform's newest models refuse calls of theirs without it.
- */
-export const signed = (signature: string | undefined): JsonObject =>
-  signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } };
-
-/** The same among the reasoning metadata, for clients that keep that. */
+/** A call's thought signature among the reasoning metadata, for clients that keep that alone. */
 export const callSignature = (id: string, signature: string): JsonObject => ({
   type: 'thinking',
   thinking: '',
@@ -21,8 +15,7 @@ export const callSignature = (id: string, signature: string): JsonObject => ({
 
 /** The signature that a call, or an image, of an assistant's message came with. */
 export const signatureIn = (holder: JsonObject): string | undefined =>
-  textAt(holder, ['extra_content', 'google', 'thought_signature']) ??
-  textAt(holder, ['provider_metadata', namespace, 'thought_signature']);
+  carriedSignature(holder) ?? textAt(holder, ['provider_metadata', namespace, 'thought_signature']);
 
 /**
  * The signature of the call at this place of an assistant's message, from the call itself or from the message's

@@ -11,6 +11,7 @@ import {
   type JsonObject,
   objectsOf,
   parseExact,
+  without,
 } from '../../../domain/shared/json.ts';
 import { mediaFault } from './content.ts';
 import { type BodyCall, type OutboundBody, outboundBody } from './outbound-body.ts';
@@ -68,7 +69,7 @@ function nativeMessage(
     else if (!isUnsignedThinking(block)) {
       const problem = mediaFault(block, `${path}.content[${index}]`, rules.media);
       if (problem !== undefined) return E.left(problem);
-      blocks.push(withBoundId(block, boundId));
+      blocks.push(withBoundId(withoutSignature(block), boundId));
     }
   }
   if (blocks.length === 0 && content.length > 0) return E.right(undefined);
@@ -78,6 +79,10 @@ function nativeMessage(
 /** Thinking that a translation of the gateway's made: its empty signature says that it cannot be replayed. */
 const isUnsignedThinking = ({ type, signature }: JsonObject): boolean =>
   type === 'thinking' && (!isString(signature) || signature === '');
+
+/** A translation of the gateway's put it there, for a route of another platform; the messages API refuses it. */
+const withoutSignature = (block: JsonObject): JsonObject =>
+  block['type'] === 'tool_use' ? without(block, 'extra_content') : block;
 
 /** The field of a block that names a call of the caller's own tools. */
 const idFields: ReadonlyMap<Json | undefined, string> = new Map([

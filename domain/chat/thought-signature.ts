@@ -1,0 +1,17 @@
+import { isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+
+/**
+ * A thought signature where the compatible APIs of platform A have it: clients send it back with what it signs, and the
+ * platform's newest models refuse calls of theirs without it.
+ */
+export const signed = (signature: string | undefined): JsonObject =>
+  signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } };
+
+/** The signature that a call, an image or a block carries there. */
+export function carriedSignature({ extra_content: extra }: JsonObject): string | undefined {
+  const signature = memberOf(memberOf(extra, 'google'), 'thought_signature');
+  return isString(signature) && signature !== '' ? signature : undefined;
+}
+
+const memberOf = (value: Json | undefined, key: string): Json | undefined =>
+  isObject(value) ? value[key] : undefined;

@@ -1,0 +1,98 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { GatewayError } from '../shared/gateway-error.ts';
+import { isAbsent, isString, type JsonObject, objectsOf } from '../shared/json.ts';
+import { isRecord, systemText } from './blocks.ts';
+import { chatMessages } from './chat-messages.ts';
+import { outputFormat } from './messages-request.ts';
+
+/**
+ * A refusal of the chat body that a messages body was translated to, under the names that the caller wrote: nobody can
+ * mend a field that they did not send.
+ */
+export function inCallersNames(error: GatewayError, body: JsonObject): GatewayError {
+  const { param } = error;
+  if (param === undefined) return error;
+  const name = callersName(param, body);
+  const message = error.message.replaceAll(/`([^`]+)`/g, (quoted, field: string) => {
+    if (field === param) return `\`${name}\``;
+    return mentioned.test(field) ? `\`${callersName(field, body)}\`` : quoted;
+  });
+  return { ...error, message, param: name };
+}
+
+/** Fields of chat that refusals of other fields mention. */
+const mentioned = /^(?:stop|max_completion_tokens|response_format|parallel_tool_calls|reasoning_effort)\b/;
+
+type Rename = (body: JsonObject, ...rest: readonly string[]) => string;
+
+/** From chat's names to those of the messages API; the rest of a path follows what was found. */
+const renames: readonly (readonly [path: RegExp, name: Rename])[] = [
+  [/^stop(\[\d+\])?$/, (_, index = '') => `stop_sequences${index}`],
+  [/^max_completion_tokens$/, () => 'max_tokens'],
+  [/^parallel_tool_calls$/, () => 'tool_choice.disable_parallel_tool_use'],
+  [/^response_format(?:\.json_schema)?(\..*)?$/, (body, rest = '') => `${formatPath(body)}${rest}`],
+  [/^tool_choice\.function(\.name)?$/, (_, name = '') => `tool_choice${name}`],
+  [/^(tools\[\d+\])\.function\.parameters(.*)$/, (_, tool = '', rest = '') => `${tool}.input_schema${rest}`],
+  [/^(tools\[\d+\])\.function(.*)$/, (_, tool = '', rest = '') => `${tool}${rest}`],
+  [/^reasoning(?:_effort|\.effort)$/, effortPath],
+  [/^(?:reasoning\.|reasoning_|thinking_)budget_tokens$/, () => 'thinking.budget_tokens'],
+  [/^messages\[(\d+)\](.*)$/, (body, index, rest = '') => messagePath(body, Number(index), rest)],
+];
+
+function callersName(path: string, body: JsonObject): string {
+  for (const [shape, name] of renames) {
+    const found = shape.exec(path);
+    if (found !== null) return name(body, ...found.slice(1));
+  }
+  return path;
+}
+
+const formatPath = (body: JsonObject): string => outputFormat(body)?.path ?? 'output_config.format';
+
+/** An effort may have been made of a budget. */
+function effortPath(body: JsonObject): string {
+  const { output_config: config, thinking } = body;
+  if (isRecord(config) && !isAbsent(config['effort'])) return 'output_config.effort';
+  return isRecord(thinking) && !isAbsent(thinking['budget_tokens'])
+    ? 'thinking.budget_tokens'
+    : 'output_config.effort';
+}
+
+/** What a chat message was made of. */
+interface Origin {
+  readonly path: string;
+  readonly role: string;
+  /** Where its calls stand. */
+  readonly calls: readonly string[];
+}
+
+function messagePath(body: JsonObject, index: number, rest: string): string {
+  const origin = originsOf(body)[index];
+  if (origin === undefined) return 'messages';
+  const { path, role, calls } = origin;
+  if (role === 'tool') return `${path}.${rest === '.tool_call_id' ? 'tool_use_id' : 'content'}`;
+  const [, place, field = ''] = /^\.tool_calls\[(\d+)\](?:\.function)?(\.\w+)?/.exec(rest) ?? [];
+  if (place !== undefined) return `${calls[Number(place)] ?? path}${field.replace('arguments', 'input')}`;
+  return role !== 'system' && rest.startsWith('.content') ? `${path}.content` : path;
+}
+
+/** One for each chat message, in order: a message with tool results became several. */
+function originsOf(body: JsonObject): readonly Origin[] {
+  const system = systemText(body['system'] ?? '', 'system');
+  const first =
+    E.isRight(system) && system.right !== '' ? [{ path: 'system', role: 'system', calls: [] }] : [];
+  const said = objectsOf(body['messages']).flatMap((message, index) => {
+    const path = `messages[${index}]`;
+    const chat = chatMessages(message, path);
+    const results = blockPaths(message, path, 'tool_result');
+    const calls = blockPaths(message, path, 'tool_use');
+    return (E.isRight(chat) ? chat.right : []).map(({ role }, place): Origin => {
+      const result = role === 'tool' ? results[place] : undefined;
+      return { path: result ?? path, role: isString(role) ? role : '', calls };
+    });
+  });
+  return [...first, ...said];
+}
+
+const blockPaths = ({ content }: JsonObject, path: string, type: string): readonly string[] =>
+  objectsOf(content).flatMap((block, index) => (block['type'] === type ? [`${path}.content[${index}]`] : []));

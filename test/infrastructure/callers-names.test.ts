@@ -1,0 +1,247 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { chatCompletions, messages } from '../../application/families.ts';
+import type { ModelRequest } from '../../application/model-request.ts';
+import type { CallTerms } from '../../application/ports/upstream.ts';
+import { requestBody } from '../../application/request-body.ts';
+import { sharedText } from '../../application/ports/shared-text.ts';
+import { inCallersNames } from '../../domain/messages/callers-names.ts';
+import type { ResolvedRoute, Takes } from '../../domain/routing/model.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import { isArray, isObject, type Json, type JsonObject, parseExact } from '../../domain/shared/json.ts';
+import type { ProviderConfig } from '../../infrastructure/config/provider-config.ts';
+import { largeWork } from '../../infrastructure/large-bodies/work.ts';
+import { generateContentRequest } from '../../infrastructure/providers/cloud-a/generate-content-request.ts';
+import { unifiedRequest } from '../../infrastructure/providers/cloud-b/unified-request.ts';
+import { textDigest } from '../../infrastructure/text-digest.ts';
+import { aRoute } from '../support/arbitraries/routing.ts';
+
+const route = aRoute({ upstreamModel: 'm' });
+
+/** A route to a provider that takes chat alone, which it translates or not. */
+const resolvedTo = (takes: Takes): ResolvedRoute => ({
+  route,
+  provider: {
+    id: 'up',
+    kind: 'cloud_b_platform',
+    pricingProviderId: 'up',
+    supports: () => route.capabilities,
+    takes: (_, family) => (family === 'chat_completions' ? takes : undefined),
+  },
+});
+
+const exact = (body: string): JsonObject => parseExact(body) as JsonObject;
+const encoders = {
+  converse: (body: string) =>
+    unifiedRequest(
+      exact(body),
+      {
+        route: { upstreamModel: 'anthropic.claude-opus-4-6-v1', compatibility: {}, extraBody: {} },
+        stream: false,
+      },
+      textDigest,
+    ),
+  'generate-content': (body: string) => generateContentRequest(exact(body), 'gemini-3-pro-preview'),
+} as const;
+type Encoder = keyof typeof encoders;
+
+/** What a messages caller is told of a body that cannot be written; undefined: it can. */
+function refusal(body: object, encoder: Encoder): GatewayError | undefined {
+  const ask = messages.read(JSON.stringify(body));
+  if (E.isLeft(ask)) return ask.left;
+  const resolved = resolvedTo('translated');
+  const written = messages.write(ask.right, resolved);
+  if (E.isLeft(written)) return written.left;
+  const encoded = encoders[encoder](written.right);
+  return E.isLeft(encoded) ? messages.inCallersNames?.(encoded.left, ask.right, resolved) : undefined;
+}
+
+const user = { role: 'user', content: 'Hi' };
+const minimal = { model: 'm', max_tokens: 9, messages: [user] };
+const tool = (name: string) => ({ name, input_schema: { type: 'object' } });
+const use = (name: string) => ({ type: 'tool_use', id: 'a', name, input: {} });
+const remote = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
+const wild = { type: 'image', source: { type: 'url', url: 'ftp://a' } };
+
+describe('a refusal has the name that a messages caller wrote', () => {
+  it.each<[Encoder, object, string]>([
+    ['converse', { stop_sequences: [''] }, 'stop_sequences'],
+    ['converse', { max_tokens: 2 ** 40 }, 'max_tokens'],
+    ['converse', { tools: [tool('a b')] }, 'tools[0].name'],
+    ['converse', { tools: [tool('f')], tool_choice: { type: 'tool', name: 'g' } }, 'tool_choice.name'],
+    [
+      'generate-content',
+      { tools: [tool('f')], tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+      'tool_choice.disable_parallel_tool_use',
+    ],
+    ['generate-content', { output_config: { effort: 'ultra' } }, 'output_config.effort'],
+    [
+      'converse',
+      { system: 'S', messages: [user, { role: 'user', content: [remote] }] },
+      'messages[1].content',
+    ],
+    [
+      'converse',
+      {
+        tools: [tool('f')],
+        messages: [
+          user,
+          { role: 'assistant', content: [{ type: 'text', text: 'a' }, use('a b')] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'x' }] },
+        ],
+      },
+      'messages[1].content[1].name',
+    ],
+    [
+      'generate-content',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'a' },
+              { type: 'tool_result', tool_use_id: 'b' },
+            ],
+          },
+        ],
+      },
+      'messages[0].content[1].tool_use_id',
+    ],
+  ])('%s: %j', (encoder, over, name) => {
+    const error = refusal({ ...minimal, ...over }, encoder);
+    expect(error?.param).toBe(name);
+    expect(error?.message).toContain(`\`${name}\``);
+  });
+
+  it.each<[object, string, string]>([
+    [{ output_config: { format: {} } }, 'response_format.type', 'output_config.format.type'],
+    [{ output_format: {} }, 'response_format.json_schema.schema', 'output_format.schema'],
+    [{ thinking: { type: 'enabled', budget_tokens: 5 } }, 'reasoning_effort', 'thinking.budget_tokens'],
+    [
+      { thinking: { type: 'enabled', budget_tokens: 5 } },
+      'reasoning_budget_tokens',
+      'thinking.budget_tokens',
+    ],
+    [{ tools: [tool('f')] }, 'tools[0].function.parameters.type', 'tools[0].input_schema.type'],
+    [{}, 'temperature', 'temperature'],
+  ])('%j: %s is %s', (body, param, name) => {
+    const error: GatewayError = { code: 'invalid_request', message: `\`${param}\` is wrong.`, param };
+    expect(inCallersNames(error, { ...minimal, ...body })).toEqual({
+      ...error,
+      message: `\`${name}\` is wrong.`,
+      param: name,
+    });
+  });
+
+  it('also where the route’s own rules refuse it', () => {
+    const body = { ...minimal, tools: [], tool_choice: { type: 'any' } };
+    expect(refusal(body, 'converse')?.param).toBe('tool_choice');
+  });
+
+  it('and never one that the body does not have', () => {
+    const some = <A>(...values: readonly A[]) => fc.constantFrom(...values);
+    const aBody = fc.record(
+      {
+        model: fc.constant('m'),
+        max_tokens: some(9, 2 ** 40),
+        system: some('', 'S'),
+        messages: fc
+          .array(
+            some<object>(
+              user,
+              { role: 'user', content: [remote] },
+              { role: 'user', content: [wild, { type: 'tool_result', tool_use_id: 'a', content: [wild] }] },
+              { role: 'assistant', content: [use('f'), { ...use('a b'), id: 'b' }] },
+              { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'zz', content: 'x' }, remote] },
+              { role: 'system', content: 'S' },
+            ),
+            { maxLength: 4 },
+          )
+          .map((said) => [user, ...said]),
+        tools: some<object[]>([], [tool('f')], [tool('f'), tool('a b')]),
+        tool_choice: some<object>(
+          { type: 'tool', name: 'g' },
+          { type: 'auto', disable_parallel_tool_use: true },
+        ),
+        stop_sequences: some([], [''], ['a', 'b', 'c', 'd', 'e']),
+        temperature: some(0, 3),
+        thinking: some<object>({ type: 'adaptive' }, { type: 'enabled', budget_tokens: 5 }),
+        output_config: some<object>({ effort: 'ultra' }, { format: { type: 'json_schema', schema: {} } }),
+      },
+      { requiredKeys: ['model', 'max_tokens', 'messages'] },
+    );
+    fc.assert(
+      fc.property(aBody, some<Encoder>('converse', 'generate-content'), (body, encoder) => {
+        const error = refusal(body, encoder);
+        if (error?.param === undefined) return;
+        expect([error.param, valueAt(body as unknown as JsonObject, error.param)]).not.toEqual([
+          error.param,
+          undefined,
+        ]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+/** What stands at a path such as `messages[0].content`. */
+const valueAt = (body: JsonObject, path: string): Json | undefined =>
+  path
+    .split(/[.[\]]+/)
+    .filter((step) => step !== '')
+    .reduce<Json | undefined>((value, step) => {
+      if (isArray(value)) return value[Number(step)];
+      return isObject(value) ? value[step] : undefined;
+    }, body);
+
+it('chat callers wrote those names themselves, and where the upstream speaks the messages body so did others', () => {
+  expect(chatCompletions.inCallersNames).toBeUndefined();
+  const native: ResolvedRoute = resolvedTo('translated');
+  const takesBoth = { ...native, provider: { ...native.provider, takes: () => 'translated' as const } };
+  const ask = messages.read(JSON.stringify(minimal));
+  const error: GatewayError = { code: 'invalid_request', message: '`stop` is wrong.', param: 'stop' };
+  expect(E.isRight(ask) && messages.inCallersNames?.(error, ask.right, takesBoth)).toBe(error);
+});
+
+describe('the story of a request', () => {
+  const refused = JSON.stringify({ ...minimal, stop_sequences: [''] });
+  const terms: CallTerms = {
+    route: aRoute({ upstreamModel: 'm', compatibility: { cloud_b: { api_style: 'runtime_unified' } } }),
+    family: 'chat_completions',
+    stream: false,
+    answer: { id: 'chatcmpl-1', model: 'm', createdSecs: 1 },
+    betas: [],
+  };
+  const named = { _tag: 'Left', left: { param: 'stop_sequences' } };
+
+  it('tells it of a small body', async () => {
+    const prepare = () => E.left<GatewayError>({ code: 'invalid_request', message: '`stop`', param: 'stop' });
+    const memory = { hold: () => true };
+    const body = requestBody(
+      { upstream: { prepare } } as unknown as Parameters<typeof requestBody>[0],
+      messages,
+      { body: E.right(refused), memory } as unknown as ModelRequest,
+      1000,
+    );
+    await body.read();
+    expect(await body.prepare(resolvedTo('translated'), terms)).toMatchObject(named);
+  });
+
+  it('tells it of a large one', () => {
+    const text = sharedText([new TextEncoder().encode(refused)]);
+    const body = { id: '1', text, scope: 's', family: 'messages', maxValues: 1000 } as const;
+    const config: ProviderConfig = {
+      id: 'up',
+      kind: 'cloud_b_platform',
+      pricingProviderId: 'up',
+      defaultHeaders: {},
+      timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+      region: 'us-east-1',
+      auth: { mode: 'static_credentials', accessKeyId: 'a', secretAccessKey: 's', sessionToken: undefined },
+      runtimeEndpointUrl: undefined,
+      endpointbEndpointUrl: undefined,
+    };
+    expect(largeWork().write({ body, terms, config })).toMatchObject(named);
+  });
+});
