@@ -691,6 +691,20 @@ describe('thinking for a provider that translates chat bodies', () => {
     ],
     ['adaptive stays adaptive', { thinking: { type: 'adaptive' } }, { thinking: { type: 'adaptive' } }],
     ['an effort alone is an effort', { output_config: { effort: 'max' } }, { reasoning_effort: 'max' }],
+    [
+      'a budget of the whole task goes along',
+      { thinking: { type: 'adaptive' }, output_config: { effort: 'max', task_budget: { total: 9 } } },
+      {
+        thinking: { type: 'adaptive' },
+        reasoning_effort: 'max',
+        output_config: { task_budget: { total: 9 } },
+      },
+    ],
+    [
+      'with or without thinking',
+      { output_config: { task_budget: { total: 9 } } },
+      { output_config: { task_budget: { total: 9 } } },
+    ],
     ['disabled says nothing', { thinking: { type: 'disabled' } }, {}],
     ['nothing says nothing', {}, {}],
   ])('%s', (_, body, asked) => {
