@@ -1,9 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { WholeAnswer } from '../../application/ports/upstream.ts';
-import { tokenCount } from '../../domain/ledger/usage.ts';
-import type { JsonObject } from '../../domain/shared/json.ts';
-import { answerObject, type UpstreamFault, upstreamMessage } from '../../domain/upstream/upstream-fault.ts';
+import type { WholeAnswer } from '../../../application/ports/upstream.ts';
+import { tokenCount } from '../../../domain/ledger/usage.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import {
+  answerObject,
+  type UpstreamFault,
+  upstreamMessage,
+} from '../../../domain/upstream/upstream-fault.ts';
 
 /** Where upstreams put the count. */
 export type CountField = 'input_tokens' | 'inputTokens' | 'totalTokens';
