@@ -230,6 +230,7 @@ function bindApp(container: Container): void {
         clock,
         digest: textDigest,
         keepAlive: streamKeepAlive(() => config.loaded().config.server.streamKeepaliveSecs),
+        corsOrigins: () => config.loaded().config.server.corsOrigins,
         bodyMaxBytes: config.loaded().config.server.bodyMaxBytes,
         secrets: () => config.policy().redaction.secrets,
         notReady,

@@ -55,7 +55,7 @@ export interface End {
 export const settleRequest =
   (ports: ServePorts, policyNow: () => ServePolicy) =>
   async (facts: Facts, told: End): Promise<E.Either<GatewayError, void>> => {
-    const end = isCharged(facts.family) ? told : { ...told, charged: false };
+    const end = chargedOnly(facts, told);
     const policy = policyNow();
     const cost = costOf(ports, facts, end.observation);
     const charge = end.charged ? chargeOf(facts, cost) : undefined;
@@ -87,6 +87,10 @@ async function recorded(
     ledger.settle({ ...left, deferrableTo: deferrableTo(facts) }),
   );
 }
+
+/** What uses no model writes no ledger row, whatever its outcome. */
+const chargedOnly = ({ family }: Facts, end: End): End =>
+  isCharged(family) ? end : { ...end, charged: false };
 
 /** The claim on its request id ends with the request. */
 const releaseOf = ({ admission, request }: Facts, policy: ServePolicy): string | undefined =>

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, type JsonObject, objectsOf } from '../shared/json.ts';
 import { isRecord, systemText } from './blocks.ts';
+import { noMarks } from './cache-marks.ts';
 import { chatMessages } from './chat-messages.ts';
 import { outputFormat } from './messages-request.ts';
 
@@ -83,7 +84,7 @@ function originsOf(body: JsonObject): readonly Origin[] {
     E.isRight(system) && system.right !== '' ? [{ path: 'system', role: 'system', calls: [] }] : [];
   const said = objectsOf(body['messages']).flatMap((message, index) => {
     const path = `messages[${index}]`;
-    const chat = chatMessages(message, path);
+    const chat = chatMessages(message, path, noMarks);
     const results = blockPaths(message, path, 'tool_result');
     const calls = blockPaths(message, path, 'tool_use');
     return (E.isRight(chat) ? chat.right : []).map(({ role }, place): Origin => {

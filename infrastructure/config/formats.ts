@@ -83,6 +83,18 @@ export const bindAddress: Codec<string> = text({
     Number(value.slice(value.lastIndexOf(':') + 1)) > 65_535 ? 'must have a port from 0 to 65535' : undefined,
 });
 
+/** Port that browsers leave out of an origin. */
+const isDefaultPort = /^(?:http:.*:80|https:.*:443)$/;
+
+/** Who a browser says that a call comes from: browsers spell it so, and it is compared letter by letter. */
+export const origin: Codec<string> = text({
+  what: 'an origin in lower case without a path, such as https://app.example.com or http://localhost:5173, or `*`',
+  maxLength: maxUrlChars,
+  pattern: /^(\*|[a-z][a-z0-9+.-]*:\/\/([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?)$/,
+  refuse: (value) =>
+    isDefaultPort.test(value) ? 'must not name the default port: browsers leave it out' : undefined,
+});
+
 /** An address or a CIDR block of the proxies whose `Forwarded` headers are believed. */
 export const addressBlock: Codec<string> = text({
   what: 'an IP address or a CIDR block',

@@ -1,5 +1,13 @@
 import { maxBespokeTags, maxTagKeyChars } from '../../domain/shared/limits.ts';
-import { bindAddress, addressBlock, email, httpUrl, wholeSecret, withoutTrailingSlash } from './formats.ts';
+import {
+  bindAddress,
+  addressBlock,
+  email,
+  httpUrl,
+  origin,
+  wholeSecret,
+  withoutTrailingSlash,
+} from './formats.ts';
 import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
 import { boolean, integer, number, text, type TypeOf } from './scalar-codecs.ts';
 
@@ -46,6 +54,11 @@ const serverFields = object({
     integer({ min: 1, max: 1_099_511_627_776, unit: 'bytes' }),
     536_870_912,
     'Bytes held for bodies (as parsed, not as sent), drains, payloads and unfinished events of streams; over it the answer is 503 overloaded with Retry-After.',
+  ),
+  cors_origins: withDefault(
+    list(origin, 256),
+    [],
+    'Origins of browser apps that may call the public API; none unless set, and never the admin API.',
   ),
   stream_keepalive_secs: withDefault(
     integer({ min: 0, max: hourSecs, unit: 'seconds' }),
@@ -158,6 +171,8 @@ export interface ServerConfig {
   readonly maxInFlight: number;
   readonly maxInFlightPerOwner: number;
   readonly maxBufferedBytes: number;
+  /** Exact origins, or `*` for all of them. */
+  readonly corsOrigins: readonly string[];
   /** 0 = off. */
   readonly streamKeepaliveSecs: number;
   readonly shutdownGraceSecs: number;
@@ -213,6 +228,7 @@ export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
   maxInFlight: wire.max_in_flight,
   maxInFlightPerOwner: wire.max_in_flight_per_owner ?? Math.ceil(wire.max_in_flight / 4),
   maxBufferedBytes: wire.max_buffered_bytes,
+  corsOrigins: wire.cors_origins,
   streamKeepaliveSecs: wire.stream_keepalive_secs,
   shutdownGraceSecs: wire.shutdown_grace_secs,
   trustedProxies: wire.trusted_proxies,

@@ -16,10 +16,7 @@ export const labelTable = {
   stream: { values: '`true`, `false`', bound: 2 },
   model_key: { values: 'a model of the catalogue; `other` when there is none of the name', bound: 1001 },
   provider_key: { values: 'a configured provider; `other` when no route was chosen', bound: 101 },
-  owner_kind: {
-    values: '`user`, `team` (a service account’s team, too), `none` without a valid key',
-    bound: 3,
-  },
+  owner_kind: { values: '`user`, `team` (service accounts, too), `none` without a valid key', bound: 3 },
   caller_service: { values: '`x-gateway-service`; left out when there is none', bound: 101 },
   caller_component: { values: '`x-gateway-component`; left out when there is none', bound: 101 },
   caller_env: { values: '`x-gateway-env`; left out when there is none', bound: 101 },
@@ -33,7 +30,7 @@ export const labelTable = {
   queue: { values: '`admission`, `settlement`', bound: 2 },
   fate: { values: '`kept`, `shed`', bound: 2 },
   delivery_status: { values: '`sent`, `failed`', bound: 2 },
-  'gen_ai.operation.name': { values: '`chat`, `embeddings`', bound: 2 },
+  'gen_ai.operation.name': { values: '`chat`, `embeddings`, `count_tokens`', bound: 3 },
   'gen_ai.provider.name': {
     values: '`gcp.vertex_ai`, `aws.bedrock`, else the provider’s `pricing_provider_id`',
     bound: 101,

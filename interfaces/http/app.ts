@@ -10,6 +10,7 @@ import { adminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
 import type { AdminRoute } from './admin/admin-route.ts';
 import { maxLoginBytes } from './admin/login-bodies.ts';
 import { type SessionRoutesPorts, sessionRoutes } from './admin/session-routes.ts';
+import { crossOrigin } from './cors.ts';
 import type { CutOff } from './cut-off.ts';
 import { type Envelope, sendError } from './error-presenter.ts';
 import { type HealthPorts, healthz, readyz } from './health.ts';
@@ -33,6 +34,8 @@ export interface AppPorts extends ModelEndpointPorts, ModelsPorts, HealthPorts {
   readonly draining: () => boolean;
   /** The end of the grace, where something is still in flight. */
   readonly cutOff: CutOff;
+  /** Of browser apps that may call the public API. */
+  readonly corsOrigins: () => readonly string[];
   /** Told of defects: what an expected failure never is. */
   readonly onDefect: (error: unknown, requestId: string) => void;
 }
@@ -58,14 +61,16 @@ class Door extends Koa<State> {
 export function gatewayApp(ports: AppPorts): Koa<State> {
   const app = new Door();
   app.silent = true;
+  const isPreflight = crossOrigin(ports.corsOrigins);
   app.use(async (ctx, next) => {
     ctx.respond = false;
     const context = openContext(ctx.req, ctx.res, ports.clock.now(), ports.clock.newId, ports.cutOff);
     ctx.state.request = context;
     if (ports.draining()) ctx.res.setHeader('connection', 'close');
     try {
-      if (saysItsHost(ctx.req)) await next();
-      else sendError(context, envelopeFor(ctx.path, context), hostFault, { connection: 'close' });
+      if (!saysItsHost(ctx.req))
+        sendError(context, envelopeFor(ctx.path, context), hostFault, { connection: 'close' });
+      else if (adminPath.test(ctx.path) || !isPreflight(context)) await next();
     } catch (error) {
       ports.onDefect(error, context.requestId);
       fail(context, envelopeFor(ctx.path, context));

@@ -22,7 +22,13 @@ function config(url: string, key: string): ConfigFile {
 
 const { gateway, key: devKey } = scene(config);
 
-const asked = (path: string, { method = 'GET', key = devKey, headers = {} as Record<string, string> } = {}) =>
+interface AskedOf {
+  readonly method?: string;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const asked = (path: string, { method = 'GET', key = devKey, headers = {} }: AskedOf = {}) =>
   rawExchange(gateway().url, {
     method,
     path,

@@ -69,6 +69,16 @@ describe('a wrong file', () => {
       [['request_logging.payloads.request_max_bytes', 1, 49, /from 1/]],
     ],
     [
+      'no origin of a browser app',
+      'server:\n  cors_origins: [https://app.example.com/, HTTPS://app.example.com, https://a.example:443, null]',
+      [
+        ['server.cors_origins[0]', 2, 18, /origin/],
+        ['server.cors_origins[1]', 2, 44, /lower case/],
+        ['server.cors_origins[2]', 2, 69, /default port/],
+        ['server.cors_origins[3]', 2, 92, /text/],
+      ],
+    ],
+    [
       'no proxy address',
       'server:\n  trusted_proxies: [10.0.0.0/8, 10.0.0.0/33]',
       [['server.trusted_proxies[1]', 2, 33, /CIDR/]],
@@ -477,6 +487,7 @@ describe('defaults', () => {
           maxInFlight: 2000,
           maxInFlightPerOwner: 500,
           maxBufferedBytes: 536_870_912,
+          corsOrigins: [],
           streamKeepaliveSecs: 15,
           shutdownGraceSecs: 30,
           trustedProxies: [],

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
-import { readCount } from '../counted.ts';
+import { readCount } from '../messages-body/counted.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Route } from '../../../domain/routing/model.ts';
 import { isObject, type JsonObject, numberOf, parseExact } from '../../../domain/shared/json.ts';
-import { readCount } from '../counted.ts';
+import { readCount } from '../messages-body/counted.ts';
 import type { CountStyle } from '../messages-body/dialect.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';

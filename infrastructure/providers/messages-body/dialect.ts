@@ -6,7 +6,7 @@ import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import { andThen, type Run, seal } from '../../../domain/shared/stream-machine.ts';
-import { type CountField, readCount } from '../counted.ts';
+import { type CountField, readCount } from './counted.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, OutboundRequest, ProviderContext } from '../provider.ts';
 import { isEventStream, sseFrames } from '../wire/sse.ts';

@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { WholeAnswer } from '../../application/ports/upstream.ts';
-import { tokenCount } from '../../domain/ledger/usage.ts';
-import type { JsonObject } from '../../domain/shared/json.ts';
-import { answerObject, type UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
-import { upstreamMessage } from '../../domain/upstream/upstream-words.ts';
+import type { WholeAnswer } from '../../../application/ports/upstream.ts';
+import { tokenCount } from '../../../domain/ledger/usage.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
+import { upstreamMessage } from '../../../domain/upstream/upstream-words.ts';
 
 /** Where upstreams put the count. */
 export type CountField = 'input_tokens' | 'inputTokens' | 'totalTokens';
