@@ -11,7 +11,7 @@ const manifest = JSON.parse(read('package.json')) as { devDependencies: Record<s
 describe('pages about clients', () => {
   it('are those that the index names', () => {
     const named = [...read('docs/agents.md').matchAll(/\(clients\/([a-z-]+\.md)\)/g)].map(([, file]) => file);
-    expect(named.toSorted()).toEqual(readdirSync(path.join(root, 'docs', 'clients')).toSorted());
+    expect(new Set(named)).toEqual(new Set(readdirSync(path.join(root, 'docs', 'clients'))));
   });
 
   it.each(agents.map(({ name, version }) => [name, version]))(
