@@ -120,5 +120,6 @@ const visualParts: ReadonlySet<Json | undefined> = new Set([
   'document',
 ]);
 
-const hasVisual = (message: JsonObject): boolean =>
-  objectsOf(message['content']).some((each) => visualParts.has(each['type']));
+/** Images of the assistant's own stand beside its content. */
+const hasVisual = ({ content, images }: JsonObject): boolean =>
+  [...objectsOf(content), ...objectsOf(images)].some((each) => visualParts.has(each['type']));

@@ -120,6 +120,15 @@ describe('what a chat request needs of a route', () => {
     ['empty tools', { tools: [], functions: [] }, ['chat_completions']],
     ['tool_choice without tools', { tool_choice: 'auto' }, ['chat_completions']],
     [
+      'an image that the assistant made',
+      {
+        messages: [
+          { role: 'assistant', content: '', images: [{ type: 'image_url', image_url: { url: 'u' } }] },
+        ],
+      },
+      ['chat_completions', 'vision'],
+    ],
+    [
       'an image',
       { messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, image] }] },
       ['chat_completions', 'vision'],
