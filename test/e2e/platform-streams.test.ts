@@ -34,6 +34,8 @@ interface Stream {
   readonly end: readonly Buffer[];
   /** The platform's own failure, in these words. */
   readonly failure: (message: string) => Buffer;
+  /** What it calls that failure, where it does. */
+  readonly failureCode?: string;
   /** Frames that say nothing that makes sense. */
   readonly malformed: Readonly<Record<string, Buffer>>;
   /** Whether the answer is complete with the stop; else with the last frame alone. */
@@ -80,6 +82,7 @@ const generateContent = {
   ],
   end: [generated({ text: '' }, 'STOP')],
   failure: (message: string) => data(JSON.stringify({ error: { code: 500, message, status: 'INTERNAL' } })),
+  failureCode: 'INTERNAL',
   malformed: untranslatable,
   completeWithStop: true,
 };
@@ -136,6 +139,7 @@ const converse = {
     }),
   ],
   failure: (words: string) => exceptionFrame('modelStreamErrorException', { message: words }),
+  failureCode: 'modelStreamErrorException',
   malformed: {
     'JSON without its end': frame(eventHeaders('contentBlockDelta'), Buffer.from('{"contentBlockIndex":0,')),
     'no object': frame(eventHeaders('contentBlockDelta'), Buffer.from('[1]')),
@@ -315,8 +319,14 @@ function messageIn({ talk }: Stream, answer: Answer): unknown {
  * One structured error, nothing that completes an answer, one attempt `stream_error` with the same words, and no
  * ledger row. Who reads the upstream's own events may have been told its stop before.
  */
-function expectBroken(stream: Stream, answer: Answer, words: string | RegExp, status = 502): void {
-  expectFailedStream(stream.talk, answer, { status, told: stream.talk === responses });
+function expectBroken(
+  stream: Stream,
+  answer: Answer,
+  words: string | RegExp,
+  status = 502,
+  code = 'upstream_error',
+): void {
+  expectFailedStream(stream.talk, answer, { status, code, told: stream.talk === responses });
   expect(messageIn(stream, answer)).toEqual(expect.stringMatching(words));
   expect(answer.after.attempts).toEqual([
     expect.objectContaining({ error_detail: expect.stringMatching(words) }),
@@ -369,7 +379,7 @@ describe.each(streams)('$name', (stream) => {
     const words = 'The model fell over.';
     await atOnce(Array.from({ length: told.length + 1 }).keys(), async (count) => {
       const answer = await play(stream, [...told.slice(0, count), failure(words), ...end]);
-      expectBroken(stream, answer, escaped(words));
+      expectBroken(stream, answer, escaped(words), 502, stream.failureCode);
     });
   });
 
@@ -383,9 +393,14 @@ describe.each(streams)('$name', (stream) => {
   const [stop = Buffer.alloc(0), ...rest] = end;
 
   it('after the stop: what is said of a failure counts', async () => {
-    await atOnce([failure('Late.'), Object.values(malformed)[0]!], async (late) => {
+    const lates = [
+      [failure('Late.'), stream.failureCode],
+      [Object.values(malformed)[0]!, undefined],
+    ] as const;
+    await atOnce(lates, async ([late, code]) => {
       const answer = await play(stream, [...told, stop, late, ...rest]);
-      if (completeWithStop || talk === responses) expectBroken(stream, answer, /^Late\.$|malformed/);
+      if (completeWithStop || talk === responses)
+        expectBroken(stream, answer, /^Late\.$|malformed/, 502, code);
       else expectOnlyUnstopped(answer);
     });
   });
@@ -434,18 +449,19 @@ describe('runtime_unified', () => {
   ])('an exception, first or in the middle: %s', async (type, status) => {
     for (const count of [0, 2]) {
       const frames = [...stream.told.slice(0, count), exceptionFrame(type, { message: 'In its words.' })];
-      expectBroken(stream, await play(stream, frames), /^In its words\.$/, status);
+      expectBroken(stream, await play(stream, frames), /^In its words\.$/, status, type);
     }
   });
 
   it('an exception without words is told by its name', async () => {
     const answer = await play(stream, [stream.told[0]!, exceptionFrame('throttlingException', {})]);
-    expectBroken(stream, answer, /^The upstream reported an error \(throttlingException\)\.$/, 429);
+    const words = /^The upstream reported an error \(throttlingException\)\.$/;
+    expectBroken(stream, answer, words, 429, 'throttlingException');
   });
 
   it('an error that no model tells of', async () => {
     const answer = await play(stream, [stream.told[0]!, errorFrame('InternalError', 'Something broke.')]);
-    expectBroken(stream, answer, /^Something broke\.$/);
+    expectBroken(stream, answer, /^Something broke\.$/, 502, 'InternalError');
   });
 
   it('checksums are recognised, and not validated', async () => {

@@ -264,14 +264,20 @@ describe('a whole response', () => {
     expect(answer.after.logs).toMatchObject([{ metadata_json: { operation: 'responses', stream: false } }]);
   });
 
-  it.each<[string, Loose, string | RegExp]>([
-    ['failed', responseOf('failed', { error: quota, usage }), quota.message],
+  it.each<[string, Loose, string | RegExp, string?]>([
+    ['failed', responseOf('failed', { error: quota, usage }), quota.message, quota.code],
     ['cancelled', responseOf('cancelled', { usage }), /reported an error/],
-    ['an error body under status 200', { error: quota }, quota.message],
+    ['an error body under status 200', { error: quota }, quota.message, quota.code],
     ['a chat completion', { object: 'chat.completion', choices: [] }, /without `output`/],
-  ])('is a 502: %s', async (_, response, message) => {
+  ])('is a 502: %s', async (_, response, message, code = 'upstream_error') => {
     const answer = await whole({ headers: json, body: JSON.stringify(response) });
-    expectRefusal(answer, { status: 502, message, attempt: 'provider_error', upstreamStatus: 200 });
+    expectRefusal(answer, {
+      status: 502,
+      message,
+      attempt: 'provider_error',
+      upstreamStatus: 200,
+      labels: { code },
+    });
   });
 
   it('counts the calls of its output, of whatever tool', async () => {
@@ -329,7 +335,9 @@ describe('a refusal of the upstream', () => {
           message: quota.message,
           attempt: stream ? 'stream_start_error' : 'provider_error',
           upstreamStatus: status,
+          labels: { code: quota.code, param: 'p' },
         });
+        expect(answer.headers.get('x-should-retry')).toBe([400, 404, 413].includes(told) ? 'false' : null);
         expect(answer.headers.get('retry-after')).toBe('17');
         expect(answer.headers.get('x-ratelimit-reset')).toBe('1s');
         expect(answer.headers.get('openai-organization')).toBeNull();
@@ -581,6 +589,7 @@ describe('the upstream’s own failure is forwarded as it came, counts as one, a
       'in a failed response',
       `{"type":"response.failed","response":{"status":"failed","error":{"message":"${said}"},"n":1.0}}`,
     ],
+    ['in its code', `{"type":"error","message":"m","code":"${said}"}`],
     ['in what it quotes of another', `{"type":"error","message":"m","error":{"metadata":{"raw":"${said}"}}}`],
   ])(
     'secrets in its words reach neither the caller nor the rows, and everything else stays: %s',
@@ -616,6 +625,18 @@ describe('the upstream’s own failure is forwarded as it came, counts as one, a
   it('nor in an error that the gateway tells in its place', async () => {
     const answer = await streamed(`${created}data: {"error":{"message":"${said}"}}\n\n`);
     expectStreamFailure(answer, readResponses(answer.bytes), shown, 502, expectErrorEvent);
+  });
+
+  it('a code that is a secret, of the configuration or the caller’s own, is none', async () => {
+    for (const code of [upstreamToken, keys.filled]) {
+      const by = { key: keys.filled };
+      const answer = await streamed(`${created}data: {"error":{"message":"m","code":"${code}"}}\n\n`, by);
+      expectStreamFailure(answer, readResponses(answer.bytes), 'm', 502, expectErrorEvent);
+      const body = JSON.stringify({ error: { message: 'm', code, param: `p.${code}` } });
+      const refused = await whole({ status: 400, headers: json, body }, by);
+      expectRefusal(refused, { status: 400, message: 'm', attempt: 'provider_error' });
+      expect(JSON.stringify([answer.after, refused.after])).not.toContain(code);
+    }
   });
 });
 

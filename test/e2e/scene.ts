@@ -196,6 +196,13 @@ function expectFailureRows({ after }: Answer, talk: Talk, status: number, attemp
 
 const anyMessage = expect.stringMatching(/\S/);
 
+interface FailedStream {
+  readonly status?: number;
+  readonly told?: boolean;
+  /** What the upstream called it, where it did. */
+  readonly code?: string;
+}
+
 /**
  * A stream that ends with its one structured error in the family's own words; nothing of it looks complete. `told`:
  * the error is the upstream's own event, which passes as it came.
@@ -203,7 +210,7 @@ const anyMessage = expect.stringMatching(/\S/);
 export function expectFailedStream(
   talk: Talk,
   answer: Answer,
-  { status = 502, told = false }: { readonly status?: number; readonly told?: boolean } = {},
+  { status = 502, told = false, code = 'upstream_error' }: FailedStream = {},
 ): void {
   expect(answer.status).toBe(200);
   expect(answer.text).not.toContain('[DONE]');
@@ -211,14 +218,14 @@ export function expectFailedStream(
     expect(answer.text).not.toContain(complete);
   const payloads = payloadsOf(answer);
   expect(payloads.filter(({ error, type }) => (error ?? null) !== null || type === 'error')).toHaveLength(1);
-  if (!told) expectErrorEvent(talk, answer);
+  if (!told) expectErrorEvent(talk, answer, code);
   if (talk === messages) expect(grammarFault(payloads)).toBeUndefined();
   expectFailureRows(answer, talk, status, 'stream_error');
 }
 
-function expectErrorEvent(talk: Talk, { events, requestId }: Answer): void {
+function expectErrorEvent(talk: Talk, { events, requestId }: Answer, code: string): void {
   const last = events.at(-1);
-  const error = { message: anyMessage, type: 'upstream_error', param: null, code: 'upstream_error' };
+  const error = { message: anyMessage, type: 'upstream_error', param: null, code };
   const payload: unknown = JSON.parse(last?.data ?? 'null');
   if (talk === messages) {
     expect(last?.event).toBe('error');
@@ -229,7 +236,7 @@ function expectErrorEvent(talk: Talk, { events, requestId }: Answer): void {
     });
   } else if (talk === responses) {
     expect(last?.event).toBe('error');
-    expect(payload).toMatchObject({ type: 'error', code: 'upstream_error', message: anyMessage, error });
+    expect(payload).toMatchObject({ type: 'error', code, message: anyMessage, error });
   } else {
     expect(last?.event).toBeUndefined();
     expect(payload).toEqual({ error });

@@ -345,7 +345,7 @@ describe('usage is summed as the bill does: prompt + tool-use prompt, candidates
 
 describe('what is no answer', () => {
   it.each([
-    ['an error body', { error: { code: 400, message: 'no secret', status: 'X' } }, 'no ***', { code: 'X' }],
+    ['an error body', { error: { code: 400, message: 'no secret', status: 'X' } }, 'no ***', 'X'],
     ['an error beside candidates', { ...says([{ text: 'a' }]), error: { message: 'no' } }, 'no'],
     ['nothing', {}, 'The upstream answered without `candidates`.'],
     ['feedback without a reason', { promptFeedback: {} }, 'The upstream answered without `candidates`.'],
@@ -362,8 +362,8 @@ describe('what is no answer', () => {
       `{"candidates":[{"x":${'['.repeat(300)}${']'.repeat(300)}}]}`,
       'The upstream sent an answer that is nested too deeply.',
     ],
-  ])('%s is a fault', (_case, answer, words, labels?) => {
-    const named = labels === undefined ? {} : { labels };
+  ])('%s is a fault', (_case, answer, words, code = '') => {
+    const named = code === '' ? {} : { labels: { code } };
     expect(fault(answer)).toEqual({ kind: 'protocol', message: words, ...named });
   });
 

@@ -22,12 +22,12 @@ const answers = seal(generateContentStream(about, sanitise));
 const machines = { sse: andThen(sseFrames, answers), array: andThen(jsonArrayFrames, answers) };
 const framings = Object.keys(machines) as Framing[];
 
-const failure = (message: string, code?: string): Event => ({
+const failure = (message: string, code = ''): Event => ({
   kind: 'failed',
   error: {
     code: 'upstream_error',
     message,
-    upstream: { status: 502, ...(code === undefined ? {} : { labels: { code } }) },
+    upstream: { status: 502, ...(code === '' ? {} : { labels: { code } }) },
   },
 });
 
@@ -482,7 +482,7 @@ describe('failures are structured, and nothing comes after them', () => {
       `{"a":${'['.repeat(300)}${']'.repeat(300)}}`,
       'The upstream sent an event that is nested too deeply.',
     ],
-  ])('%s', (_case, wrong, message, code?) => {
+  ])('%s', (_case, wrong, message, code = '') => {
     expect(stream([text('a'), wrong, finish('STOP')])).toEqual([
       delta({ role: 'assistant', content: 'a' }),
       failure(message, code),

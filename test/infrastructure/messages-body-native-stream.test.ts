@@ -14,12 +14,12 @@ import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
 const sanitise = (message: string): string => message.replaceAll('hunter2', '[REDACTED]');
 const machine = andThen(sseFrames, seal(nativeMessagesStream(sanitise)));
 
-const failure = (message: string, messagesType?: string) => ({
+const failure = (message: string, messagesType = '') => ({
   kind: 'failed',
   error: {
     code: 'upstream_error',
     message,
-    upstream: { status: 502, ...(messagesType === undefined ? {} : { labels: { messagesType } }) },
+    upstream: { status: 502, ...(messagesType === '' ? {} : { labels: { messagesType } }) },
   },
 });
 
@@ -127,14 +127,17 @@ describe('a messages stream for callers who speak the same', () => {
       'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\n',
       'The upstream ended its stream before the answer was complete.',
     ],
-  ])('fails with %s, in the presenter’s words, and never with `message_stop`', (_, more, message, type?) => {
-    const out = eventsOf(start + more);
-    expect(out.at(-1)).toEqual(failure(message, type));
-    const text = received(out);
-    expect(text).not.toContain('message_stop');
-    expect(text).toContain('event: error\ndata: {"type":"error","error":{"type":"api_error","message":');
-    expect(text).not.toContain('hunter2');
-  });
+  ])(
+    'fails with %s, in the presenter’s words, and never with `message_stop`',
+    (_, more, message, type = '') => {
+      const out = eventsOf(start + more);
+      expect(out.at(-1)).toEqual(failure(message, type));
+      const text = received(out);
+      expect(text).not.toContain('message_stop');
+      expect(text).toContain('event: error\ndata: {"type":"error","error":{"type":"api_error","message":');
+      expect(text).not.toContain('hunter2');
+    },
+  );
 
   it('keeps the upstream’s own type of error', () => {
     const error = { type: 'rate_limit_error', message: 'Slow down.' };

@@ -142,12 +142,13 @@ describe('docs/errors.md', () => {
 
   it.each(codes)('tells the status and the type of %s', (code) => {
     const status = code === 'upstream_error' ? 'see below' : String(statusOf[code]);
-    const { type } = openAiError({ code, message: 'm' }).error;
-    expect(page).toContain(`| \`${code}\` | ${status} | \`${String(type)}\``);
+    const type = typeIn(openAiError({ code, message: 'm' })) as string;
+    expect(page).toContain(`| \`${code}\` | ${status} | \`${type}\``);
   });
 
   it('tells of no other code', () => {
     const told = [...page.matchAll(/^\| `([a-z_]+)` \| (?:\d{3}|see below) \|/gm)].map(([, code]) => code);
     expect(new Set(told)).toEqual(new Set(codes));
+    expect(told).toHaveLength(codes.length);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { type Check, choose, describeCutShort, type Meaning } from './cut-short.ts';
-import { expectStreamFailure } from './expectations.ts';
+import { expectCode, expectStreamFailure } from './expectations.ts';
 import { leftOut } from './left-out.ts';
 import { type ChatStreamFacts, chatRecordings, noRecordings, type Recording } from './library.ts';
 import { isLoose, listOf, type ReceivedEvent, readStream } from './received.ts';
@@ -40,7 +40,9 @@ const check: Check<ChatStreamFacts> = (answer, { end, chunks }, message, { facts
   if (end === 'failed') {
     // An error of the upstream's own, if it came as far, has its own words.
     const own = facts.error !== undefined && readStream(body).chunks.length === chunks;
-    expectStreamFailure(answer, received, own ? /./ : message);
+    const ownCode = own ? facts.error?.code : undefined;
+    const code = ownCode !== undefined && answer.bytes.includes(ownCode) ? ownCode : 'upstream_error';
+    expectStreamFailure(answer, received, own ? /./ : message, 502, expectCode(code));
     return;
   }
   expect({ dones: received.dones, errors: received.errors }).toEqual({ dones: 1, errors: [] });

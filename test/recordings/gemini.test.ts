@@ -217,7 +217,7 @@ function replayed(): void {
         status,
         attempt: 'stream_start_error',
         upstreamStatus: status,
-        labels: labelsOf(recording),
+        labels: labelsOf(recording, status),
       });
     });
   });

@@ -325,6 +325,8 @@ describe('what no recording has', () => {
           message: 'Not now.',
           attempt: stream ? 'stream_start_error' : 'provider_error',
           upstreamStatus: status,
+          // What is about the gateway's own key is not told as if it were the caller's.
+          labels: model === onInvoke || [401, 403].includes(status) ? {} : { type: 'rate_limit_error' },
         });
         expect(answer.headers.get('retry-after')).toBe('7');
       }

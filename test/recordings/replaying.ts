@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Cuts } from '../support/replay-upstream.ts';
 import { type ExpectedLabels, expectRefusal } from './expectations.ts';
 import { type ErrorFacts, named, type Recording } from './library.ts';
-import { isLoose } from './received.ts';
+import { eventData, isLoose, type Loose } from './received.ts';
 import { type Answer, type RehearsedFamily, rehearsal, replayConfig } from './rehearsal.ts';
 
 type Named = Pick<Recording<unknown>, 'name'>;
@@ -78,23 +78,22 @@ export function describeRefusals(
   });
 }
 
-const identifier = /^[\w.-]{1,64}$/;
+const looseOf = (value: unknown): Loose => (isLoose(value) ? value : {});
+const isShort = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\w.-]{1,64}$/.test(value);
 
 /** CONTRACT §4, short identifiers, written down a second time. */
 export function labelsOf({ body }: Recording<ErrorFacts>, status?: number): ExpectedLabels {
-  const value = parsed(body);
-  const inside = isLoose(value) ? value['error'] : undefined;
-  const error = isLoose(inside) ? inside : isLoose(value) ? value : {};
-  const short = (each: unknown): each is string => typeof each === 'string' && identifier.test(each);
-  const code = [error['code'], error['status']].find(short);
-  const param = error['param'];
-  const type =
-    isLoose(value) && value['type'] === 'error' && status !== 401 && status !== 403 ? error['type'] : null;
-  return {
-    ...(code === undefined ? {} : { code }),
-    ...(short(param) ? { param } : {}),
-    ...(short(type) ? { type } : {}),
+  const inEvents = status === undefined ? undefined : parsed(Buffer.from(eventData(body)[0] ?? ''));
+  const value = looseOf(parsed(body) ?? inEvents);
+  const error = isLoose(value['error']) ? value['error'] : value;
+  const told = status !== 401 && status !== 403 && value['type'] === 'error';
+  const labels = {
+    code: [error['code'], error['status']].find(isShort),
+    param: [error['param']].find(isShort),
+    type: told ? [error['type']].find(isShort) : undefined,
   };
+  return Object.fromEntries(Object.entries(labels).filter(([, label]) => label !== undefined));
 }
 
 /** CONTRACT §4, "Upstream statuses", written down a second time. */
