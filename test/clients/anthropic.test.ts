@@ -486,6 +486,8 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     const narrow = await client('narrow').models.list();
     expect(narrow.data.map((model) => model.id)).toEqual(['tools']);
     expect(narrow.hasNextPage()).toBe(false);
+    expect(await client().models.retrieve('fast')).toMatchObject({ type: 'model', id: 'fast' });
+    expect(await reasonOf(client('narrow').models.retrieve('fast'))).toBeInstanceOf(Sdk.NotFoundError);
     expect(await reasonOf(Promise.resolve(client('wrong').models.list()))).toBeInstanceOf(
       Sdk.AuthenticationError,
     );

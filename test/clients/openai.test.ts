@@ -466,6 +466,8 @@ describe('the openai client, models', () => {
     };
     expect(await ids('good')).toEqual(expect.arrayContaining(['fast', 'tools', 'schema']));
     expect(await ids('narrow')).toEqual(['tools']);
+    expect(await client('narrow').models.retrieve('tools')).toMatchObject({ object: 'model', id: 'tools' });
+    expect(await reasonOf(client('narrow').models.retrieve('fast'))).toBeInstanceOf(NotFoundError);
   });
 
   it('has the class of 401 for a key that nobody has', async () => {
