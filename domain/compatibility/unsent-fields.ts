@@ -43,9 +43,15 @@ export const unsentFields: readonly UnsentFields[] = [
   },
   {
     family: 'chat_completions',
-    fields: ['prompt_cache_key', 'prompt_cache_retention', 'prediction', 'service_tier'],
+    fields: ['prompt_cache_key', 'prompt_cache_retention', 'prediction'],
     in: translatedChat,
     because: 'They change what an answer costs and how soon it comes, not what it says.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['service_tier'],
+    in: translatedChat,
+    because: 'How soon a model runs is decided by the route.',
   },
   {
     family: 'chat_completions',

@@ -13,10 +13,9 @@ import type { ReadableBuckets } from './readable-buckets.ts';
 /**
  * The generate-content body that asks for the same answer as a chat-completions body, which is as `parseExact` gives
  * it; `model` is the publisher's name of it. What generate-content has no word for is dropped where the answer means
- * the same without it (`unsentFields` and every field that nobody knows), and rejected by name where not. Messages-only
- * fields (`thinking`, `output_config`, `anthropic_version`) do not apply to Google-published models; the platform's own
- * fields do. Media stand in one of the `buckets` that the route may
- * read, where it has a list of them.
+ * the same without it (`unsentFields` and every field that nobody knows), and rejected by name where not.
+ * Messages-only fields (`thinking`, `output_config`, `anthropic_version`) do not apply to Google-published models; the
+ * platform's own fields do. Media stand in one of the `buckets` that the route may read, where it has a list of them.
  */
 export function generateContentRequest(
   body: JsonObject,
