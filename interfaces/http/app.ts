@@ -3,7 +3,8 @@ import { Router } from '@koa/router';
 import Koa from 'koa';
 import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
 import type { Clock } from '../../application/ports/clock.ts';
-import { withoutSecrets, withSecrets } from '../../domain/payload/secrets.ts';
+import { redactedError } from '../../domain/payload/redact.ts';
+import { withSecrets } from '../../domain/payload/secrets.ts';
 import type { Digest } from '../../domain/responses/replay-ids.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
 import { adminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
@@ -149,7 +150,7 @@ function notServed(
     });
   const terms: UnknownPathTerms = {
     isPath: (at) => methodsOf(at).length > 0,
-    withoutSecrets: (text) => withoutSecrets(text, withSecrets(secrets(), callerKeyOf(context.req))),
+    redacted: (text) => redactedError(text, { secrets: withSecrets(secrets(), callerKeyOf(context.req)) }),
   };
   sendError(context, envelopeFor(path, context), unknownPath(path, terms));
 }

@@ -4,13 +4,13 @@ import { namedKey } from '../../domain/shared/named-key.ts';
 /** What is known of the paths that there are, and of what no answer may say. */
 export interface UnknownPathTerms {
   readonly isPath: (path: string) => boolean;
-  readonly withoutSecrets: (text: string) => string;
+  readonly redacted: (text: string) => string;
 }
 
 /** An unknown path is named; for the two usual mistakes in base URLs the error says what to write. */
-export const unknownPath = (path: string, { isPath, withoutSecrets }: UnknownPathTerms): GatewayError => ({
+export const unknownPath = (path: string, { isPath, redacted }: UnknownPathTerms): GatewayError => ({
   code: 'not_found',
-  message: `There is nothing at \`${namedKey(printable(withoutSecrets(path)))}\`.${adviceFor(path, isPath)}`,
+  message: `There is nothing at \`${namedKey(printable(redacted(path)))}\`.${adviceFor(path, isPath)}`,
 });
 
 function adviceFor(path: string, isPath: UnknownPathTerms['isPath']): string {

@@ -525,12 +525,15 @@ describe('secrets that a caller or an upstream puts into places that are known f
       const answer = await asks(chat, whole('{}'), { key: undefined, headers, body });
       expect(answer.status).toBe(401);
     }
-    const { response } = await open(chat, whole('{}'), {
-      key: ownKey,
-      path: `/v1/${canary('path')}?key=${canary('query of an unknown path')}`,
-    });
-    expect(response.status).toBe(404);
-    told.push(await response.text());
+    const named = plain('path in an error text');
+    for (const secret of [ownSecret, ownKey]) {
+      const path = `/v1/${named}/${encodeURIComponent(secret)}?key=${canary('query of an unknown path')}`;
+      const { response } = await open(chat, whole('{}'), { key: ownKey, path });
+      expect(response.status).toBe(404);
+      const text = await response.text();
+      expect(text).toContain(named);
+      told.push(text);
+    }
   });
 
   it('in a body that is not valid', async () => {
