@@ -32,19 +32,19 @@ export const charge = (
 
 /** Before the provider: the budget is used up. */
 export const budgetExceeded = (budget: Budget, window: Window, now: Date): GatewayError =>
-  refused(window, now, `The ${named(budget)} is used up; it ${resets(window)}.`);
+  refused(window, now, `Quota exceeded: the ${named(budget)} is used up; it ${resets(window)}.`);
 
 /** After the provider: something may be left of the budget, but less than this answer costs. */
 export const costExceedsBudget = (budget: Budget, window: Window, now: Date): GatewayError =>
   refused(
     window,
     now,
-    `The cost of this answer would pass what is left of the ${named(budget)}, which ${resets(window)}.`,
+    `Quota exceeded: the cost of this answer would pass what is left of the ${named(budget)}, which ${resets(window)}.`,
   );
 
 const named = ({ cadence, amount }: Budget): string => `${cadence} budget of ${toUsd(amount)} USD`;
 
-/** By these words some libraries, which read neither headers nor codes, know that waiting is in vain. */
+/** By these words and "quota exceeded" some clients, which read neither headers nor codes, know that waiting is in vain. */
 const resets = ({ until }: Window): string => `will reset at ${until.toISOString()}`;
 
 /**

@@ -175,7 +175,7 @@ export const refusals: readonly Refusal[] = [
     code: 'budget_exceeded',
     type: 'insufficient_quota',
     messagesType: 'rate_limit_error',
-    message: /^The monthly budget of 0 USD is used up; it will reset at /,
+    message: /^Quota exceeded: the monthly budget of 0 USD is used up; it will reset at /,
     // Only in the last minute of a month.
     retryAfter: /^(?:[1-9]\d?)?$/,
   },

@@ -224,7 +224,9 @@ describe('before the provider', () => {
     await refusedBefore(third);
     expect(JSON.parse(third.text)).toEqual({
       error: {
-        message: expect.stringMatching(/^The daily budget of 0\.0002 USD is used up; it will reset at /),
+        message: expect.stringMatching(
+          /^Quota exceeded: the daily budget of 0\.0002 USD is used up; it will reset at /,
+        ),
         type: 'insufficient_quota',
         param: null,
         code: 'budget_exceeded',
@@ -280,7 +282,7 @@ describe('before the provider', () => {
 
 /** Something is left, but not enough for this answer. */
 const wouldPass =
-  /^The cost of this answer would pass what is left of the daily budget of 0\.0002 USD, which will reset at /;
+  /^Quota exceeded: the cost of this answer would pass what is left of the daily budget of 0\.0002 USD, which will reset at /;
 
 describe('after the provider', () => {
   it('a cost that would go over the amount is not written: 429 instead of the answer', async () => {

@@ -182,7 +182,9 @@ describe.each(models)('%s', (model) => {
     failing = '20';
     const { status, headers, text, after } = await embed({ model, input: numbers(23) });
     expect([status, headers.get('retry-after')]).toEqual([429, '7']);
-    expect(JSON.parse(text)).toMatchObject({ error: { code: 'upstream_error', message: 'Quota exceeded.' } });
+    expect(JSON.parse(text)).toMatchObject({
+      error: { code: 'RESOURCE_EXHAUSTED', message: 'Quota exceeded.' },
+    });
     expect([after.attempts.length, after.ledger]).toEqual([1, []]);
   });
 

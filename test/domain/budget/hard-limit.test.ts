@@ -125,7 +125,8 @@ describe('the error of both cases', () => {
       budgetExceeded(aBudget({ amount: fromAmount10000(25_000n) }), window, at('2026-11-21T12:00:00Z')),
     ).toEqual({
       code: 'budget_exceeded',
-      message: 'The daily budget of 2.5 USD is used up; it will reset at 2026-11-22T00:00:00.000Z.',
+      message:
+        'Quota exceeded: the daily budget of 2.5 USD is used up; it will reset at 2026-11-22T00:00:00.000Z.',
       budgetResetsAt: '2026-11-22T00:00:00.000Z',
     });
   });
@@ -135,7 +136,7 @@ describe('the error of both cases', () => {
     expect(costExceedsBudget(budget, window, at('2026-11-21T12:00:00Z'))).toEqual({
       code: 'budget_exceeded',
       message:
-        'The cost of this answer would pass what is left of the daily budget of 2.5 USD, which will reset at 2026-11-22T00:00:00.000Z.',
+        'Quota exceeded: the cost of this answer would pass what is left of the daily budget of 2.5 USD, which will reset at 2026-11-22T00:00:00.000Z.',
       budgetResetsAt: '2026-11-22T00:00:00.000Z',
     });
   });
