@@ -44,7 +44,7 @@ export const costExceedsBudget = (budget: Budget, window: Window, now: Date): Ga
 
 const named = ({ cadence, amount }: Budget): string => `${cadence} budget of ${toUsd(amount)} USD`;
 
-/** By these words and "quota exceeded" some clients, which read neither headers nor codes, know that waiting is in vain. */
+/** By these words and `Quota exceeded` clients stop that read neither headers nor codes. */
 const resets = ({ until }: Window): string => `will reset at ${until.toISOString()}`;
 
 /**
