@@ -294,7 +294,7 @@ const early = 'The upstream ended its stream before the answer was complete.';
 const nonsense =
   /^The upstream (?:sent (?:a malformed event|an event that (?:is nested too deeply|contradicts itself))|answered a responses request with a chat stream)\.$/;
 
-/** Chat callers of the messages body must say how long the answer may be. */
+/** Chat callers of invoke must say how long the answer may be; the others do here as well. */
 const more = ({ talk, model }: Stream) => ({
   body: { model, ...(talk === chat ? { max_completion_tokens: 64 } : {}) },
 });
