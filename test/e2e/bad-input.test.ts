@@ -812,7 +812,7 @@ describe('headers and paths', () => {
   it('a path that holds a key, or signs that are not to be printed: neither is in the answer', async () => {
     const answer = await rawExchange(gateway.url, {
       method: 'GET',
-      path: `/v1/models/\`${key}/`,
+      path: `/v1/model/\`${key}/`,
       headers: [bearer()],
     });
     expect(answer.status).toBe(404);

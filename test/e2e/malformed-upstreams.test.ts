@@ -120,7 +120,10 @@ const completion = (reported: unknown = usage): string =>
   }}`;
 
 const errorBody = (message: string): string =>
-  JSON.stringify({ error: { message, type: 't', param: 'secret', code: 'c' } });
+  JSON.stringify({ error: { message, type: 't', ...labels } });
+
+/** What it calls its failure. */
+const labels = { param: 'p', code: 'c' };
 
 /** Waits until it is so; a test that waits in vain fails by what it looks at next. */
 async function until(isSo: () => boolean): Promise<void> {
@@ -139,7 +142,7 @@ beforeAll(() => {
 });
 
 describe('a 200 that is not the answer that was asked for', () => {
-  const impostors: [string, Replay, RegExp][] = [
+  const impostors: [string, Replay, RegExp, typeof labels?][] = [
     [
       'an HTML page',
       { headers: { 'content-type': 'text/html' }, body: '<html>Sign in</html>' },
@@ -149,7 +152,7 @@ describe('a 200 that is not the answer that was asked for', () => {
     ['a 204', { status: 204, body: '' }, /^The upstream/],
     ['half a JSON object', { headers: json, body: completion().slice(0, 90) }, /^The upstream/],
     ['a JSON array', { headers: json, body: '[]' }, /^The upstream/],
-    ['an error as JSON', { headers: json, body: errorBody('Overloaded, sorry.') }, /^Overloaded, sorry\.$/],
+    ['an error as JSON', { headers: json, body: errorBody('Overloaded, sorry.') }, /^Overloaded, sorry\.$/, labels],
     [
       'an answer that is not compressed as it says',
       { headers: { ...json, 'content-encoding': 'gzip' }, body: completion() },
@@ -161,9 +164,10 @@ describe('a 200 that is not the answer that was asked for', () => {
       /^The upstream/,
     ],
   ];
-  it.each(impostors)('%s is a 502, whole or streamed', async (_name, replay, message) => {
-    expectRefusal(await whole(replay), { status: 502, message, attempt: 'provider_error' });
-    expectRefusal(await streamed(replay), { status: 502, message, attempt: 'stream_start_error' });
+  it.each(impostors)('%s is a 502, whole or streamed', async (_name, replay, message, called = {}) => {
+    const expected = { status: 502, message, labels: called };
+    expectRefusal(await whole(replay), { ...expected, attempt: 'provider_error' });
+    expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
   });
 
   it('a chat completion with a piece that messages would lose is a 502 to their callers, and a charge to nobody', async () => {
@@ -220,8 +224,11 @@ describe('an upstream that refuses', () => {
   it.each(statuses)('with %i gives its caller %i, in the words of the upstream', async (status, told) => {
     const replay = { status, headers: json, body: errorBody('No, thank you.') };
     // A 304 has no body.
-    const message = status === 304 ? 'The upstream answered with status 304.' : 'No, thank you.';
-    const expected = { status: told, message, upstreamStatus: status };
+    const said =
+      status === 304
+        ? { message: 'The upstream answered with status 304.' }
+        : { message: 'No, thank you.', labels };
+    const expected = { status: told, ...said, upstreamStatus: status };
     expectRefusal(await whole(replay), { ...expected, attempt: 'provider_error' });
     expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
   });
@@ -264,6 +271,7 @@ describe('an upstream that refuses', () => {
       expectRefusal(answer, {
         status,
         message: 'Slow down.',
+        labels,
         attempt: stream ? 'stream_start_error' : 'provider_error',
         upstreamStatus: status,
       });
@@ -290,6 +298,7 @@ describe('an upstream that refuses', () => {
     expectRefusal(answer, {
       status: 502,
       message: 'Key [REDACTED] may not read https://files.example.com/a/b.png?[REDACTED] now',
+      labels,
       attempt: 'provider_error',
       upstreamStatus: 403,
     });
@@ -324,7 +333,7 @@ describe('an upstream that refuses', () => {
 
   it('with a long message has it cut', async () => {
     const answer = await whole({ status: 400, headers: json, body: errorBody('x'.repeat(50_000)) });
-    expectRefusal(answer, { status: 400, message: /^x{1000,1023}…$/, attempt: 'provider_error' });
+    expectRefusal(answer, { status: 400, message: /^x{1000,1023}…$/, labels, attempt: 'provider_error' });
   });
 });
 

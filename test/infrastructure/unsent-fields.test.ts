@@ -12,7 +12,6 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import { type FieldFamily, knownFields, paths } from '../support/fields/families.ts';
 import { fateOf } from '../support/fields/fate.ts';
 import type { KnownField } from '../support/fields/known-fields.ts';
-import { notYet } from '../support/fields/not-yet.ts';
 
 const fates = paths.map((each) => ({
   ...each,
@@ -24,7 +23,7 @@ const fates = paths.map((each) => ({
 
 describe('every known field is sent, or refused by name, or on the list of fields that change no answer', () => {
   it.each(fates.map((each) => [each.family, each.route.name, each] as const))('%s on %s', (_, __, each) => {
-    const listed = new Set([...unsentIn(each.body, each.family), ...notYet(each.family, each.body)]);
+    const listed = new Set(unsentIn(each.body, each.family));
     const silent = each.fates.filter(
       ({ name, fate }) => fate !== 'sent' && fate !== 'refused' && !listed.has(name),
     );
