@@ -50,7 +50,7 @@ export const unsentFields: readonly UnsentFields[] = [
   {
     family: 'chat_completions',
     fields: ['service_tier'],
-    in: translatedChat,
+    in: ['generate_content', ...messagesBodies],
     because: 'How soon a model runs is decided by the route.',
   },
   {
@@ -95,6 +95,12 @@ export const unsentFields: readonly UnsentFields[] = [
     fields: ['tools[].function.strict'],
     in: ['converse'],
     because: 'The latest models of the messages family do not support it; `supports_strict_tools` decides.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['tools[].function.strict'],
+    in: ['generate_content'],
+    because: 'The platform has no word for it; the schema goes whole.',
   },
   {
     family: 'messages',
@@ -182,6 +188,12 @@ export const unsentFields: readonly UnsentFields[] = [
     fields: ['tools[].strict'],
     in: ['converse'],
     because: 'The latest models of the messages family do not support it; `supports_strict_tools` decides.',
+  },
+  {
+    family: 'messages',
+    fields: ['tools[].strict'],
+    in: ['generate_content'],
+    because: 'The platform has no word for it; the schema goes whole.',
   },
   {
     family: 'responses',

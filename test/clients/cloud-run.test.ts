@@ -4,7 +4,7 @@ import { type GoogleFakes, startGoogleFakes } from '../support/google-fakes.ts';
 import { startServerless } from '../support/platform-a.ts';
 import { describeMessages } from './platform-anthropic.ts';
 import { describeChat, describeResponses, openAiClient } from './platform-openai.ts';
-import { type PlatformRoute, platformScenario } from './platform-scenario.ts';
+import { chatStyleCodes, type PlatformRoute, platformScenario } from './platform-scenario.ts';
 import { hello, reasonOf } from './scenario.ts';
 
 const audience = 'https://svc-x.a.run.app';
@@ -24,6 +24,7 @@ const service: PlatformRoute = {
   native: false,
   hears: 'last',
   cachedPrompt: 100,
+  codes: chatStyleCodes,
 };
 
 let fakes: GoogleFakes;

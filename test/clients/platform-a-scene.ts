@@ -15,6 +15,15 @@ export const google: PlatformRoute = {
   native: false,
   hears: 'all',
   cachedPrompt: 100,
+  codes: {
+    refuses: 'INVALID_ARGUMENT',
+    'unknown-there': 'NOT_FOUND',
+    limited: 'RESOURCE_EXHAUSTED',
+    'our-fault': 'UNAUTHENTICATED',
+    fails: 'INTERNAL',
+    away: 'UNAVAILABLE',
+    'falls-over': 'INTERNAL',
+  },
 };
 
 export const newest: PlatformRoute = {
@@ -29,6 +38,7 @@ export const claude: PlatformRoute = {
   upstreamModel: 'anthropic/claude-opus-4-6',
   native: true,
   cachedPrompt: 140,
+  codes: {},
 };
 
 const model = (id: string, provider: string, upstream_model: string) => ({

@@ -172,7 +172,7 @@ describe('the token of the gateway', () => {
     const { chat } = openAiClient(scenario);
     const error = await reasonOf(chat.completions.create(body));
     expect(error).toBeInstanceOf(InternalServerError);
-    expect(error).toMatchObject({ status: 502, code: 'upstream_error', error: { message: detail } });
+    expect(error).toMatchObject({ status: 502, code: 'UNAUTHENTICATED', error: { message: detail } });
     const attempt = { status: 'provider_error', status_code: 401, error_detail: detail };
     await scenario.expectFailed((error as APIError).requestID, 502, attempt);
     const streamed = (await reasonOf(chat.completions.create({ ...body, stream: true }))) as APIError;

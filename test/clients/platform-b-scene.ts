@@ -1,5 +1,5 @@
 import { chatStyleModel, type PlatformB, startPlatformB } from '../support/platform-b.ts';
-import { type PlatformRoute, platformScenario } from './platform-scenario.ts';
+import { chatStyleCodes, type PlatformRoute, platformScenario } from './platform-scenario.ts';
 
 const region = 'us-east-1';
 const basePath = '/openai/v1';
@@ -38,11 +38,13 @@ export const unified: PlatformRoute = {
   native: false,
   hears: 'all',
   cachedPrompt: 140,
+  codes: { 'falls-over': 'modelStreamErrorException' },
 };
 
 export const invoked: PlatformRoute = {
   ...unified,
   id: 'invoked',
+  codes: {},
   route: styled('runtime_messages', {}, { ...capabilities, stream: false }),
   streams: false,
   native: true,
@@ -51,6 +53,7 @@ export const invoked: PlatformRoute = {
 export const endpointbMessages: PlatformRoute = {
   ...unified,
   id: 'endpointb-messages',
+  codes: {},
   upstreamModel: 'anthropic.claude-opus-4-6',
   route: styled('endpointb_messages'),
   native: true,
@@ -63,6 +66,7 @@ export const runtimeChat: PlatformRoute = {
   route: styled('runtime_chat', { openai_base_path: basePath }),
   hears: 'last',
   cachedPrompt: 100,
+  codes: chatStyleCodes,
 };
 
 export const endpointbChat: PlatformRoute = {

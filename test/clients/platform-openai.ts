@@ -17,7 +17,6 @@ import {
   hello,
   midStream,
   reasonOf,
-  type Refusal,
   resultOf,
   simulatedReasoning,
   toolInput,
@@ -82,12 +81,19 @@ const thoughtIn = (said: object, namespace: string | undefined): string => {
     : (metadata?.[namespace]?.reasoning ?? []).map(({ thinking }) => thinking ?? '').join('');
 };
 
-/** The library's own class, with the upstream's words under our code. */
-async function expectRefused(scenario: PlatformScenario, error: unknown, refusal: Refusal, stream: boolean) {
-  const { status, code, type, message, retryAfter } = refusal;
+/** The library's own class, with the upstream's words and its code where it has one. */
+async function expectRefused(
+  scenario: PlatformScenario,
+  { codes }: PlatformRoute,
+  error: unknown,
+  refusal: (typeof upstreamRefusals)[number],
+  stream: boolean,
+) {
+  const { status, code, type, message, model, retryAfter } = refusal;
   expect(error).toBeInstanceOf(classOf[status]);
   const refused = error as APIError;
-  expect(refused).toMatchObject({ status, code, type });
+  expect(refused).toMatchObject({ status, code: codes?.[model] ?? code, type });
+  expect(refused.headers?.get('x-gateway-error')).toBe(code);
   expect(refused.message.slice(`${status} `.length)).toMatch(message);
   expect(refused.headers?.get('retry-after') ?? '').toMatch(retryAfter ?? /^$/);
   await scenario.expectFailed(refused.requestID, status, {
@@ -309,10 +315,16 @@ export function describeChat(
 
     it.each(upstreamRefusals)('has the class of $status for $what', async (refusal) => {
       const { completions } = client().chat;
-      await expectRefused(scenario, await reasonOf(completions.create(body(refusal.model))), refusal, false);
+      await expectRefused(
+        scenario,
+        route,
+        await reasonOf(completions.create(body(refusal.model))),
+        refusal,
+        false,
+      );
       if (!route.streams) return;
       const streamed = completions.create({ ...body(refusal.model), stream: true });
-      await expectRefused(scenario, await reasonOf(streamed), refusal, true);
+      await expectRefused(scenario, route, await reasonOf(streamed), refusal, true);
     });
 
     for (const [behaviour, message] of midStream)
@@ -320,7 +332,11 @@ export function describeChat(
         const stream = await client().chat.completions.create({ ...body(behaviour), stream: true });
         const { events, error } = await readToEnd(stream);
         expect(error).toBeInstanceOf(APIError);
-        expect(error).toMatchObject({ code: 'upstream_error', type: 'upstream_error', message });
+        expect(error).toMatchObject({
+          code: route.codes?.[behaviour] ?? 'upstream_error',
+          type: 'upstream_error',
+          message,
+        });
         expect(events.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toMatch(/^This is a/);
         expect(events.some(({ choices }) => (choices[0]?.finish_reason ?? null) !== null)).toBe(false);
         await scenario.expectFailed((error as APIError).requestID, 502, {
@@ -505,9 +521,15 @@ export function describeResponses(scenario: PlatformScenario, route: PlatformRou
 
     it.each(upstreamRefusals)('has the class of $status for $what', async (refusal) => {
       const { responses } = client();
-      await expectRefused(scenario, await reasonOf(responses.create(body(refusal.model))), refusal, false);
+      await expectRefused(
+        scenario,
+        route,
+        await reasonOf(responses.create(body(refusal.model))),
+        refusal,
+        false,
+      );
       const streamed = responses.create({ ...body(refusal.model), stream: true });
-      await expectRefused(scenario, await reasonOf(streamed), refusal, true);
+      await expectRefused(scenario, route, await reasonOf(streamed), refusal, true);
     });
 
     it.each(midStream)('throws when the upstream fails in the middle: %s', async (behaviour, message) => {

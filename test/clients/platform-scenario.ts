@@ -22,7 +22,12 @@ export interface PlatformRoute {
   readonly hears: 'all' | 'last';
   /** Prompt tokens of an upstream that reports 100, and 40 of them, or beside them, as cached. */
   readonly cachedPrompt: 100 | 140;
+  /** The codes that its upstream calls failures by; those of the others are the gateway's. */
+  readonly codes?: Readonly<Partial<Record<Behaviour, string>>>;
 }
+
+/** What chat-style upstreams and the responses API call a limit. */
+export const chatStyleCodes = { limited: 'rate_limit_exceeded' } as const;
 
 /** What a route's models do, in the words of the simulated upstream. */
 const behaviours = {

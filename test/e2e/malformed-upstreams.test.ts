@@ -8,6 +8,7 @@ import {
   startSimulatedUpstream,
 } from '../../interfaces/simulated-upstream/server.ts';
 import {
+  type ExpectedLabels,
   expectMessagesError,
   expectRefusal,
   expectStreamFailure,
@@ -119,11 +120,10 @@ const completion = (reported: unknown = usage): string =>
     typeof reported === 'string' ? reported : JSON.stringify(reported)
   }}`;
 
-const errorBody = (message: string): string =>
-  JSON.stringify({ error: { message, type: 't', ...labels } });
+const errorBody = (message: string): string => JSON.stringify({ error: { message, type: 't', ...labels } });
 
 /** What it calls its failure. */
-const labels = { param: 'p', code: 'c' };
+const labels: ExpectedLabels = { param: 'p', code: 'c' };
 
 /** Waits until it is so; a test that waits in vain fails by what it looks at next. */
 async function until(isSo: () => boolean): Promise<void> {
@@ -142,7 +142,7 @@ beforeAll(() => {
 });
 
 describe('a 200 that is not the answer that was asked for', () => {
-  const impostors: [string, Replay, RegExp, typeof labels?][] = [
+  const impostors: [string, Replay, RegExp, ExpectedLabels?][] = [
     [
       'an HTML page',
       { headers: { 'content-type': 'text/html' }, body: '<html>Sign in</html>' },
@@ -152,7 +152,12 @@ describe('a 200 that is not the answer that was asked for', () => {
     ['a 204', { status: 204, body: '' }, /^The upstream/],
     ['half a JSON object', { headers: json, body: completion().slice(0, 90) }, /^The upstream/],
     ['a JSON array', { headers: json, body: '[]' }, /^The upstream/],
-    ['an error as JSON', { headers: json, body: errorBody('Overloaded, sorry.') }, /^Overloaded, sorry\.$/, labels],
+    [
+      'an error as JSON',
+      { headers: json, body: errorBody('Overloaded, sorry.') },
+      /^Overloaded, sorry\.$/,
+      labels,
+    ],
     [
       'an answer that is not compressed as it says',
       { headers: { ...json, 'content-encoding': 'gzip' }, body: completion() },

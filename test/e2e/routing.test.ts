@@ -264,7 +264,9 @@ describe('never a second route', () => {
   ] as const)('%s %j: %i, and nobody else is asked', async (model, body, expected, calls) => {
     const answered = await ask(model, body);
     expect(answered.status).toBe(expected);
-    expect(answered.error).toMatchObject({ code: 'upstream_error' });
+    expect(answered.error).toMatchObject({
+      code: expected === 429 ? 'rate_limit_exceeded' : 'upstream_error',
+    });
     expect(answered.calls).toEqual(calls);
     const { attempts } = await traceOf(lastId());
     expect(attempts).toMatchObject([

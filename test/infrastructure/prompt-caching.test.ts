@@ -119,7 +119,7 @@ const converse = (
     textDigest,
   );
   if (E.isLeft(result)) throw new Error(result.left.message);
-  return JSON.parse(JSON.stringify(result.right)) as JsonObject;
+  return JSON.parse(JSON.stringify(result.right.body)) as JsonObject;
 };
 
 /** Every place of a converse body at which a point may stand. */

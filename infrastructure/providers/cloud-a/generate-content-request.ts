@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault } from '../../../domain/messages/blocks.ts';
+import { fault, isRecord } from '../../../domain/messages/blocks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { generationConfig, present } from './generate-content-config.ts';
@@ -61,7 +61,10 @@ function foreignControl(body: JsonObject): GatewayError | undefined {
     if (!isAbsent(value) && !(emptyIsNothing && isEmpty(value)))
       return fault(field, `is not available on this model's route${instead}.`);
   }
-  const { verbosity } = body;
+  const { verbosity, output_config: output } = body;
+  const taskBudget = isRecord(output) ? output['task_budget'] : undefined;
+  if (!isAbsent(taskBudget))
+    return fault('output_config.task_budget', "is not available on this model's route.");
   return isAbsent(verbosity) || verbosity === 'medium'
     ? undefined
     : fault('verbosity', "is not available on this model's route.");

@@ -23,7 +23,10 @@ function outbound<A extends Ask>(family: Family<A>, route: SpokenRoute, text: st
   if (dialect === undefined) return E.left(invalidRequest('It is not spoken.'));
   const sent: Either<GatewayError, unknown> =
     'encodeMany' in dialect ? dialect.encodeMany(call) : dialect.encode(call);
-  return E.map((request: unknown) => JSON.stringify(request))(sent);
+  return E.bimap(
+    (error: GatewayError) => family.inCallersNames?.(error, ask.right, route.resolved) ?? error,
+    (request: unknown) => JSON.stringify(request),
+  )(sent);
 }
 
 const through = {
