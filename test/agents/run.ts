@@ -96,7 +96,9 @@ const lineOf = ({ agent, setup, scenario }: Run, rest: Line): Line => [
 ];
 
 async function perform(run: Run, command: string, stage: Stage): Promise<{ line: Line; failed: boolean }> {
-  const { setup, scenario, home, work, model, key } = run;
+  const { setup, scenario, home, work, model } = run;
+  const key = scenario.hasKey ? run.key : aKey();
+  const since = stage.lines();
   const { files, env, args } = setup.launch({ url: stage.url, key, model, prompt: scenario.prompt });
   for (const folder of [work, path.join(home, 'tmp')]) await mkdir(folder, { recursive: true });
   await writeFile(path.join(work, 'note.txt'), `${marker}\n`);
@@ -110,7 +112,7 @@ async function perform(run: Run, command: string, stage: Stage): Promise<{ line:
     maxMs: scenario.maxMs,
     signal: interrupted.signal,
   });
-  const calls = await stage.callsOf(run.id);
+  const calls = await (scenario.hasKey ? stage.callsOf(run.id) : stage.strangersCalls(since));
   const text = ended.stdout.replaceAll(colours, '').trim();
   const late = ended.timedOut && !scenario.mayGoOn ? ['it did not end in time'] : [];
   const faults = [...late, ...scenario.faults({ ended, text, calls, setup })];

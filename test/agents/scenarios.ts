@@ -23,6 +23,8 @@ export interface Scenario {
   readonly maxMs: number;
   /** Whether an agent may still be at it when its time is over: it has claimed nothing that is not so. */
   readonly mayGoOn: boolean;
+  /** Whether the agent has the owner's key, or one that nobody has: those calls leave no row. */
+  readonly hasKey: boolean;
   /** Why the run failed; nothing when it passed. */
   readonly faults: (outcome: Outcome) => readonly string[];
 }
@@ -72,8 +74,11 @@ const ample = 50_000;
 
 const runMaxMs = 60_000;
 
-/** Agents that do not give up at a refusal wait until the budget's window ends; what they do is plain by then. */
+/** Agents that do not give up at a refusal ask again without end; what they do is plain by then. */
 const refusedMaxMs = 15_000;
+
+/** It asks with growing pauses after every 429, whatever its headers and its code say. */
+const goesByStatus = 'opencode';
 
 /** Whatever the agent makes of it, it must not give a cut text for an answer. */
 const fault = (name: string, simulate: Readonly<Record<string, string>>): Scenario => ({
@@ -83,6 +88,7 @@ const fault = (name: string, simulate: Readonly<Record<string, string>>): Scenar
   budget: ample,
   maxMs: runMaxMs,
   mayGoOn: true,
+  hasKey: true,
   faults: (outcome) => {
     const answered = wholeText.test(outcome.text) && outcome.calls.some((call) => call.outcome === 'success');
     return [
@@ -92,6 +98,50 @@ const fault = (name: string, simulate: Readonly<Record<string, string>>): Scenar
         'no call failed',
       ),
       ...wellKnown(outcome),
+    ];
+  },
+});
+
+interface Refused {
+  readonly simulate?: Readonly<Record<string, string>>;
+  readonly budget?: number;
+  readonly hasKey?: boolean;
+  readonly status: number;
+  /** The gateway's code. */
+  readonly error: string;
+  /** What the agent tells its user. */
+  readonly words: RegExp;
+}
+
+/** What the same request cannot get past: the agent asks once, for the turn and for a title, says why, and exits. */
+const refusal = (
+  name: string,
+  { simulate = {}, budget = ample, hasKey = true, status, error, words }: Refused,
+): Scenario => ({
+  name,
+  prompt: 'Say hello.',
+  simulate: () => simulate,
+  budget,
+  maxMs: refusedMaxMs,
+  mayGoOn: true,
+  hasKey,
+  faults: (outcome) => {
+    const { ended, calls, setup } = outcome;
+    const goesOn = status === 429 && setup.harness === goesByStatus;
+    return [
+      ...unless(
+        calls.every((call) => call.status === status && call.error === error),
+        `a call that is not ${status} ${error}`,
+      ),
+      ...(goesOn
+        ? []
+        : [
+            ...unless(!ended.timedOut, 'it did not stop'),
+            ...unless(calls.length <= 2, `it asked ${calls.length} times`),
+            ...unless(words.test(`${ended.stdout}${ended.stderr}`), 'it does not say why'),
+          ]),
+      ...unless(ended.code !== 0, 'it ended as if all were well'),
+      ...(hasKey ? wellKnown(outcome) : unless(calls.length > 0, 'the gateway saw no call')),
     ];
   },
 });
@@ -107,6 +157,7 @@ const tool = (name: string, more: Readonly<Record<string, string>>): Scenario =>
   budget: ample,
   maxMs: runMaxMs,
   mayGoOn: false,
+  hasKey: true,
   faults: (outcome) => [
     ...endedWell(outcome),
     ...unless(outcome.text.includes('The tool returned'), 'no answer about the result of the tool'),
@@ -129,6 +180,7 @@ export const scenarios: readonly Scenario[] = [
     budget: ample,
     maxMs: runMaxMs,
     mayGoOn: false,
+    hasKey: true,
     faults: (outcome) => [
       ...endedWell(outcome),
       ...unless(wholeText.test(outcome.text), 'the text is not the whole answer'),
@@ -143,20 +195,12 @@ export const scenarios: readonly Scenario[] = [
   fault('break', { break: '4' }),
   // The stream ends without a finish; whoever asks again without a stream gets the whole answer.
   fault('no finish', { 'no-finish': 'on', 'no-done': 'on' }),
-  {
-    name: 'budget',
-    prompt: 'Say hello.',
-    simulate: () => ({}),
-    budget: 0,
-    maxMs: refusedMaxMs,
-    mayGoOn: true,
-    faults: (outcome) => [
-      ...unless(
-        outcome.calls.every(({ status, error }) => status === 429 && error === 'budget_exceeded'),
-        'a call that is not 429 budget_exceeded',
-      ),
-      ...unless(outcome.ended.code !== 0, 'it ended as if all were well'),
-      ...wellKnown(outcome),
-    ],
-  },
+  refusal('bad key', { hasKey: false, status: 401, error: 'invalid_api_key', words: /key/i }),
+  refusal('budget', { budget: 0, status: 429, error: 'budget_exceeded', words: /quota exceeded/i }),
+  refusal('context window', {
+    simulate: { status: '400', code: 'context_length_exceeded', message: 'The messages are too long.' },
+    status: 400,
+    error: 'upstream_error',
+    words: /too long|context window/i,
+  }),
 ];

@@ -38,6 +38,10 @@ export interface Stage {
   readonly url: string;
   /** The calls of one run, in their order; waits until no more come. */
   readonly callsOf: (id: string) => Promise<readonly SeenCall[]>;
+  /** The same of the run that is going on, which began after so many lines, where its key is nobody's. */
+  readonly strangersCalls: (since: number) => Promise<readonly SeenCall[]>;
+  /** How many lines there are of requests. */
+  readonly lines: () => number;
   readonly stop: () => Promise<void>;
 }
 
@@ -88,6 +92,14 @@ export async function setStage(folder: string, parts: readonly Part[]): Promise<
     return {
       url,
       callsOf: (id) => settled(() => callsIn(gateway.out(), client, id)),
+      strangersCalls: (since) =>
+        settled(async () =>
+          requestLines(gateway.out())
+            .slice(since)
+            .filter((line) => line['api_key_id'] === undefined && line['family'] !== undefined)
+            .map((line) => seenCall(line, [])),
+        ),
+      lines: () => requestLines(gateway.out()).length,
       stop: () => stack.disposeAsync(),
     };
   } catch (error) {
@@ -125,22 +137,26 @@ async function callsIn(output: string, client: Client, id: string): Promise<read
   const { rows } = await client.query<Row>('select * from request_logs where api_key_id = $1', [keyId]);
   return requestLines(output)
     .filter((line) => line['api_key_id'] === keyId)
-    .map((line) => {
-      const own = rows.filter((row) => row.request_id === line['request_id']);
-      return {
-        family: String(line['family']),
-        stream: line['stream'] === true,
-        status: Number(line['status']),
-        outcome: String(line['outcome']),
-        error: line['error_code'] as string | undefined,
-        pricing: line['pricing_status'] as string | undefined,
-        rows: own.length,
-        harness: own[0]?.agent_harness_key ?? undefined,
-        userAgent: own[0]?.user_agent_raw ?? undefined,
-        invokedTools: own[0]?.invoked_tool_count ?? undefined,
-      };
-    });
+    .map((line) =>
+      seenCall(
+        line,
+        rows.filter((row) => row.request_id === line['request_id']),
+      ),
+    );
 }
+
+const seenCall = (line: Readonly<Record<string, unknown>>, rows: readonly Row[]): SeenCall => ({
+  family: String(line['family']),
+  stream: line['stream'] === true,
+  status: Number(line['status']),
+  outcome: String(line['outcome']),
+  error: line['error_code'] as string | undefined,
+  pricing: line['pricing_status'] as string | undefined,
+  rows: rows.length,
+  harness: rows[0]?.agent_harness_key ?? undefined,
+  userAgent: rows[0]?.user_agent_raw ?? undefined,
+  invokedTools: rows[0]?.invoked_tool_count ?? undefined,
+});
 
 /** The gateway's log lines about requests; the last line may not be whole yet. */
 const requestLines = (output: string): readonly Record<string, unknown>[] =>
