@@ -111,12 +111,14 @@ interface Refused {
   readonly error: string;
   /** What the agent tells its user. */
   readonly words: RegExp;
+  /** Calls, of which one may be for a title. */
+  readonly atMost: number;
 }
 
-/** What the same request cannot get past: the agent asks once, for the turn and for a title, says why, and exits. */
+/** What the same request cannot get past: the agent stops asking, says why, and exits. */
 const refusal = (
   name: string,
-  { simulate = {}, budget = ample, hasKey = true, status, error, words }: Refused,
+  { simulate = {}, budget = ample, hasKey = true, status, error, words, atMost }: Refused,
 ): Scenario => ({
   name,
   prompt: 'Say hello.',
@@ -137,7 +139,7 @@ const refusal = (
         ? []
         : [
             ...unless(!ended.timedOut, 'it did not stop'),
-            ...unless(calls.length <= 2, `it asked ${calls.length} times`),
+            ...unless(calls.length <= atMost, `it asked ${calls.length} times`),
             ...unless(words.test(`${ended.stdout}${ended.stderr}`), 'it does not say why'),
           ]),
       ...unless(ended.code !== 0, 'it ended as if all were well'),
@@ -195,12 +197,21 @@ export const scenarios: readonly Scenario[] = [
   fault('break', { break: '4' }),
   // The stream ends without a finish; whoever asks again without a stream gets the whole answer.
   fault('no finish', { 'no-finish': 'on', 'no-done': 'on' }),
-  refusal('bad key', { hasKey: false, status: 401, error: 'invalid_api_key', words: /key/i }),
-  refusal('budget', { budget: 0, status: 429, error: 'budget_exceeded', words: /quota exceeded/i }),
+  // Codex asks as often as its `request_max_retries` says, whatever the status.
+  refusal('bad key', { hasKey: false, status: 401, error: 'invalid_api_key', words: /key/i, atMost: 3 }),
+  refusal('budget', {
+    budget: 0,
+    status: 429,
+    error: 'budget_exceeded',
+    words: /quota exceeded/i,
+    atMost: 1,
+  }),
+  // Agents that know the code shorten the conversation and ask again.
   refusal('context window', {
     simulate: { status: '400', code: 'context_length_exceeded', message: 'The messages are too long.' },
     status: 400,
     error: 'upstream_error',
     words: /too long|context window/i,
+    atMost: 4,
   }),
 ];
