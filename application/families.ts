@@ -41,7 +41,7 @@ import { namedKey } from '../domain/shared/named-key.ts';
 import type { Watched } from '../domain/shared/json-scan.ts';
 import { seal } from '../domain/shared/stream-machine.ts';
 import { nothingObserved } from '../domain/upstream/observation.ts';
-import type { Family, ReadFault, Spoken } from './model-request.ts';
+import type { Ask, Family, ReadFault, Spoken } from './model-request.ts';
 
 const reading =
   <A>(
@@ -174,3 +174,16 @@ export const embeddings: Family<EmbeddingsRequest> = {
   write: (ask, resolved) => prepareEmbeddings(ask, routeOfBody(resolved, 'embeddings')),
   answerPath: () => ({ speaks: speaksEmbeddings }),
 };
+
+/** What a provider makes of an ask; what it refuses is told under the names that the caller wrote. */
+export function writtenBy<A extends Ask, W>(
+  { write, inCallersNames }: Pick<Family<A>, 'write' | 'inCallersNames'>,
+  ask: A,
+  resolved: ResolvedRoute,
+  provider: (body: string) => Either<GatewayError, W>,
+): Either<GatewayError, W> {
+  const body = write(ask, resolved);
+  if (E.isLeft(body)) return body;
+  const told = (error: GatewayError) => inCallersNames?.(error, ask, resolved) ?? error;
+  return E.mapLeft(told)(provider(body.right));
+}

@@ -6,6 +6,7 @@ import type { RedactionRules } from '../domain/payload/redact.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
 import { bytesOfValue, maxValuesHere } from '../domain/shared/limits.ts';
+import { writtenBy } from './families.ts';
 import type { Ask, AskTerms, Family, ModelRequest, ServePolicy } from './model-request.ts';
 import type { LargeBodies, LargeBody } from './ports/large-bodies.ts';
 import type { CallTerms, PreparedCall, Upstream } from './ports/upstream.ts';
@@ -68,11 +69,7 @@ export function requestBody<A extends Ask>(
     prepare: async (resolved, terms) => {
       if (large !== undefined) return ports.largeBodies.prepare(largeBody(large), terms);
       if (ask === undefined) throw new Error('A body is read before it is prepared.');
-      const asked = ask;
-      const body = family.write(asked, resolved);
-      if (E.isLeft(body)) return body;
-      const told = (error: GatewayError) => family.inCallersNames?.(error, asked, resolved) ?? error;
-      return E.mapLeft(told)(ports.upstream.prepare({ ...terms, body: body.right }));
+      return writtenBy(family, ask, resolved, (body) => ports.upstream.prepare({ ...terms, body }));
     },
     redacted: (rules, { payloads: { requestMaxBytes }, redactionSource }) => {
       const { headers, body, callerKey } = request;

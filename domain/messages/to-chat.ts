@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isArray, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+import { isAbsent, isArray, type Json, type JsonObject, objectsOf, present } from '../shared/json.ts';
 import { fault, isRecord, systemBlocks } from './blocks.ts';
 import { type Marks, noMarks } from './cache-marks.ts';
 import { chatMessages, systemMessages } from './chat-messages.ts';
@@ -65,10 +65,6 @@ function foreignField(body: JsonObject, isChatStyle: boolean): string | undefine
 
 const asksForSomething = (value: Json | undefined): boolean =>
   !isAbsent(value) && !(isArray(value) && value.length === 0);
-
-/** The members that are there; null counts as absent. */
-const present = (members: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => !isAbsent(value)));
 
 function conversation(body: JsonObject, marks: Marks): Either<GatewayError, readonly JsonObject[]> {
   const system = systemBlocks(body['system'] ?? '', 'system');

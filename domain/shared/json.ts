@@ -33,6 +33,14 @@ export function without(object: JsonObject, key: string): JsonObject {
   return rest;
 }
 
+/** The members that are there; null counts as absent. */
+export const present = (members: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => !isAbsent(value)));
+
+/** The object with these of its members alone. */
+export const only = (object: JsonObject, keys: ReadonlySet<string>): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([key]) => keys.has(key)));
+
 /** Objects merge deeply; arrays, scalars and null replace (CONTRACT: `extra_body`). */
 export function deepMerge(base: JsonObject, over: JsonObject): JsonObject {
   const merged = new Map(Object.entries(base));

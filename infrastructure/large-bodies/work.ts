@@ -1,13 +1,19 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
+import {
+  chatCompletions,
+  countTokens,
+  embeddings,
+  messages,
+  responses,
+  writtenBy,
+} from '../../application/families.ts';
 import type { AnswerPath, Ask, AskTerms, Family } from '../../application/model-request.ts';
 import type { LargeBody, Redaction } from '../../application/ports/large-bodies.ts';
 import { toldAnswer } from '../../application/told-answer.ts';
 import { redactedRequest, redactedResponse } from '../../domain/payload/payload.ts';
 import { forCaller, type RedactionRules, redactionRules } from '../../domain/payload/redact.ts';
 import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model.ts';
-import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { implementations } from '../providers/registry.ts';
 import { sanitiser } from '../providers/sanitiser.ts';
@@ -72,10 +78,7 @@ const familyOf = <A extends Ask>(family: Family<A>): OpenFamily => ({
         terms: { model, stream, needs, exposedToolCount },
         write: (writing) => {
           const resolved = resolvedOf(writing.terms.route, writing.config);
-          const text = family.write(ask, resolved);
-          if (E.isLeft(text)) return text;
-          const told = (error: GatewayError) => family.inCallersNames?.(error, ask, resolved) ?? error;
-          return E.mapLeft(told)(encoded(writing, text.right));
+          return writtenBy(family, ask, resolved, (body) => encoded(writing, body));
         },
       };
     })(family.read(textOf(body.text), body.maxValues)),

@@ -157,13 +157,13 @@ describe('chat to converse', () => {
     ['arn:aws:bedrock:us-east-1:1:application-inference-profile/a1b2', {}, 0, 0],
     [
       'arn:aws:bedrock:us-east-1:1:application-inference-profile/a1b2',
-      { cloud_b: { model_tier: 'latest' } },
+      { cloud_b: { api_style: 'runtime_unified', model_tier: 'latest' } },
       4,
       2,
     ],
     [
       'arn:aws:bedrock:us-east-1:1:application-inference-profile/a1b2',
-      { cloud_b: { model_tier: 'none' } },
+      { cloud_b: { api_style: 'runtime_unified', model_tier: 'none' } },
       0,
       0,
     ],

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
+import { deepMerge, type JsonObject, only, parseExact } from '../../../domain/shared/json.ts';
 import { readCount } from '../messages-body/counted.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
@@ -31,11 +31,8 @@ export const countGenerateContent = (
     return E.map((body: JsonObject) => ({
       path: `${basePath}/publishers/google/models/${pathSegment(model)}:countTokens`,
       headers: outboundHeaders(defaultHeaders, call),
-      body: JSON.stringify(counted(deepMerge(body, call.route.extraBody))),
+      body: JSON.stringify(only(deepMerge(body, call.route.extraBody), countedMembers)),
     }))(generateContentRequest(parseExact(call.body) as JsonObject, model, buckets));
   },
   decode: (body) => readCount(body, 'totalTokens', sanitise),
 });
-
-const counted = (body: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(body).filter(([member]) => countedMembers.has(member)));

@@ -12,6 +12,7 @@ import {
   type Json,
   type JsonObject,
   numberOf,
+  present,
 } from '../../../domain/shared/json.ts';
 import type { OwnField, OwnFields } from './generate-content-own-fields.ts';
 import { jsonSchema } from './generate-content-schema.ts';
@@ -19,10 +20,6 @@ import { thinkingConfig } from './generate-content-thinking.ts';
 
 /** Members of a generate-content object. */
 type Members = Either<GatewayError, JsonObject>;
-
-/** The members that are there; null counts as absent. */
-export const present = (members: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => !isAbsent(value)));
 
 /**
  * The controls of a chat request as `generationConfig`, with what it says in the platform's `own` words. Their values

@@ -1,7 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { fault, isRecord } from '../../../domain/messages/blocks.ts';
-import { readReasoningAsk, type ReasoningAsk, type Said } from '../../../domain/reasoning/reasoning-ask.ts';
+import {
+  askedIn,
+  readReasoningAsk,
+  type ReasoningAsk,
+  type Said,
+} from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, type Json, type JsonObject, without } from '../../../domain/shared/json.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
@@ -43,17 +48,11 @@ export function thinkingConfig(
   const members = isRecord(own?.value) ? own.value : {};
   const twice = amounts.some((name) => !isAbsent(members[name]));
   return twice
-    ? E.left(fault(fieldOf(asked.right), `and \`${own?.path}\` both say how much to think: send one.`))
+    ? E.left(fault(askedIn(asked.right), `and \`${own?.path}\` both say how much to think: send one.`))
     : E.right({ ...config.right, ...members });
 }
 
 const amounts = ['thinkingBudget', 'thinkingLevel'] as const;
-
-/** Where the caller says how much to think. */
-function fieldOf(ask: ReasoningAsk): string {
-  if ('effort' in ask) return ask.effort.field;
-  return 'budget' in ask ? ask.budget.field : 'thinking';
-}
 
 function askedConfig(ask: ReasoningAsk, model: string): Either<GatewayError, JsonObject | undefined> {
   switch (ask.kind) {

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Route } from '../../../domain/routing/model.ts';
-import { isObject, type JsonObject, numberOf, parseExact } from '../../../domain/shared/json.ts';
+import { isObject, type JsonObject, numberOf, only, parseExact } from '../../../domain/shared/json.ts';
 import { readCount } from '../messages-body/counted.ts';
 import type { CountStyle } from '../messages-body/dialect.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
@@ -26,16 +26,11 @@ export const countUnified = (
   { sanitise, digest }: ProviderContext,
 ): Dialect => ({
   encode: (call) =>
-    E.map(({ body }: UnifiedRequest) => {
-      const converse = Object.fromEntries(
-        Object.entries(body).filter(([member]) => countedMembers.has(member)),
-      );
-      return {
-        path: pathOf(call),
-        headers: outboundHeaders(defaultHeaders, call),
-        body: JSON.stringify({ input: { converse } }),
-      };
-    })(unifiedRequest(parseExact(call.body) as JsonObject, call, digest)),
+    E.map(({ body }: UnifiedRequest) => ({
+      path: pathOf(call),
+      headers: outboundHeaders(defaultHeaders, call),
+      body: JSON.stringify({ input: { converse: only(body, countedMembers) } }),
+    }))(unifiedRequest(parseExact(call.body) as JsonObject, call, digest)),
   decode: (body) => readCount(body, 'inputTokens', sanitise),
 });
 

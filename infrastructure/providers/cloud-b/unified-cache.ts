@@ -1,3 +1,4 @@
+import { cloudBBlock } from '../../../domain/compatibility/cloud-b-style.ts';
 import { isMarked, unmarked } from '../../../domain/messages/cache-marks.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import type { Route } from '../../../domain/routing/model.ts';
@@ -87,8 +88,8 @@ function cacheRules({
   if (/(?:^|[^a-z0-9])claude-/.test(id))
     return withoutCaching.test(id) ? nothing : { conversation: true, tools: true, hour: knowsHours(id) };
   if (/(?:^|[^a-z0-9])nova-(?!canvas|reel|sonic)/.test(id)) return { ...nothing, conversation: true };
-  const tier = compatibility.cloud_b?.['model_tier'];
-  return typeof tier !== 'string' || tier === 'none'
+  const tier = cloudBBlock(compatibility)?.modelTier;
+  return tier === undefined || tier === 'none'
     ? nothing
     : { conversation: true, tools: true, hour: tier !== 'older' };
 }

@@ -11,12 +11,9 @@ import {
   type Json,
   type JsonObject,
   numberOf,
+  present,
 } from '../../../domain/shared/json.ts';
 import { maxStopSequences, maxTokensLimit } from './unified-limits.ts';
-
-/** The members that are there; null counts as absent. */
-export const present = (members: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => !isAbsent(value)));
 
 const isEmpty = (value: Json): boolean =>
   isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0;

@@ -1,6 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { chatCompletions, embeddings, messages, responses } from '../../../application/families.ts';
+import {
+  chatCompletions,
+  embeddings,
+  messages,
+  responses,
+  writtenBy,
+} from '../../../application/families.ts';
 import type { Ask, Family } from '../../../application/model-request.ts';
 import type { FieldFamily } from './families.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
@@ -15,18 +21,15 @@ type Outbound = Either<GatewayError, string>;
 function outbound<A extends Ask>(family: Family<A>, route: SpokenRoute, text: string): Outbound {
   const ask = family.read(text);
   if (E.isLeft(ask)) return ask;
-  const body = family.write(ask.right, route.resolved);
-  if (E.isLeft(body)) return body;
   const { speaks } = family.answerPath(ask.right, route.resolved, 'request-1');
-  const call = callOf(route, speaks.family, body.right, ask.right.stream);
-  const dialect = route.speak(call)?.dialect;
-  if (dialect === undefined) return E.left(invalidRequest('It is not spoken.'));
-  const sent: Either<GatewayError, unknown> =
-    'encodeMany' in dialect ? dialect.encodeMany(call) : dialect.encode(call);
-  return E.bimap(
-    (error: GatewayError) => family.inCallersNames?.(error, ask.right, route.resolved) ?? error,
-    (request: unknown) => JSON.stringify(request),
-  )(sent);
+  return writtenBy(family, ask.right, route.resolved, (body) => {
+    const call = callOf(route, speaks.family, body, ask.right.stream);
+    const dialect = route.speak(call)?.dialect;
+    if (dialect === undefined) return E.left(invalidRequest('It is not spoken.'));
+    const sent: Either<GatewayError, unknown> =
+      'encodeMany' in dialect ? dialect.encodeMany(call) : dialect.encode(call);
+    return E.map((request: unknown) => JSON.stringify(request))(sent);
+  });
 }
 
 const through = {
