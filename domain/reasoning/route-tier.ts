@@ -2,7 +2,8 @@ import { cloudBBlock } from '../compatibility/cloud-b-style.ts';
 import type { Route } from '../routing/model.ts';
 import { isOtherFamily, type ModelTier, modelTier } from './model-tier.ts';
 
-type TieredRoute = Pick<Route, 'upstreamModel' | 'compatibility'>;
+/** What tells the tier of a route's model. */
+export type TieredRoute = Pick<Route, 'upstreamModel' | 'compatibility'>;
 
 /** The tier of a model that is spoken to in a messages body: as the route says, else as its id does. */
 export function messagesTier({ upstreamModel, compatibility }: TieredRoute): ModelTier {

@@ -358,6 +358,19 @@ describe('tools', () => {
     expect(out).not.toHaveProperty('strict');
   });
 
+  it('`strict` follows the tier that the route says of an opaque id', () => {
+    const upstreamModel = 'arn:aws:bedrock:us-east-1:1:application-inference-profile/x';
+    const tools = [{ type: 'function', function: { name: 'f', strict: true } }];
+    for (const [model_tier, strict] of [
+      ['latest', undefined],
+      ['previous', true],
+    ] as const) {
+      const compatibility = { cloud_b: { api_style: 'runtime_messages', model_tier } };
+      const body = sent({ ...minimal, tools }, invokeRules, { upstreamModel, compatibility });
+      expect((body['tools'] as JsonObject[])[0]!['strict']).toBe(strict);
+    }
+  });
+
   it.each<[unknown, object | undefined]>([
     ['auto', { type: 'auto' }],
     ['required', { type: 'any' }],

@@ -44,7 +44,7 @@ function translate(
   if (E.isLeft(limit)) return limit;
   const said = conversationOf(body, { media: rules.media, boundId: boundedToolId(digest) });
   if (E.isLeft(said)) return said;
-  const tools = toolMembers(body, rules.supportsStrict(route.upstreamModel));
+  const tools = toolMembers(body, rules.supportsStrict(route));
   if (E.isLeft(tools)) return tools;
   const stop = stopMember(body);
   if (E.isLeft(stop)) return stop;

@@ -1,5 +1,5 @@
 import { unsentIn } from '../../../domain/compatibility/unsent-fields.ts';
-import { modelTier } from '../../../domain/reasoning/model-tier.ts';
+import { messagesTier, type TieredRoute } from '../../../domain/reasoning/route-tier.ts';
 import type { Platform } from '../../../domain/reasoning/thinking-plan.ts';
 
 /** What upstreams that speak the messages body differ in. */
@@ -19,7 +19,7 @@ export interface BodyRules {
   /** `response_format` with a schema becomes `output_config.format`, or is rejected. */
   readonly takesSchemas: boolean;
   /** Whether a model takes `strict` of tools. */
-  readonly supportsStrict: (upstreamModel: string) => boolean;
+  readonly supportsStrict: (route: TieredRoute) => boolean;
   /** Members that are copied from a chat body. */
   readonly copied: readonly string[];
   /** Members of a messages body that this upstream does not know and that change no answer. */
@@ -75,7 +75,7 @@ const nativeMembers = ['context_management', 'container'] as const;
 const always = (): boolean => true;
 
 /** Platform B: latest-generation models omit the unsupported strict field, whatever API they are called by. */
-const unlessLatest = (upstreamModel: string): boolean => modelTier(upstreamModel) !== 'latest';
+const unlessLatest = (route: TieredRoute): boolean => messagesTier(route) !== 'latest';
 
 /** Platform A: raw-predict and stream-raw-predict; image and document blocks are unsupported. */
 export const rawPredictRules: BodyRules = {
