@@ -87,8 +87,7 @@ export const messages: Family<MessagesRequest> = {
     if (takesMessages(resolved)) return E.right(ask.document.text);
     return writeAsChat(ask, resolved);
   },
-  inCallersNames: (error, ask, resolved) =>
-    takesMessages(resolved) ? error : inCallersNames(error, ask.document.value),
+  inCallersNames: underMessagesNames,
   answerPath: ({ model }, resolved, requestLogId) => {
     if (takesMessages(resolved)) return { speaks: speaksMessages };
     const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model };
@@ -101,6 +100,15 @@ export const messages: Family<MessagesRequest> = {
     };
   },
 };
+
+/** A messages body that goes as it came has its own names already. */
+function underMessagesNames(
+  error: GatewayError,
+  { document }: ReadMessages,
+  resolved: ResolvedRoute,
+): GatewayError {
+  return takesMessages(resolved) ? error : inCallersNames(error, document.value);
+}
 
 function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<GatewayError, string> {
   const { provider, route } = resolved;
@@ -129,6 +137,7 @@ const speaksCount: Spoken = {
 export const countTokens: Family<CountRequest> = {
   name: 'count_tokens',
   unserved: (model) => notCounted(model),
+  inCallersNames: underMessagesNames,
   read: reading(messagesWatched, readCountRequest, parseExact),
   write: (ask, resolved) => {
     if (resolved.provider.takes(resolved.route, 'count_tokens') === undefined)

@@ -265,6 +265,13 @@ describe('tokens are not counted', () => {
     },
   );
 
+  it('of a field that its provider refuses: it has the name that the caller wrote', async () => {
+    const wrong = { tools: [{ name: 'a b', input_schema: { type: 'object' } }] };
+    const answer = await count('unified', {}, { body: wrong });
+    expectRefusedEarly(answer, 400, 'invalid_request_error', 'invalid_request', 'invalid_request');
+    expect(json(answer.text).error.message).toContain('`tools[0].name`');
+  });
+
   it.each([
     ['without a key', { key: undefined }, 401, 'authentication_error', 'missing_api_key', 'unauthenticated'],
     [
