@@ -5,6 +5,7 @@ import {
   type FunctionTool,
   messagesIn,
   namedTool,
+  schemaIn,
   spoken,
   textsIn,
 } from './conversation.ts';
@@ -40,5 +41,6 @@ export function readChatRequest(body: JsonObject, model: string): Either<ErrorAn
     includeUsage: isJsonObject(options) && options['include_usage'] === true,
     tools: toolsOf(body['tools']),
     toolChoice: toolChoiceOf(body['tool_choice']),
+    schema: schemaIn(body['response_format']),
   });
 }

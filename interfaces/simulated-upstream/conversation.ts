@@ -22,6 +22,8 @@ export interface Conversation {
   readonly messageCount: number;
   readonly tools: readonly FunctionTool[];
   readonly toolChoice: 'none' | 'auto' | 'required' | { readonly name: string };
+  /** What the answer must follow, where the caller says so. */
+  readonly schema: JsonObject | undefined;
 }
 
 /** One message, or what stands in its place. */
@@ -52,6 +54,13 @@ export function messagesIn({ messages }: JsonObject): Either<ErrorAnswer, readon
 /** A tool, when it has a name. */
 export const namedTool = (name: unknown, parameters: unknown): readonly FunctionTool[] =>
   typeof name === 'string' ? [{ name, parameters: isJsonObject(parameters) ? parameters : {} }] : [];
+
+/** The schema in a format, which stands there under `json_schema` or by itself. */
+export const schemaIn = (format: unknown): JsonObject | undefined => {
+  if (!isJsonObject(format) || format['type'] !== 'json_schema') return undefined;
+  const { schema } = isJsonObject(format['json_schema']) ? format['json_schema'] : format;
+  return isJsonObject(schema) ? schema : undefined;
+};
 
 const speakers = ['user', 'assistant', 'tool'];
 

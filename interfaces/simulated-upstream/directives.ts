@@ -68,6 +68,7 @@ const readers = {
   'total-tokens': anyText,
   'reasoning-tokens': anyText,
   'cached-tokens': anyText,
+  'cache-write-tokens': anyText,
   usage: word<UsagePlace>('none', 'finish', 'choices', 'last'),
   /** Reasoning before the content: `reasoning_content`, a reasoning item or a thinking block. */
   reasoning: flag,

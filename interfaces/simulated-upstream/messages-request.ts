@@ -6,6 +6,7 @@ import {
   messagesIn,
   namedTool,
   type Said,
+  schemaIn,
   spoken,
   textsIn,
 } from './conversation.ts';
@@ -49,7 +50,7 @@ const positive = (value: unknown): boolean => Number.isInteger(value) && Number(
 
 /** Reads the parts of a messages body that the simulation needs; left is the 400 a provider would give. */
 export function readMessagesRequest(body: JsonObject, model: string): Either<ErrorAnswer, MessagesRequest> {
-  const { thinking, max_tokens: maxTokens } = body;
+  const { thinking, max_tokens: maxTokens, output_config: output } = body;
   const messages = messagesIn(body);
   if (E.isLeft(messages)) return messages;
   if (maxTokens === undefined) return E.left(missingParameter('max_tokens'));
@@ -61,6 +62,7 @@ export function readMessagesRequest(body: JsonObject, model: string): Either<Err
     stream: body['stream'] === true,
     tools: toolsOf(body['tools']),
     toolChoice: toolChoiceOf(body['tool_choice']),
+    schema: schemaIn(isJsonObject(output) ? output['format'] : undefined),
     thinking: isJsonObject(thinking) && thinking['type'] === 'enabled',
     thinkingOmitted: isJsonObject(thinking) && thinking['display'] === 'omitted',
   });

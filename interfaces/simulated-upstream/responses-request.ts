@@ -5,6 +5,7 @@ import {
   type FunctionTool,
   namedTool,
   type Said,
+  schemaIn,
   spoken,
   textsIn,
 } from './conversation.ts';
@@ -81,7 +82,7 @@ const toolChoiceOf = (choice: unknown): ResponsesRequest['toolChoice'] => {
 
 /** Reads the parts of a responses body that the simulation needs; left is the 400 a provider would give. */
 export function readResponsesRequest(body: JsonObject, model: string): Either<ErrorAnswer, ResponsesRequest> {
-  const { include, instructions } = body;
+  const { include, instructions, text } = body;
   const said = inputOf(body['input']);
   if (E.isLeft(said)) return said;
   return E.right({
@@ -90,6 +91,7 @@ export function readResponsesRequest(body: JsonObject, model: string): Either<Er
     stream: body['stream'] === true,
     tools: toolsOf(body['tools']),
     toolChoice: toolChoiceOf(body['tool_choice']),
+    schema: schemaIn(isJsonObject(text) ? text['format'] : undefined),
     echoed: Object.fromEntries(
       Object.entries(defaults).map(([name, otherwise]) => [name, body[name] ?? otherwise]),
     ),

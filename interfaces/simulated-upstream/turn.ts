@@ -11,6 +11,7 @@ import {
   tokensIn,
   toolResultText,
 } from './text.ts';
+import { objectFor } from './schema-value.ts';
 import { type ToolCall, toolCallsFor } from './tool-calls.ts';
 import type { Counts } from './usage.ts';
 
@@ -34,8 +35,13 @@ const farthest = (d: Directives): number =>
     ),
   );
 
-function contentOf({ lastRole, lastText }: Conversation, directives: Directives): Pieces {
-  const text = lastRole === 'tool' ? toolResultText(lastText) : echoText(lastText);
+function textOf({ schema, lastRole, lastText }: Conversation): string {
+  if (schema !== undefined) return JSON.stringify(objectFor(schema));
+  return lastRole === 'tool' ? toolResultText(lastText) : echoText(lastText);
+}
+
+function contentOf(conversation: Conversation, directives: Directives): Pieces {
+  const text = textOf(conversation);
   const natural = inPieces(text);
   const count = directives.chunks ?? Math.max(natural.count, farthest(directives));
   const bytes = directives['chunk-bytes'];

@@ -21,9 +21,9 @@ const member = (name: string, value: string): readonly string[] =>
 
 const object = (...members: readonly (readonly string[])[]): string => `{${members.flat().join(',')}}`;
 
-/** An object that holds one member, or nothing when that one is left out. */
-const details = (name: string, inner: string, value: string): readonly string[] =>
-  value === '' ? [] : member(name, object(member(inner, value)));
+/** An object that holds the members, or nothing when all of them are left out. */
+const details = (name: string, ...members: readonly (readonly string[])[]): readonly string[] =>
+  members.flat().length === 0 ? [] : member(name, object(...members));
 
 /** The counts as JSON text, except where a directive dictates the text. */
 interface CountTexts {
@@ -32,6 +32,7 @@ interface CountTexts {
   readonly total: string;
   readonly reasoning: string;
   readonly cached: string;
+  readonly written: string;
 }
 
 function textsOf(counts: Counts, d: Directives, unknown: string): CountTexts {
@@ -43,29 +44,31 @@ function textsOf(counts: Counts, d: Directives, unknown: string): CountTexts {
     total: d['total-tokens'] ?? sum(prompt, completion),
     reasoning: d['reasoning-tokens'] ?? (counts.reasoning === undefined ? unknown : String(counts.reasoning)),
     cached: d['cached-tokens'] ?? unknown,
+    // No default: few providers tell it, and only those where something was written.
+    written: d['cache-write-tokens'] ?? '',
   };
 }
 
 /** The usage of a chat completion as JSON text; details only where there are some. */
 export function chatUsageJson(counts: Counts, directives: Directives): string {
-  const { prompt, completion, total, reasoning, cached } = textsOf(counts, directives, '');
+  const { prompt, completion, total, reasoning, cached, written } = textsOf(counts, directives, '');
   return object(
     member('prompt_tokens', prompt),
     member('completion_tokens', completion),
     member('total_tokens', total),
-    details('prompt_tokens_details', 'cached_tokens', cached),
-    details('completion_tokens_details', 'reasoning_tokens', reasoning),
+    details('prompt_tokens_details', member('cached_tokens', cached), member('cache_write_tokens', written)),
+    details('completion_tokens_details', member('reasoning_tokens', reasoning)),
   );
 }
 
 /** The usage of a response as JSON text; the details are always there. */
 export function responsesUsageJson(counts: Counts, directives: Directives): string {
-  const { prompt, completion, total, reasoning, cached } = textsOf(counts, directives, '0');
+  const { prompt, completion, total, reasoning, cached, written } = textsOf(counts, directives, '0');
   return object(
     member('input_tokens', prompt),
-    details('input_tokens_details', 'cached_tokens', cached),
+    details('input_tokens_details', member('cached_tokens', cached), member('cache_write_tokens', written)),
     member('output_tokens', completion),
-    details('output_tokens_details', 'reasoning_tokens', reasoning),
+    details('output_tokens_details', member('reasoning_tokens', reasoning)),
     member('total_tokens', total),
   );
 }
@@ -75,10 +78,10 @@ export function messagesUsageJson(counts: Counts, directives: Directives): strin
   const { prompt, completion, reasoning } = textsOf(counts, directives, '');
   return object(
     member('input_tokens', prompt),
-    member('cache_creation_input_tokens', '0'),
+    member('cache_creation_input_tokens', directives['cache-write-tokens'] ?? '0'),
     member('cache_read_input_tokens', directives['cached-tokens'] ?? '0'),
     member('output_tokens', completion),
-    details('output_tokens_details', 'thinking_tokens', reasoning),
+    details('output_tokens_details', member('thinking_tokens', reasoning)),
   );
 }
 

@@ -1023,6 +1023,20 @@ describe('counts that directives dictate', () => {
     expect(dataOf((await streamed('messages', query)).text, 'message_delta')[0]?.['usage']).toEqual(usage);
   });
 
+  it('what was written to a cache is told only when asked for, and in a message always', async () => {
+    const query = 'cached-tokens=10&cache-write-tokens=20';
+    expect(jsonOf(await whole('chat/completions', query))['usage']).toMatchObject({
+      prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 20 },
+    });
+    expect(responseOf(await whole('responses', query)).usage).toMatchObject({
+      input_tokens_details: { cached_tokens: 10, cache_write_tokens: 20 },
+    });
+    expect(messageOf(await whole('messages', query))['usage']).toMatchObject({
+      cache_creation_input_tokens: 20,
+      cache_read_input_tokens: 10,
+    });
+  });
+
   it('a chat completion has cached tokens only when asked for', async () => {
     const usageOf = async (query: string): Promise<unknown> =>
       jsonOf(await whole('chat/completions', query))['usage'];
@@ -1043,6 +1057,40 @@ describe('counts that directives dictate', () => {
       'output_tokens',
     );
     expect((await streamed('messages', 'usage=none')).text).not.toContain('"usage"');
+  });
+});
+
+describe('an answer that must follow a schema', () => {
+  const schema = {
+    type: 'object',
+    properties: { city: { type: 'string' }, degrees: { type: 'number' } },
+    required: ['city', 'degrees'],
+    additionalProperties: false,
+  };
+  const named = { name: 'place', strict: true, schema };
+  const message = { messages: [{ role: 'user', content: 'Hello' }] };
+
+  it.each([
+    [
+      'chat/completions',
+      { ...message, response_format: { type: 'json_schema', json_schema: named } },
+      (received: Received) =>
+        (jsonOf(received)['choices'] as { message: { content: string } }[])[0]?.message.content,
+    ],
+    [
+      'responses',
+      { input: 'Hello', text: { format: { type: 'json_schema', ...named } } },
+      (received: Received) =>
+        (responseOf(received).output as { content: { text: string }[] }[])[0]?.content[0]?.text,
+    ],
+    [
+      'messages',
+      { ...message, max_tokens: 9, output_config: { format: { type: 'json_schema', schema } } },
+      (received: Received) => (messageOf(received).content as { text: string }[])[0]?.text,
+    ],
+  ] as const)('%s: an object with every member', async (family, body, textOf) => {
+    const received = await send(family, { model: 'simulated-fast', ...body });
+    expect(JSON.parse(textOf(received) ?? '')).toEqual({ city: 'simulated city', degrees: 1 });
   });
 });
 

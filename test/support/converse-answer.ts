@@ -34,6 +34,7 @@ export function converseConversation(body: JsonObject, model: string, stream: bo
       return namedTool(name, recordIn(inputSchema)['json']);
     }),
     toolChoice: isJsonObject(tool) ? { name: wordsOf(tool['name']) } : unnamed,
+    schema: undefined,
   };
 }
 
@@ -65,12 +66,14 @@ export function planConverse(
 function usageOf({ counts }: Turn, d: Directives): JsonObject {
   const input = Number(d['prompt-tokens'] ?? counts.prompt);
   const output = Number(d['completion-tokens'] ?? counts.completion);
-  const cached = d['cached-tokens'] === undefined ? undefined : Number(d['cached-tokens']);
+  const read = Number(d['cached-tokens'] ?? 0);
+  const written = Number(d['cache-write-tokens'] ?? 0);
+  const caches = d['cached-tokens'] !== undefined || d['cache-write-tokens'] !== undefined;
   return {
     inputTokens: input,
     outputTokens: output,
-    totalTokens: input + output + (cached ?? 0),
-    ...(cached === undefined ? {} : { cacheReadInputTokens: cached, cacheWriteInputTokens: 0 }),
+    totalTokens: input + output + read + written,
+    ...(caches ? { cacheReadInputTokens: read, cacheWriteInputTokens: written } : {}),
   };
 }
 

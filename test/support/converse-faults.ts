@@ -39,8 +39,9 @@ function toolsFault(config: unknown): Fault {
   if (config === undefined) return undefined;
   const tools = objectsIn(isJsonObject(config) ? config['tools'] : undefined);
   if (tools.length === 0) return 'toolConfig.tools: Member must have length greater than or equal to 1';
-  return firstFault(tools, ({ toolSpec }, index) => {
+  return firstFault(tools, ({ toolSpec, cachePoint }, index) => {
     const at = `toolConfig.tools.${index}.member.toolSpec`;
+    if (isJsonObject(cachePoint) && toolSpec === undefined) return undefined;
     if (!isJsonObject(toolSpec)) return `${at}: Member must not be null`;
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(wordsOf(toolSpec['name'])))
       return `${at}.name: failed to satisfy constraint`;

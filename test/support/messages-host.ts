@@ -12,9 +12,6 @@ import {
   wholeMessageJson,
 } from '../../interfaces/simulated-upstream/messages-answer.ts';
 import { readMessagesRequest } from '../../interfaces/simulated-upstream/messages-request.ts';
-import { objectFor } from '../../interfaces/simulated-upstream/schema-value.ts';
-import { inPieces, type Pieces } from '../../interfaces/simulated-upstream/text.ts';
-import type { Turn } from '../../interfaces/simulated-upstream/turn.ts';
 import { type MessagesHost, messagesBodyFault } from './messages-body-faults.ts';
 import { type Arrival, callOf } from './platform-server.ts';
 
@@ -37,10 +34,9 @@ export async function serveMessages(arrival: Arrival, body: JsonObject, host: Se
   const { request, directives } = asked.right;
   const thinking = isJsonObject(body['thinking']) && body['thinking']['type'] === 'adaptive';
   const plan = planMessage({ ...request, thinking: request.thinking || thinking }, directives, call.serial);
-  const said = { ...plan, content: structured(plan, schemaIn(body['output_config'])) };
-  if (host.stream !== true) return deliver(call, directives, { kind: 'whole', json: wholeMessageJson(said) });
-  const frames = interleave(messagesFrames(said), host.interleaved);
-  return deliver(call, directives, { kind: 'stream', frames, deltaCount: messagesDeltaCount(said) });
+  if (host.stream !== true) return deliver(call, directives, { kind: 'whole', json: wholeMessageJson(plan) });
+  const frames = interleave(messagesFrames(plan), host.interleaved);
+  return deliver(call, directives, { kind: 'stream', frames, deltaCount: messagesDeltaCount(plan) });
 }
 
 function* interleave(frames: Iterable<Frame>, between: Frame | undefined): Generator<Frame> {
@@ -49,12 +45,3 @@ function* interleave(frames: Iterable<Frame>, between: Frame | undefined): Gener
     yield frame;
   }
 }
-
-const schemaIn = (config: unknown): unknown => {
-  const format = isJsonObject(config) ? config['format'] : undefined;
-  return isJsonObject(format) ? format['schema'] : undefined;
-};
-
-/** What is said where the answer must follow a schema: an object that does. */
-export const structured = ({ content }: Pick<Turn, 'content'>, schema: unknown): Pieces =>
-  isJsonObject(schema) ? inPieces(JSON.stringify(objectFor(schema))) : content;

@@ -13,7 +13,7 @@ import { planTurn, type Turn } from '../../interfaces/simulated-upstream/turn.ts
 import { generateContentFault } from './generate-content-faults.ts';
 import type { GoogleFakes } from './google-fakes.ts';
 import { objectsIn, recordIn, wordsOf } from './platform-faults.ts';
-import { serveMessages, structured } from './messages-host.ts';
+import { serveMessages } from './messages-host.ts';
 import {
   type Arrival,
   callOf,
@@ -47,15 +47,18 @@ export async function startPlatformA({ tokens }: Pick<GoogleFakes, 'tokens'>): P
 }
 
 /** The serverless service: the simulated upstream behind ID tokens for its audience. */
-export function startServerless(
+export const startServerless = (
   { claimsOf }: Pick<GoogleFakes, 'claimsOf'>,
   audience: string,
-): Promise<PlatformServer> {
+): Promise<PlatformServer> => startService((token) => claimsOf(token)?.['aud'] === audience);
+
+/** The simulated upstream behind bearer tokens. */
+export function startService(isKnown: (token: string) => boolean): Promise<PlatformServer> {
   const routes = simulatedRoutes();
   return startPlatformServer((arrival) => {
     const route = routes.find(({ suffix }) => arrival.target.endsWith(suffix));
     const body = objectIn(arrival.body);
-    if (claimsOf(bearerOf(arrival))?.['aud'] !== audience)
+    if (!isKnown(bearerOf(arrival)))
       return void arrival.response
         .writeHead(401, { 'content-type': 'text/html' })
         .end('<h1>Unauthorized</h1>');
@@ -156,6 +159,7 @@ function conversationIn(body: JsonObject, model: string, stream: boolean): Conve
       : { role: role === 'model' ? 'assistant' : 'user', texts: objectsIn(parts).map(textIn) };
   });
   const config = recordIn(recordIn(body['toolConfig'])['functionCallingConfig']);
+  const { responseJsonSchema: schema } = recordIn(body['generationConfig']);
   const [only] = Array.isArray(config['allowedFunctionNames']) ? config['allowedFunctionNames'] : [];
   const choices = { ANY: 'required', NONE: 'none', AUTO: 'auto' } as const;
   return {
@@ -169,6 +173,7 @@ function conversationIn(body: JsonObject, model: string, stream: boolean): Conve
       only === undefined
         ? choices[(config['mode'] ?? 'AUTO') as keyof typeof choices]
         : { name: wordsOf(only) },
+    schema: isJsonObject(schema) ? schema : undefined,
   };
 }
 
@@ -183,10 +188,8 @@ function planAnswer(body: JsonObject, conversation: Conversation, d: Directives,
   const config = recordIn(body['generationConfig']);
   const reasoning = d.reasoning ?? recordIn(config['thinkingConfig'])['includeThoughts'] === true;
   const turn = planTurn(conversation, { ...d, reasoning }, 'unused');
-  const content = structured(turn, config['responseJsonSchema']);
   return {
     ...turn,
-    content,
     usage: d.usage === 'none' ? { trafficType: 'ON_DEMAND' } : usageOf(turn, d),
     head: {
       modelVersion: conversation.model,

@@ -11,7 +11,7 @@ import {
 } from '../../interfaces/simulated-upstream/dialect.ts';
 import type { Directives } from '../../interfaces/simulated-upstream/directives.ts';
 import { badRequest } from '../../interfaces/simulated-upstream/error-answer.ts';
-import { isJsonObject, type JsonObject } from '../../interfaces/simulated-upstream/json-object.ts';
+import type { JsonObject } from '../../interfaces/simulated-upstream/json-object.ts';
 import { endedResponseJson, planResponse } from '../../interfaces/simulated-upstream/responses-answer.ts';
 import { readResponsesRequest } from '../../interfaces/simulated-upstream/responses-request.ts';
 import {
@@ -22,7 +22,7 @@ import { chatFault, responsesFault } from './chat-style-faults.ts';
 import { converseConversation, planConverse, streamConverse, wholeConverse } from './converse-answer.ts';
 import { converseFault } from './converse-faults.ts';
 import { wordsOf } from './platform-faults.ts';
-import { serveMessages, structured } from './messages-host.ts';
+import { serveMessages } from './messages-host.ts';
 import {
   type Arrival,
   callOf,
@@ -208,13 +208,7 @@ async function responses(arrival: Arrival, body: JsonObject): Promise<void> {
   const asked = ask(call, readResponsesRequest);
   if (E.isLeft(asked)) return sendError(call, asked.left);
   const { request, directives: d } = asked.right;
-  const planned = planResponse(request, d, arrival.serial);
-  const { text } = body;
-  const format = isJsonObject(text) ? text['format'] : undefined;
-  const plan = {
-    ...planned,
-    content: structured(planned, isJsonObject(format) ? format['schema'] : undefined),
-  };
+  const plan = planResponse(request, d, arrival.serial);
   const createdSecs = Math.floor(Date.now() / 1000);
   if (!request.stream) return deliver(call, d, { kind: 'whole', json: endedResponseJson(plan, createdSecs) });
   const frames = sorted(responsesFrames(plan, createdSecs, arrival.serial));
