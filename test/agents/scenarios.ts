@@ -206,6 +206,15 @@ export const scenarios: readonly Scenario[] = [
     words: /quota exceeded/i,
     atMost: 1,
   }),
+  // The first answer alone costs more than there is: it streams to its last word, and ends with the refusal.
+  refusal('blocked', {
+    simulate: { 'prompt-tokens': '1000000' },
+    budget: 1000,
+    status: 429,
+    error: 'budget_exceeded',
+    words: /quota exceeded/i,
+    atMost: 1,
+  }),
   // Agents that know the code shorten the conversation and ask again.
   refusal('context window', {
     simulate: { status: '400', code: 'context_length_exceeded', message: 'The messages are too long.' },

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type GoogleFakes, startGoogleFakes } from '../support/google-fakes.ts';
-import { type PlatformA, projectA, startPlatformA } from '../support/platform-a.ts';
-import { type PlatformRoute, platformScenario } from './platform-scenario.ts';
+import { startGoogleFakes } from '../support/google-fakes.ts';
+import { projectA, startPlatformA } from '../support/platform-a.ts';
+import { type PlatformRoute, platformScenario, type StartedPlatform } from './platform-scenario.ts';
 
 export const google: PlatformRoute = {
   id: 'google',
@@ -50,10 +50,41 @@ export const embeddingModels = ['text-embedding-005', 'gemini-embedding-2'];
 const file = path.join(tmpdir(), `platform-a-${randomUUID()}.json`);
 const staleToken = 'ya29.a-token-that-has-ended-0123456789';
 
+/** Platform A with fakes of those who hand out its tokens; providers `a`, `account` and `stale`. */
+export async function startA() {
+  const fakes = await startGoogleFakes();
+  process.env['GCE_METADATA_HOST'] = fakes.metadataHost;
+  await fakes.writeAccount(file);
+  const platform = await startPlatformA(fakes);
+  const provider = (id: string, auth: object) => ({
+    id,
+    type: 'cloud_a_platform',
+    api_host: platform.url,
+    ...projectA,
+    auth,
+  });
+  return {
+    fakes,
+    platform,
+    servers: [platform],
+    providers: [
+      provider('a', { mode: 'adc' }),
+      provider('account', { mode: 'service_account', credentials_path: file }),
+      provider('stale', { mode: 'bearer', token: staleToken }),
+    ],
+    secrets: () => [...fakes.tokens, staleToken, fakes.privateKey().split('\n')[1] ?? ''],
+    close: async () => {
+      delete process.env['GCE_METADATA_HOST'];
+      await platform.close();
+      await fakes.close();
+      await rm(file);
+    },
+  } satisfies StartedPlatform & Readonly<Record<'fakes' | 'platform', unknown>>;
+}
+
 /** A gateway in front of platform A: one route to each publisher, and one to the newest generation. */
 export function platformAScene() {
-  let fakes: GoogleFakes;
-  let platform: PlatformA;
+  let started: Awaited<ReturnType<typeof startA>>;
   const scenario = platformScenario({
     routes: [google, newest, claude],
     models: [
@@ -65,33 +96,9 @@ export function platformAScene() {
       ...embeddingModels.map((id) => model(id, 'a', `google/${id}`)),
     ],
     start: async () => {
-      fakes = await startGoogleFakes();
-      process.env['GCE_METADATA_HOST'] = fakes.metadataHost;
-      await fakes.writeAccount(file);
-      platform = await startPlatformA(fakes);
-      const provider = (id: string, auth: object) => ({
-        id,
-        type: 'cloud_a_platform',
-        api_host: platform.url,
-        ...projectA,
-        auth,
-      });
-      return {
-        servers: [platform],
-        providers: [
-          provider('a', { mode: 'adc' }),
-          provider('account', { mode: 'service_account', credentials_path: file }),
-          provider('stale', { mode: 'bearer', token: staleToken }),
-        ],
-        secrets: () => [...fakes.tokens, staleToken, fakes.privateKey().split('\n')[1] ?? ''],
-        close: async () => {
-          delete process.env['GCE_METADATA_HOST'];
-          await platform.close();
-          await fakes.close();
-          await rm(file);
-        },
-      };
+      started = await startA();
+      return started;
     },
   });
-  return { scenario, fakes: () => fakes, platform: () => platform };
+  return { scenario, fakes: () => started.fakes, platform: () => started.platform };
 }

@@ -1,5 +1,10 @@
-import { chatStyleModel, type PlatformB, startPlatformB } from '../support/platform-b.ts';
-import { chatStyleCodes, type PlatformRoute, platformScenario } from './platform-scenario.ts';
+import { chatStyleModel, startPlatformB } from '../support/platform-b.ts';
+import {
+  chatStyleCodes,
+  type PlatformRoute,
+  platformScenario,
+  type StartedPlatform,
+} from './platform-scenario.ts';
 
 const region = 'us-east-1';
 const basePath = '/openai/v1';
@@ -87,7 +92,15 @@ export const endpointbResponses: PlatformRoute = {
   schemas: true,
 };
 
-const routes = [unified, invoked, endpointbMessages, runtimeChat, endpointbChat, endpointbResponses];
+/** A route of each of the six styles. */
+export const stylesOfB = [
+  unified,
+  invoked,
+  endpointbMessages,
+  runtimeChat,
+  endpointbChat,
+  endpointbResponses,
+];
 
 /** What each of the wrong providers gets wrong, and what the platform says of it. */
 export const wrongSigners = {
@@ -110,11 +123,51 @@ export const oddIds = {
   'runtime-chat-odd': [runtimeChat, 'call|weather 0'],
 } as const;
 
+/** Platform B with two who may sign for it, `b` and `person`, and the wrong signers. */
+export async function startB() {
+  const platform = await startPlatformB({ region, basePath, signers: [role, person] });
+  Object.assign(process.env, variables);
+  const provider = (id: string, auth: object, more: object = {}) => ({
+    id,
+    type: 'cloud_b_platform',
+    region,
+    runtime_endpoint_url: platform.runtime.url,
+    endpointb_endpoint_url: platform.endpointb.url,
+    auth,
+    ...more,
+  });
+  const mode = 'static_credentials';
+  const wrong = Object.entries(wrongSigners).map(([id, auth]) =>
+    provider(
+      id,
+      { mode, access_key_id: role.accessKeyId, ...auth },
+      id === 'astray' ? { region: 'eu-west-1' } : {},
+    ),
+  );
+  const known = { access_key_id: person.accessKeyId, secret_access_key: person.secret };
+  return {
+    platform,
+    servers: [platform.runtime, platform.endpointb],
+    providers: [provider('b', { mode: 'default_chain' }), provider('person', { mode, ...known }), ...wrong],
+    secrets: () => [
+      role.secret,
+      role.token,
+      person.secret,
+      ...Object.values(wrongSigners).map(({ secret_access_key }) => secret_access_key),
+      wrongSigners.ended.session_token,
+    ],
+    close: async () => {
+      for (const name of Object.keys(variables)) delete process.env[name];
+      await platform.close();
+    },
+  } satisfies StartedPlatform & Readonly<Record<'platform', unknown>>;
+}
+
 /** A gateway in front of platform B, with a route of every style; `<style>-by-<signer>` are signed wrongly. */
 export function platformBScene() {
-  let platform: PlatformB;
+  let started: Awaited<ReturnType<typeof startB>>;
   const scenario = platformScenario({
-    routes,
+    routes: stylesOfB,
     models: [
       ...[unified, endpointbMessages].flatMap(({ id, upstreamModel, route }) =>
         Object.keys(wrongSigners).map((provider) => ({
@@ -139,46 +192,9 @@ export function platformBScene() {
       })),
     ],
     start: async () => {
-      platform = await startPlatformB({ region, basePath, signers: [role, person] });
-      Object.assign(process.env, variables);
-      const provider = (id: string, auth: object, more: object = {}) => ({
-        id,
-        type: 'cloud_b_platform',
-        region,
-        runtime_endpoint_url: platform.runtime.url,
-        endpointb_endpoint_url: platform.endpointb.url,
-        auth,
-        ...more,
-      });
-      const mode = 'static_credentials';
-      const wrong = Object.entries(wrongSigners).map(([id, auth]) =>
-        provider(
-          id,
-          { mode, access_key_id: role.accessKeyId, ...auth },
-          id === 'astray' ? { region: 'eu-west-1' } : {},
-        ),
-      );
-      const known = { access_key_id: person.accessKeyId, secret_access_key: person.secret };
-      return {
-        servers: [platform.runtime, platform.endpointb],
-        providers: [
-          provider('b', { mode: 'default_chain' }),
-          provider('person', { mode, ...known }),
-          ...wrong,
-        ],
-        secrets: () => [
-          role.secret,
-          role.token,
-          person.secret,
-          ...Object.values(wrongSigners).map(({ secret_access_key }) => secret_access_key),
-          wrongSigners.ended.session_token,
-        ],
-        close: async () => {
-          for (const name of Object.keys(variables)) delete process.env[name];
-          await platform.close();
-        },
-      };
+      started = await startB();
+      return started;
     },
   });
-  return { scenario, platform: () => platform };
+  return { scenario, platform: () => started.platform };
 }

@@ -74,7 +74,7 @@ interface Thought {
 }
 
 /** Where a native platform's reasoning is, and nowhere else; a chat-style host has a field of its own for it. */
-const thoughtIn = (said: object, namespace: string | undefined): string => {
+export const thoughtIn = (said: object, namespace: string | undefined): string => {
   const { reasoning, reasoning_content, provider_metadata: metadata } = said as Thought;
   return namespace === undefined
     ? (reasoning ?? reasoning_content ?? '')

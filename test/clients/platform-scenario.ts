@@ -33,11 +33,13 @@ export const chatStyleCodes = { limited: 'rate_limit_exceeded' } as const;
 const behaviours = {
   plain: '',
   cached: 'prompt-tokens=100&completion-tokens=7&cached-tokens=40',
+  caching: 'tools&prompt-tokens=100&completion-tokens=7&cached-tokens=40&cache-write-tokens=20',
   uncounted: 'usage=none',
   tools: 'tools',
   parallel: 'parallel-tools',
   empty: 'tools&tool-arguments={}',
   reasoning: 'reasoning',
+  'reasoning-tools': 'reasoning&tools',
   endless: 'chunk-delay-ms=20&chunks=1000',
   silent: 'hang=headers',
   refuses: 'status=400&message=The messages are too long.',
