@@ -110,9 +110,15 @@ export const unsentFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
-    fields: ['service_tier', 'inference_geo'],
+    fields: ['service_tier'],
     in: [...chatOfMessages, 'raw_predict', 'invoke'],
-    because: 'How soon and where a model runs is decided by the route.',
+    because: 'How soon a model runs is decided by the route.',
+  },
+  {
+    family: 'messages',
+    fields: ['inference_geo (global)'],
+    in: [...chatOfMessages, 'raw_predict', 'invoke'],
+    because: 'Anywhere is where a model may run unasked; a region is refused where it cannot be asked for.',
   },
   {
     family: 'messages',

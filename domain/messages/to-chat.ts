@@ -7,6 +7,7 @@ import { type Marks, noMarks } from './cache-marks.ts';
 import { chatMessages, systemMessages } from './chat-messages.ts';
 import { toolMembers } from './chat-tools.ts';
 import { reasoningEffort } from './effort.ts';
+import { restrictedGeo } from './inference-geo.ts';
 import { type MessagesRequest, outputFormat } from './messages-request.ts';
 
 /** What is looked at of a messages request to write it as chat. */
@@ -60,7 +61,7 @@ export const asEffort = (body: JsonObject): JsonObject => ({ reasoning_effort: r
 function foreignField(body: JsonObject, isChatStyle: boolean): string | undefined {
   const config = body['output_config'];
   if (isChatStyle && isRecord(config) && !isAbsent(config['task_budget'])) return 'output_config.task_budget';
-  return ['mcp_servers', 'container'].find((field) => asksForSomething(body[field]));
+  return ['mcp_servers', 'container'].find((field) => asksForSomething(body[field])) ?? restrictedGeo(body);
 }
 
 const asksForSomething = (value: Json | undefined): boolean =>

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Agent, agents, type Setup } from './agents.ts';
+import { type Agent, agents, type Place, type Setup } from './agents.ts';
 import { execute } from './execute.ts';
 import { type Installed, installAgent, projectCommands } from './install.ts';
 import { marker, type Scenario, scenarios } from './scenarios.ts';
@@ -38,6 +38,9 @@ const aKey = (): string => `gwk_${randomBytes(16).toString('hex')}.${randomBytes
 /** Claude Code asks for other things of a model that it knows. */
 const modelOf = (agent: Agent, scenario: Scenario, id: string): string =>
   agent.name === 'claude-code' && scenario.name === 'text' ? 'claude-sonnet-4-5' : id;
+
+/** What an agent asks for where there is no such model. */
+const noModel = 'no-such-model';
 
 function planRuns(folder: string): readonly Run[] {
   const wanted = (names: readonly string[] | undefined, name: string): boolean =>
@@ -95,11 +98,18 @@ const lineOf = ({ agent, setup, scenario }: Run, rest: Line): Line => [
   ...rest,
 ];
 
+/** Where the agent is sent: with a key that is nobody's and a model that there is not, where its scenario has none. */
+const placeOf = ({ key, model, scenario: { hasKey, hasModel, prompt } }: Run, url: string): Place => ({
+  url,
+  key: hasKey ? key : aKey(),
+  model: hasModel ? model : noModel,
+  prompt,
+});
+
 async function perform(run: Run, command: string, stage: Stage): Promise<{ line: Line; failed: boolean }> {
-  const { setup, scenario, home, work, model } = run;
-  const key = scenario.hasKey ? run.key : aKey();
+  const { setup, scenario, home, work } = run;
   const since = stage.lines();
-  const { files, env, args } = setup.launch({ url: stage.url, key, model, prompt: scenario.prompt });
+  const { files, env, args } = setup.launch(placeOf(run, stage.url));
   for (const folder of [work, path.join(home, 'tmp')]) await mkdir(folder, { recursive: true });
   await writeFile(path.join(work, 'note.txt'), `${marker}\n`);
   for (const [name, text] of Object.entries(files)) {

@@ -25,6 +25,8 @@ export interface Scenario {
   readonly mayGoOn: boolean;
   /** Whether the agent has the owner's key, or one that nobody has: those calls leave no row. */
   readonly hasKey: boolean;
+  /** Whether there is the model that the agent asks for. */
+  readonly hasModel: boolean;
   /** Why the run failed; nothing when it passed. */
   readonly faults: (outcome: Outcome) => readonly string[];
 }
@@ -89,6 +91,7 @@ const fault = (name: string, simulate: Readonly<Record<string, string>>): Scenar
   maxMs: runMaxMs,
   mayGoOn: true,
   hasKey: true,
+  hasModel: true,
   faults: (outcome) => {
     const answered = wholeText.test(outcome.text) && outcome.calls.some((call) => call.outcome === 'success');
     return [
@@ -106,6 +109,7 @@ interface Refused {
   readonly simulate?: Readonly<Record<string, string>>;
   readonly budget?: number;
   readonly hasKey?: boolean;
+  readonly hasModel?: boolean;
   readonly status: number;
   /** The gateway's code. */
   readonly error: string;
@@ -118,7 +122,7 @@ interface Refused {
 /** What the same request cannot get past: the agent stops asking, says why, and exits. */
 const refusal = (
   name: string,
-  { simulate = {}, budget = ample, hasKey = true, status, error, words, atMost }: Refused,
+  { simulate = {}, budget = ample, hasKey = true, hasModel = true, status, error, words, atMost }: Refused,
 ): Scenario => ({
   name,
   prompt: 'Say hello.',
@@ -127,6 +131,7 @@ const refusal = (
   maxMs: refusedMaxMs,
   mayGoOn: true,
   hasKey,
+  hasModel,
   faults: (outcome) => {
     const { ended, calls, setup } = outcome;
     const goesOn = status === 429 && setup.harness === goesByStatus;
@@ -160,6 +165,7 @@ const tool = (name: string, more: Readonly<Record<string, string>>): Scenario =>
   maxMs: runMaxMs,
   mayGoOn: false,
   hasKey: true,
+  hasModel: true,
   faults: (outcome) => [
     ...endedWell(outcome),
     ...unless(outcome.text.includes('The tool returned'), 'no answer about the result of the tool'),
@@ -183,6 +189,7 @@ export const scenarios: readonly Scenario[] = [
     maxMs: runMaxMs,
     mayGoOn: false,
     hasKey: true,
+    hasModel: true,
     faults: (outcome) => [
       ...endedWell(outcome),
       ...unless(wholeText.test(outcome.text), 'the text is not the whole answer'),
@@ -205,6 +212,13 @@ export const scenarios: readonly Scenario[] = [
     error: 'budget_exceeded',
     words: /quota exceeded/i,
     atMost: 1,
+  }),
+  refusal('unknown model', {
+    hasModel: false,
+    status: 404,
+    error: 'model_not_found',
+    words: /there is no model|does not exist|not found|issue with the selected model/i,
+    atMost: 2,
   }),
   // The first answer alone costs more than there is: it streams to its last word, and ends with the refusal.
   refusal('blocked', {

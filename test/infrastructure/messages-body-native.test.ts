@@ -113,9 +113,17 @@ describe('the caller’s own messages body', () => {
   });
 
   it('what the platforms do not know and what changes no answer is dropped', () => {
-    const body = { ...minimal, service_tier: 'auto', inference_geo: 'us' };
+    const body = { ...minimal, service_tier: 'auto', inference_geo: 'global' };
     expect(sent(body, rawPredictRules)).toEqual(sent(minimal, rawPredictRules));
     expect(sent(body, invokeRules)).toEqual(sent(minimal, invokeRules));
+    expect(sent(body, endpointbRules)).toEqual(body);
+  });
+
+  it('a region goes along, or is refused where the platform has no field for it', () => {
+    const body = { ...minimal, inference_geo: 'us' };
+    const refused = { left: { code: 'invalid_request', param: 'inference_geo' } };
+    expect(outbound(body, rawPredictRules)).toMatchObject(refused);
+    expect(outbound(body, invokeRules)).toMatchObject(refused);
     expect(sent(body, endpointbRules)).toEqual(body);
   });
 

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isRecord } from '../../../domain/messages/blocks.ts';
+import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import { restrictedGeo } from '../../../domain/messages/inference-geo.ts';
 import { takesSystemTurns } from '../../../domain/reasoning/model-tier.ts';
 import type { Digest } from '../../../domain/responses/replay-ids.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -29,7 +30,9 @@ export function fromMessagesBody(
   digest: Digest,
 ): Either<GatewayError, OutboundBody> {
   const body = parseExact(call.body) as JsonObject;
-  const unknown = new Set(rules.dropped);
+  const region = rules.knowsRegions ? undefined : restrictedGeo(body);
+  if (region !== undefined) return E.left(fault(region, "is not available on this model's route."));
+  const unknown = new Set(rules.knowsRegions ? rules.dropped : [...rules.dropped, 'inference_geo']);
   const members = Object.entries(body).filter(([key]) => !unknown.has(key));
   const messages = nativeMessages(body['messages'], rules, boundedToolId(digest));
   if (E.isLeft(messages)) return messages;

@@ -24,6 +24,8 @@ export interface BodyRules {
   readonly copied: readonly string[];
   /** Members of a messages body that this upstream does not know and that change no answer. */
   readonly dropped: readonly string[];
+  /** Whether `inference_geo`, the region in which a model must run, goes along. */
+  readonly knowsRegions: boolean;
   /** Where values of `anthropic-beta` go, and which of the caller's, by the name that they have there. */
   readonly betas: { readonly in: 'body' | 'header'; readonly allowed: ReadonlyMap<string, string> };
 }
@@ -89,6 +91,7 @@ export const rawPredictRules: BodyRules = {
   supportsStrict: always,
   copied: nativeMembers,
   dropped: unsentIn('raw_predict', 'messages'),
+  knowsRegions: false,
   betas: { in: 'body', allowed: platformABetas },
 };
 
@@ -104,6 +107,7 @@ export const invokeRules: BodyRules = {
   supportsStrict: unlessLatest,
   copied: [...nativeMembers, 'metadata'],
   dropped: unsentIn('invoke', 'messages'),
+  knowsRegions: false,
   betas: { in: 'body', allowed: invokeBetas },
 };
 
@@ -119,5 +123,6 @@ export const endpointbRules: BodyRules = {
   supportsStrict: unlessLatest,
   copied: nativeMembers,
   dropped: unsentIn('endpointb_messages', 'messages'),
+  knowsRegions: true,
   betas: { in: 'header', allowed: endpointbBetas },
 };

@@ -89,7 +89,7 @@ describe('the body as a whole', () => {
     ['context_management', { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }],
     ['cache_control', { cache_control: { type: 'ephemeral' } }],
     ['service_tier', { service_tier: 'auto' }],
-    ['inference_geo', { inference_geo: 'us' }],
+    ['inference_geo: global', { inference_geo: 'global' }],
     ['betas', { betas: ['a-2025-01-01'] }],
     ['stream: false', { stream: false }],
     ['empty stop_sequences', { stop_sequences: [] }],
@@ -107,6 +107,7 @@ describe('the body as a whole', () => {
 
   it.each<[string, object, string]>([
     ['mcp_servers', { mcp_servers: [{ type: 'url', name: 'a', url: 'https://example.com' }] }, 'mcp_servers'],
+    ['a region', { inference_geo: 'us' }, 'inference_geo'],
     ['a container', { container: 'c1' }, 'container'],
     ['a container with skills', { container: { skills: [] } }, 'container'],
     [
