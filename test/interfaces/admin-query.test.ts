@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
+import { optional } from '../../interfaces/http/admin/inputs.ts';
 import {
   instant,
   noQuery,
-  optional,
+  oneOf,
   readPage,
   readQuery,
   requestIdText,
@@ -18,7 +19,7 @@ import {
 const shape = {
   days: whole(1, 366, 30),
   owner_kind: word(['all', 'user', 'team'], 'all'),
-  status: optional(word(['success', 'timeout'], 'success')),
+  status: optional(oneOf(['success', 'timeout'])),
   user_id: uuid,
   team_id: text,
   request_id: requestIdText,

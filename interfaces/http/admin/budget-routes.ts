@@ -11,14 +11,14 @@ import type {
 } from '../../../application/ports/budgets.ts';
 import type { Owner } from '../../../domain/identity/caller.ts';
 import { remaining } from '../../../domain/budget/alert-mail.ts';
-import { readBudgetTerms } from '../../../domain/budget/budget-terms.ts';
 import { fromAmount10000, toUsd } from '../../../domain/money/money.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { AdminCall, AdminRoute } from './admin-route.ts';
+import { readBudgetTerms } from './budget-input.ts';
 import { moneyFields } from './money-fields.ts';
 import { presentPage } from './page-body.ts';
-import { noQuery, readPage, uuid } from './query.ts';
+import { noQuery, readPage, uuidIn } from './query.ts';
 
 export interface BudgetRoutePorts {
   readonly budgets: Budgets;
@@ -36,7 +36,7 @@ const ownersOf = {
 } as const;
 
 function userOf(id: string): Owner | undefined {
-  const userId = uuid.read(id);
+  const userId = uuidIn(id);
   return userId === undefined ? undefined : { kind: 'user', userId };
 }
 

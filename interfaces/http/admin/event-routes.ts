@@ -4,7 +4,8 @@ import { adminActions, adminTargetKinds } from '../../../domain/identity/admin-e
 import type { AdminRoute } from './admin-route.ts';
 import { type AdminData, orNull, storedJson } from './json-text.ts';
 import { presentPage } from './page-body.ts';
-import { instant, optional, readPage, text, uuid, word } from './query.ts';
+import { optional } from './inputs.ts';
+import { instant, oneOf, readPage, text, uuid } from './query.ts';
 
 export interface EventRoutePorts {
   readonly adminEvents: AdminEvents;
@@ -12,8 +13,8 @@ export interface EventRoutePorts {
 
 const listShape = {
   actor_user_id: uuid,
-  action: optional(word(adminActions, 'budget.set')),
-  target_kind: optional(word(adminTargetKinds, 'user')),
+  action: optional(oneOf(adminActions)),
+  target_kind: optional(oneOf(adminTargetKinds)),
   target_id: text,
   from: instant,
   to: instant,

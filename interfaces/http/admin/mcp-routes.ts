@@ -7,7 +7,8 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { AdminRoute } from './admin-route.ts';
 import { type AdminData, orNull, storedJson } from './json-text.ts';
 import { presentPage } from './page-body.ts';
-import { instant, noQuery, optional, readPage, requestIdText, sha256, text, uuid, word } from './query.ts';
+import { optional } from './inputs.ts';
+import { instant, noQuery, oneOf, readPage, requestIdText, sha256, text, uuid, uuidIn } from './query.ts';
 
 export interface McpRoutePorts {
   readonly mcpInvocations: McpInvocations;
@@ -25,8 +26,8 @@ const listShape = {
   team_id: text,
   server_id: text,
   tool_id: text,
-  status: optional(word(invocationStatuses, 'success')),
-  policy_result: optional(word(policyResults, 'allowed')),
+  status: optional(oneOf(invocationStatuses)),
+  policy_result: optional(oneOf(policyResults)),
   from: instant,
   to: instant,
 };
@@ -65,7 +66,7 @@ export const mcpRoutes = ({ mcpInvocations }: McpRoutePorts): readonly AdminRout
     handle: async ({ query, params }) => {
       const fault = noQuery(query);
       if (E.isLeft(fault)) return fault;
-      const id = uuid.read(params['mcp_tool_invocation_id'] ?? '');
+      const id = uuidIn(params['mcp_tool_invocation_id'] ?? '');
       const found = id === undefined ? undefined : await mcpInvocations.find(id);
       return found === undefined ? E.left(noInvocation) : E.right(presentInvocation(found));
     },

@@ -3,18 +3,19 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { RequestLogFilter, RequestLogs } from '../../../application/ports/request-logs.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { AdminRoute } from './admin-route.ts';
+import { optional } from './inputs.ts';
 import { presentPage } from './page-body.ts';
 import {
   instant,
   noQuery,
-  optional,
   type Page,
   readPage,
   requestIdText,
   sha256,
   text,
   uuid,
-  whole,
+  uuidIn,
+  wholeIn,
 } from './query.ts';
 import { presentDetail, presentLog } from './request-log-bodies.ts';
 
@@ -29,7 +30,7 @@ const listShape = {
   request_id_sha256: sha256,
   model_key: text,
   provider_key: text,
-  status_code: optional(whole(100, 599, 200)),
+  status_code: optional(wholeIn(100, 599)),
   user_id: uuid,
   team_id: text,
   service_account_id: text,
@@ -62,7 +63,7 @@ export const requestLogRoutes = ({ requestLogs }: RequestLogRoutePorts): readonl
     handle: async ({ query, params }) => {
       const fault = noQuery(query);
       if (E.isLeft(fault)) return fault;
-      const id = uuid.read(params['request_log_id'] ?? '');
+      const id = uuidIn(params['request_log_id'] ?? '');
       const found = id === undefined ? undefined : await requestLogs.find(id);
       return found === undefined ? E.left(noLog) : E.right(presentDetail(found));
     },

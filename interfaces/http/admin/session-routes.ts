@@ -4,13 +4,13 @@ import type { Credentials } from '../../../application/admin/create-admin.ts';
 import type { LoggedIn, Login } from '../../../application/admin/log-in.ts';
 import type { CurrentSession } from '../../../application/admin/session.ts';
 import { isPasswordTooLong, maxEmailChars, maxPasswordBytes } from '../../../domain/identity/password.ts';
-import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
-import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
 import { hangingUp } from '../body-pace.ts';
 import { readAdminBody } from './admin-body.ts';
 import { loginPath } from './admin-call-record.ts';
 import type { AdminEndpointPorts, OpenCall, OpenRoute } from './admin-endpoint.ts';
+import { input, readInputs } from './inputs.ts';
 import { maxLoginBytes } from './login-bodies.ts';
 import { clearSessionCookie, setSessionCookie } from './session-cookie.ts';
 
@@ -41,10 +41,10 @@ const login =
     const body = await readAdminBody(context.req, maxLoginBytes, lease, arrivals);
     if (E.isLeft(body)) return body;
     record.email = toldEmail(body.right ?? {});
-    const credentials = readCredentials(body.right ?? {});
-    if (E.isLeft(credentials)) return credentials;
+    const given = readCredentials(body.right ?? {});
+    if (E.isLeft(given)) return given;
     const whenGone = (callback: () => void): void => context.link.whenLost(() => callback());
-    const loggedIn = await ports.logIn({ ...credentials.right, ...origin, whenGone });
+    const loggedIn = await ports.logIn({ ...given.right, ...origin, whenGone });
     if (E.isLeft(loggedIn)) return loggedIn;
     record.userId = loggedIn.right.person.userId;
     setSessionCookie(context.res, loggedIn.right.token, isSecure(ports));
@@ -74,22 +74,20 @@ const presentSession = ({ person, expiresAt }: CurrentSession): Json => ({
 const toldEmail = ({ email, password }: JsonObject): string | undefined =>
   isString(email) && email.includes('@') && email !== password ? email : undefined;
 
-/** Faults of form are told before anything is looked up: they say nothing of any account. */
-function readCredentials(body: JsonObject): Either<GatewayError, Credentials> {
-  const unknown = Object.keys(body).find((key) => key !== 'email' && key !== 'password');
-  if (unknown !== undefined) {
-    const name = unknown.slice(0, maxNamedKeyChars);
-    return E.left(invalidRequest(`A login has no \`${name}\`.`, name));
-  }
-  const { email, password } = body;
-  if (!isString(email) || email === '' || email.length > maxEmailChars || !isStorable(email))
-    return E.left(invalidRequest('`email` must be an e-mail address.', 'email'));
-  if (!isString(password) || password === '' || isPasswordTooLong(password))
-    return E.left(
-      invalidRequest(`\`password\` must be text of at most ${maxPasswordBytes} bytes.`, 'password'),
-    );
-  return E.right({ email, password });
-}
-
 /** PostgreSQL holds neither U+0000 nor lone surrogates. */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+
+const credentials = {
+  email: input('must be an e-mail address', (given) =>
+    typeof given === 'string' && given !== '' && given.length <= maxEmailChars && isStorable(given)
+      ? given
+      : undefined,
+  ),
+  password: input(`must be text of at most ${maxPasswordBytes} bytes`, (given) =>
+    typeof given === 'string' && given !== '' && !isPasswordTooLong(given) ? given : undefined,
+  ),
+};
+
+/** Faults of form are told before anything is looked up: they say nothing of any account. */
+const readCredentials = (body: JsonObject): Either<GatewayError, Credentials> =>
+  readInputs(body, credentials, (name) => `A login has no \`${name}\`.`);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { readBudgetTerms } from '../../../domain/budget/budget-terms.ts';
-import type { Json } from '../../../domain/shared/json.ts';
+import { readBudgetTerms } from '../../interfaces/http/admin/budget-input.ts';
+import type { Json } from '../../domain/shared/json.ts';
 
 const isTimezone = (name: string): boolean => ['UTC', 'Europe/Paris'].includes(name);
 const read = (body: Json | undefined) => readBudgetTerms(body, isTimezone);
