@@ -1,7 +1,7 @@
 import { type HrTime, ValueType } from '@opentelemetry/api';
 import { AggregationTemporality, DataPointType, type MetricData } from '@opentelemetry/sdk-metrics';
 import { type Metric, type MetricName, metricTable } from './metric-table.ts';
-import type { AnyPoint, Point, Spread } from './series.ts';
+import type { AnyPoint, Point, Spread } from './instruments.ts';
 
 /** When counting began, and now. */
 export interface Span {

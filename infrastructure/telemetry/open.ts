@@ -22,6 +22,6 @@ export async function openTelemetry(otel: OtelConfig, log: Log): Promise<Telemet
       watch: () => undefined,
       close: async () => undefined,
     };
-  const { exportTelemetry } = await import('./otlp.ts');
+  const { exportTelemetry } = await import('./node-sdk.ts');
   return exportTelemetry({ ...otel, metricsEndpoint }, log);
 }

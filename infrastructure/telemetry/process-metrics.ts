@@ -1,7 +1,7 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Labels } from './bounded-labels.ts';
 import type { processMetrics } from './metric-table.ts';
-import type { Point } from './series.ts';
+import type { Point } from './instruments.ts';
 
 /** What is asked of the process's parts whenever metrics are exported; none of it waits. */
 export interface ProcessParts {

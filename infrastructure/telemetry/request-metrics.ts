@@ -6,7 +6,7 @@ import { BoundedValues, type LabelSet, LabelSets, other } from './bounded-labels
 import { operationOf, outputTokens, providerNameOf, type UpstreamEnd } from './gen-ai.ts';
 import { type Label, labelSetBounds, maxModelNames, maxProviderNames, maxTagValues } from './label-table.ts';
 import { genAiLabelNames, requestLabels, requestMetrics, tagLabels } from './metric-table.ts';
-import { type AnyPoint, inUsd, Spreads, Sums } from './series.ts';
+import { type AnyPoint, inUsd, Spreads, Sums } from './instruments.ts';
 
 /** How long the parts of a request took, in seconds. */
 export interface Durations {

@@ -13,7 +13,7 @@ import { labelTable } from '../../infrastructure/telemetry/label-table.ts';
 import { metricTable, requestMetrics } from '../../infrastructure/telemetry/metric-table.ts';
 import { RequestMetrics } from '../../infrastructure/telemetry/request-metrics.ts';
 import { telemetryTo } from '../../infrastructure/telemetry/request-telemetry.ts';
-import { maxPoints, Spreads, Sums } from '../../infrastructure/telemetry/series.ts';
+import { maxPoints, Spreads, Sums } from '../../infrastructure/telemetry/instruments.ts';
 import { finished, resolvedRoute } from '../support/finished-request.ts';
 
 const word = fc.string({ minLength: 1, maxLength: 12 });

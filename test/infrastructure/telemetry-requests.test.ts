@@ -12,7 +12,7 @@ import { providerNameOf } from '../../infrastructure/telemetry/gen-ai.ts';
 import { RequestMetrics } from '../../infrastructure/telemetry/request-metrics.ts';
 import { Tracer } from '../../infrastructure/telemetry/request-spans.ts';
 import { telemetryTo } from '../../infrastructure/telemetry/request-telemetry.ts';
-import { toldOnce } from '../../infrastructure/telemetry/told-once.ts';
+import { toldOnce } from '../../infrastructure/telemetry/export-log.ts';
 import { finished, resolvedRoute } from '../support/finished-request.ts';
 import { memoryLog } from '../support/gateway.ts';
 

@@ -27,8 +27,8 @@ import { ProcessMetrics } from './process-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { hrTime, Tracer } from './request-spans.ts';
 import { telemetryTo } from './request-telemetry.ts';
-import type { AnyPoint } from './series.ts';
-import { toldOnce } from './told-once.ts';
+import type { AnyPoint } from './instruments.ts';
+import { toldOnce } from './export-log.ts';
 
 /** An export, its repetitions included, may take this long: what a collector that is up never needs. */
 const exportTimeoutMs = 5000;
