@@ -2,91 +2,112 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HrTime } from '@opentelemetry/api';
-import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import {
-  detectResources,
-  envDetector,
-  type Resource,
-  resourceFromAttributes,
-} from '@opentelemetry/resources';
-import {
-  MeterProvider,
-  type MetricProducer,
-  PeriodicExportingMetricReader,
-  type PushMetricExporter,
-} from '@opentelemetry/sdk-metrics';
-import { BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace';
+import { context, logs, metrics, propagation, trace } from '@opentelemetry/api';
+import { millisToHrTime } from '@opentelemetry/core';
+import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
+import { type MetricProducer, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import { NodeSDK } from '@opentelemetry/sdk-node';
+import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
+import { withoutVariables } from '../config/process-variables.ts';
 import type { OtelConfig } from '../config/server-config.ts';
 import { type Log, requestLog } from '../logging.ts';
+import type { AnyPoint } from './instruments.ts';
+import { MeteredBatch } from './metered-batch.ts';
 import { metricData } from './metric-data.ts';
 import type { MetricName } from './metric-table.ts';
-import type { TelemetryExport } from './open.ts';
+import { exportTimeoutMs, metricExporter, spanExporter } from './otlp-exporters.ts';
 import { ProcessMetrics } from './process-metrics.ts';
+import { TraceContextPropagator } from './propagator.ts';
 import { RequestMetrics } from './request-metrics.ts';
-import { hrTime, Tracer } from './request-spans.ts';
+import { Tracer } from './request-spans.ts';
 import { telemetryTo } from './request-telemetry.ts';
-import type { AnyPoint } from './instruments.ts';
-import { toldOnce } from './export-log.ts';
+import type { TelemetryExport } from './telemetry-export.ts';
 
-/** An export, its repetitions included, may take this long: what a collector that is up never needs. */
-const exportTimeoutMs = 5000;
-/** The last export may take this long: that of a collector that is down, and no more of the shutdown's time. */
-const flushMs = 6000;
-/** Spans that wait: two seconds of a busy process with every request sampled. Beyond it they are dropped, and counted. */
+/** The most time that the shutdown takes: a collector that is down must not use up the time of the process's end. */
+const shutdownMs = 6000;
+/** The most spans that wait: two seconds of a busy process with every request sampled. Beyond it they are dropped, and counted. */
 const maxQueuedSpans = 8192;
 const spanDelayMs = 2000;
 
-/** Exports by OTLP over HTTP, in the background. */
-export function exportTelemetry(
-  otel: OtelConfig & { readonly metricsEndpoint: string },
-  log: Log,
-): TelemetryExport {
+const scope = { name: 'model-gateway' };
+/** The scope of the SDK's metrics of its span queue. */
+const spanQueueScope = '@opentelemetry/sdk-trace';
+
+type Otel = OtelConfig & { readonly metricsEndpoint: string };
+
+/** Starts the OpenTelemetry SDK, which exports by OTLP over HTTP in the background. */
+export function exportTelemetry(otel: Otel, log: Log): TelemetryExport {
   const resource = ownResource();
   const requests = new RequestMetrics(otel.bespokeTags);
   const ofProcess = new ProcessMetrics();
-  const meters = new MeterProvider({
-    resource,
-    readers: [
-      new PeriodicExportingMetricReader({
-        exporter: metricExporter(otel.metricsEndpoint, log),
-        exportIntervalMillis: otel.exportIntervalSecs * 1000,
-        metricProducers: [producer(resource, () => [...requests.collect(), ...ofProcess.collect()])],
-      }),
-    ],
-  });
-  const spans =
-    otel.tracesEndpoint === undefined
-      ? undefined
-      : new BatchSpanProcessor({
-          exporter: spanExporter(otel.tracesEndpoint, log),
-          maxQueueSize: maxQueuedSpans,
-          scheduledDelayMillis: spanDelayMs,
-          exportTimeoutMillis: exportTimeoutMs,
-          selfObsMeterProvider: meters,
-        });
-  const tracer =
-    spans === undefined
-      ? undefined
-      : new Tracer({ ratio: otel.traceSampleRatio, processor: spans, resource });
+  const producer = metricProducer(resource, () => [...requests.collect(), ...ofProcess.collect()]);
+  const { sdk, spans } = withoutVariables(/^OTEL_/i, () => startedSdk(otel, resource, producer, log));
+  const tracer = spans && new Tracer({ ratio: otel.traceSampleRatio, processor: spans, resource });
   return {
     telemetry: telemetryTo({
       log: requestLog(log),
       metrics: requests,
       ...(tracer === undefined ? {} : { tracer }),
     }),
-    watch: (parts) => ofProcess.watch(parts),
+    watch: (sources) => ofProcess.watch(sources),
     close: async () => {
-      // What could not be sent was told of.
-      const sent = Promise.allSettled([spans?.shutdown(), meters.shutdown()]);
-      await Promise.race([sent, sleep(flushMs, undefined, { ref: false })]);
+      // What could not be sent has been logged.
+      await Promise.race([
+        Promise.allSettled([sdk.shutdown()]),
+        sleep(shutdownMs, undefined, { ref: false }),
+      ]);
       ofProcess.close();
     },
   };
 }
 
-/** Who sends this: one process. What operators say of it in the environment, as with any such program, is added. */
+/**
+ * Everything is an argument, and the caller hides the environment's `OTEL_*`: some of those have no argument that
+ * overrides them (`OTEL_SDK_DISABLED`), and what is exported must be what the file says.
+ */
+function startedSdk(otel: Otel, resource: Resource, producer: MetricProducer, log: Log) {
+  const { headers, metricsEndpoint, tracesEndpoint } = otel;
+  const spans =
+    tracesEndpoint === undefined
+      ? undefined
+      : new MeteredBatch({
+          exporter: spanExporter({ endpoint: tracesEndpoint, headers }, log),
+          maxQueueSize: maxQueuedSpans,
+          scheduledDelayMillis: spanDelayMs,
+          exportTimeoutMillis: exportTimeoutMs,
+        });
+  const sdk = new NodeSDK({
+    resource,
+    autoDetectResources: false,
+    resourceDetectors: [],
+    instrumentations: [],
+    textMapPropagator: new TraceContextPropagator(),
+    // The spans of requests come to the processor whole. Those that libraries begin by the API must not be exported:
+    // the database library's hold SQL and error messages.
+    sampler: new AlwaysOffSampler(),
+    spanProcessors: spans === undefined ? [] : [spans],
+    metricReaders: [
+      new PeriodicExportingMetricReader({
+        exporter: metricExporter({ endpoint: metricsEndpoint, headers }, [scope.name, spanQueueScope], log),
+        exportIntervalMillis: otel.exportIntervalSecs * 1000,
+        metricProducers: [producer],
+      }),
+    ],
+    views: [],
+    logRecordProcessors: [],
+  });
+  releaseGlobals();
+  sdk.start();
+  spans?.begin(metrics.getMeterProvider());
+  return { sdk, spans };
+}
+
+/** The SDK registers its providers only where there are none: what a preloaded module has registered goes first. */
+function releaseGlobals(): void {
+  for (const api of [context, propagation, trace, metrics, logs]) api.disable();
+}
+
+/** What is exported comes from this one process. Nothing is detected: the collector may add where it runs. */
 function ownResource(): Resource {
   const manifest = path.join(import.meta.dirname, '..', '..', 'package.json');
   const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
@@ -94,42 +115,27 @@ function ownResource(): Resource {
     'service.name': 'model-gateway',
     'service.version': version,
     'service.instance.id': randomUUID(),
-  }).merge(detectResources({ detectors: [envDetector] }));
-}
-
-function metricExporter(endpoint: string, log: Log): PushMetricExporter {
-  const url = `${endpoint}/v1/metrics`;
-  const exporter = new OTLPMetricExporter({ url, timeoutMillis: exportTimeoutMs });
-  return {
-    ...toldOnce(exporter, 'metrics', url, log),
-    forceFlush: () => exporter.forceFlush(),
-    shutdown: () => exporter.shutdown(),
-  };
-}
-
-function spanExporter(endpoint: string, log: Log): SpanExporter {
-  const url = `${endpoint}/v1/traces`;
-  const exporter = new OTLPTraceExporter({ url, timeoutMillis: exportTimeoutMs });
-  return { ...toldOnce(exporter, 'traces', url, log), shutdown: () => exporter.shutdown() };
+  });
 }
 
 type Collected = readonly { readonly name: MetricName; readonly points: readonly AnyPoint[] }[];
 
-/** The SDK's own instruments look their labels up by a text made of them, at each recording: too dear for requests. */
-function producer(resource: Resource, collect: () => Collected): MetricProducer {
-  const from = now();
+/**
+ * The gateway's metrics, beside the SDK's. Its instruments are not used, as each recording would look its data point up
+ * by a text made of the labels: with some fifteen recordings a request, that costs ten times as much as these do.
+ */
+function metricProducer(resource: Resource, collect: () => Collected): MetricProducer {
+  const from = millisToHrTime(Date.now());
   return {
     collect: async () => {
-      const times = { from, to: now() };
-      const metrics = collect()
+      const interval = { from, to: millisToHrTime(Date.now()) };
+      const collected = collect()
         .filter(({ points }) => points.length > 0)
-        .map(({ name, points }) => metricData(name, points, times));
+        .map(({ name, points }) => metricData(name, points, interval));
       return {
-        resourceMetrics: { resource, scopeMetrics: [{ scope: { name: 'model-gateway' }, metrics }] },
+        resourceMetrics: { resource, scopeMetrics: [{ scope, metrics: collected }] },
         errors: [],
       };
     },
   };
 }
-
-const now = (): HrTime => hrTime(Date.now());
