@@ -33,7 +33,8 @@ const scope = { name: 'model-gateway' };
 /** The scope of the SDK's metrics of its span queue. */
 const spanQueueScope = '@opentelemetry/sdk-trace';
 
-type Otel = OtelConfig & { readonly metricsEndpoint: string };
+/** Metrics have an endpoint wherever anything has. */
+export type Otel = OtelConfig & { readonly metricsEndpoint: string };
 
 /** Starts the OpenTelemetry SDK, which exports by OTLP over HTTP in the background. */
 export function exportTelemetry(otel: Otel, log: Log): TelemetryExport {
