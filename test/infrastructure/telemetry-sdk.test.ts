@@ -47,7 +47,7 @@ function serveOne({ telemetry }: TelemetryExport): TraceContext {
   return traceContext;
 }
 
-const without = <T extends object>(fields: T, ...names: readonly string[]) =>
+const without = (fields: object, ...names: readonly string[]) =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 
 /** Everything that leaves a process that serves one request, but for ids, times and what is measured. */
@@ -64,15 +64,17 @@ async function exportedBy(variables: Readonly<Record<string, string>>) {
       headers: receiver.headers().map((each) => without(each, 'host', 'content-length')),
       upstream: Object.entries(upstream).map(([name, value]) => [name, value.slice(0, 35)]),
       spans: receiver.spans().map(({ name, kind, traceId, traceState, attributes, resource }) => ({
-        ...{ name, kind, traceId, traceState, attributes },
+        name,
+        kind,
+        traceId,
+        traceState,
+        attributes,
         resource: without(resource, 'service.instance.id'),
       })),
       metrics: Array.from(receiver.metrics().values(), ({ name, shape, points, resource }) => ({
-        ...{
-          name,
-          shape,
-          labels: points.map(({ attributes }) => without(attributes, 'otel.component.name')),
-        },
+        name,
+        shape,
+        labels: points.map(({ attributes }) => without(attributes, 'otel.component.name')),
         resource: without(resource, 'service.instance.id'),
       })),
     };
@@ -207,7 +209,10 @@ async function recordedOf(open: Opened): Promise<readonly unknown[]> {
   await runStatements(open);
   trace.disable();
   return exporter.getFinishedSpans().map(({ name, attributes, status, events }) => ({
-    ...{ name, attributes, status, events },
+    name,
+    attributes,
+    status,
+    events,
   }));
 }
 
