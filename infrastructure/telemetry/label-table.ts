@@ -10,7 +10,7 @@ export const maxProviderNames = 100;
  */
 export const labelSetBounds = { foldFrom: 500, max: 1000 } as const;
 
-/** Labels, what their values are, and how many at most. */
+/** Each label with its values and the most of them that there are. */
 export const labelTable = {
   operation: {
     values: '`chat_completions`, `messages`, `responses`, `embeddings`, `count_tokens`',

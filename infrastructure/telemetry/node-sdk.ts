@@ -33,7 +33,7 @@ const scope = { name: 'model-gateway' };
 /** The scope of the SDK's metrics of its span queue. */
 const spanQueueScope = '@opentelemetry/sdk-trace';
 
-/** Metrics have an endpoint wherever anything has. */
+/** The settings of an export: metrics have an endpoint whenever anything is exported. */
 export type Otel = OtelConfig & { readonly metricsEndpoint: string };
 
 /** Starts the OpenTelemetry SDK, which exports by OTLP over HTTP in the background. */

@@ -109,6 +109,6 @@ function pointsOf(sources: ProcessSources): ProcessPoints {
   } satisfies ProcessPoints;
 }
 
-/** A delay is what goes beyond the sampling interval, which Node's figure contains; of no samples the figure is below it. */
+/** Node's figures contain the sampling interval, so it is taken off; never below 0, as without samples they are smaller. */
 const delaySeconds = (nanoseconds: number): number =>
   Math.max(0, nanoseconds / 1e9 - loopResolutionMs / 1000);
