@@ -63,8 +63,8 @@ export function exportTelemetry(otel: Otel, log: Log): TelemetryExport {
 }
 
 /**
- * Everything is an argument, and the caller hides the environment's `OTEL_*`: some of those have no argument that
- * overrides them (`OTEL_SDK_DISABLED`), and what is exported must be what the file says.
+ * Settings are arguments, and the caller hides the environment's `OTEL_*`: some of those have no argument that overrides
+ * them (`OTEL_SDK_DISABLED`), and what is exported must be what the file says.
  */
 function startedSdk(otel: Otel, resource: Resource, producer: MetricProducer, log: Log) {
   const { headers, metricsEndpoint, tracesEndpoint } = otel;
