@@ -11,12 +11,8 @@ import { openDatabase } from './database.ts';
 import { priceCatalogue } from './domain/money/price-catalogue.ts';
 import { systemClock } from './infrastructure/clock.ts';
 import { lintConfig } from './infrastructure/config/lint.ts';
-import {
-  environment,
-  type LoadedConfig,
-  loadConfig,
-  processVariables,
-} from './infrastructure/config/load.ts';
+import { environment, type LoadedConfig, loadConfig } from './infrastructure/config/load.ts';
+import { processVariables } from './infrastructure/config/process-variables.ts';
 import { seedOf } from './infrastructure/config/seed.ts';
 import { newKey, secretDigest } from './infrastructure/key-secrets.ts';
 import { argon2Passwords } from './infrastructure/passwords.ts';

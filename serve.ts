@@ -15,7 +15,7 @@ import { purgeAlone } from './infrastructure/postgres/purge-store.ts';
 import { inUtc, purgeWorker } from './infrastructure/purge-worker.ts';
 import { repeating } from './infrastructure/repeating.ts';
 import { openTelemetry } from './infrastructure/telemetry/open.ts';
-import type { ProcessParts } from './infrastructure/telemetry/process-metrics.ts';
+import type { ProcessSources } from './infrastructure/telemetry/process-metrics.ts';
 import { listen, stopListening, urlOf } from './interfaces/http/listener.ts';
 import { malformedRequests } from './interfaces/http/malformed-request.ts';
 import { readiness } from './readiness.ts';
@@ -149,7 +149,7 @@ const watchedParts = (
   container: ReturnType<typeof buildContainer>,
   pool: Awaited<ReturnType<typeof openPool>>,
   max: number,
-): ProcessParts => ({
+): ProcessSources => ({
   inFlight: container.get(tokens.gates).models.inFlight,
   queues: container.get(tokens.ledger).waiting,
   journal: container.get(tokens.journal),

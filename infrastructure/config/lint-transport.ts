@@ -15,6 +15,7 @@ export const transportNotes = (config: GatewayConfig, databaseTls: DatabaseTls):
   ...plainRouteTokens(config),
   ...plainDatabase(config, databaseTls),
   ...plainMailPassword(config),
+  ...plainCollector(config),
   ...plainDoor(config),
 ];
 
@@ -104,6 +105,15 @@ function plainMailPassword({ mail }: GatewayConfig): readonly Finding[] {
           'is false: the password is sent without TLS to a host that is neither loopback nor private',
         ),
       ];
+}
+
+function plainCollector({ server: { otel } }: GatewayConfig): readonly Finding[] {
+  const sent = Object.keys(otel.headers).filter(isSecretHeader).join(', ');
+  const keys = { otel_endpoint: otel.tracesEndpoint, otel_metrics_endpoint: otel.metricsEndpoint };
+  const plain = Object.entries(keys).filter(([, url]) => url !== undefined && isForeignPlainHttp(url));
+  // Metrics go to the endpoint of traces where they have none of their own.
+  const own = plain.filter(([, url], at) => plain.findIndex(([, each]) => each === url) === at);
+  return sent === '' ? [] : own.map(([key]) => finding(['server', key], `sends ${sent} ${overPlainHttp}`));
 }
 
 /** Passwords of admins and keys of callers come in here. */

@@ -39,9 +39,6 @@ export interface Environment {
   readonly adminPassword: string | undefined;
 }
 
-/** The variables of this process: the one place that reads them. */
-export const processVariables = (): Variables => process.env;
-
 export const environment = (variables: Variables): Environment => {
   const read = (name: string) => (variables[name] === '' ? undefined : variables[name]);
   return {

@@ -8,6 +8,7 @@ import {
   wholeSecret,
   withoutTrailingSlash,
 } from './formats.ts';
+import { type HeaderMap, headers } from './headers-codec.ts';
 import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
 import { boolean, integer, number, text, type TypeOf } from './scalar-codecs.ts';
 
@@ -80,6 +81,11 @@ const serverFields = object({
     'OTLP base URL; /v1/traces and /v1/metrics are appended. Without it nothing is exported.',
   ),
   otel_metrics_endpoint: optional(httpUrl, 'OTLP base URL for metrics; otel_endpoint unless set.'),
+  otel_headers: withDefault(
+    headers,
+    {},
+    'Headers for the collector, such as its credentials: {authorization: "${COLLECTOR_AUTHORIZATION}"}.',
+  ),
   otel_trace_sample_ratio: withDefault(
     number({ min: 0, max: 1 }),
     1,
@@ -184,6 +190,8 @@ export interface ServerConfig {
 export interface OtelConfig {
   readonly tracesEndpoint: string | undefined;
   readonly metricsEndpoint: string | undefined;
+  /** Sent with each export, to both. */
+  readonly headers: HeaderMap;
   /** 0 … 1. */
   readonly traceSampleRatio: number;
   readonly exportIntervalSecs: number;
@@ -235,6 +243,7 @@ export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
   otel: {
     tracesEndpoint: toBaseUrl(wire.otel_endpoint),
     metricsEndpoint: toBaseUrl(wire.otel_metrics_endpoint ?? wire.otel_endpoint),
+    headers: wire.otel_headers,
     traceSampleRatio: wire.otel_trace_sample_ratio,
     exportIntervalSecs: wire.otel_export_interval_secs,
     bespokeTags: [...new Set(wire.otel_bespoke_tags)],

@@ -67,6 +67,8 @@ export async function openPool(url: string, maxConnections: number): Promise<Dat
     idleTimeout: 60_000,
     typeParsers: [],
     interceptors: [checkRows],
+    // The library's spans hold SQL and error messages, which may quote values.
+    tracing: false,
     // No statement leaves anything behind in its session, and a reset would drop the plans of our functions:
     // measured, an admission costs the server 8 times and a settlement 3 times as much with it.
     resetConnection: async () => undefined,

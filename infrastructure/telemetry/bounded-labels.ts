@@ -1,7 +1,7 @@
-/** Stands for every value that has no name of its own. */
+/** The value of a label for everything that has no value of its own. */
 export const other = 'other';
 
-/** Keeps the first values that come, up to so many; every later one is `other`. */
+/** Keeps the first `max` values; every later one becomes `other`. So whoever makes up values cannot make more series. */
 export class BoundedValues {
   private readonly kept = new Set<string>();
   private readonly max: number;
@@ -18,10 +18,13 @@ export class BoundedValues {
   }
 }
 
-/** What a point of a metric is told apart by. */
+/** The attributes of a metric's data point. */
 export type Labels = Readonly<Record<string, string | boolean>>;
 
-/** Labels that exist once, so that points are found by identity. */
+/**
+ * Labels as an object that exists once for each combination of values: an instrument finds the data point by identity,
+ * which costs a fraction of comparing or printing the labels.
+ */
 export class LabelSet {
   readonly labels: Labels;
   private readonly narrower = new Map<string, LabelSet>();
@@ -30,7 +33,7 @@ export class LabelSet {
     this.labels = labels;
   }
 
-  /** For labels with a closed list of values: nothing bounds how many there are but that list. */
+  /** These labels and one more. Only for labels with a closed list of values: nothing else bounds how many sets there are. */
   with(label: string, value: string): LabelSet {
     const key = `${label}=${value}`;
     const known = this.narrower.get(key);
@@ -41,17 +44,17 @@ export class LabelSet {
   }
 }
 
-/** The name that the ecosystem has for what no label set is left for. */
+/** The label set for what comes beyond the bounds; the label is that of the OpenTelemetry specification. */
 export const overflowing = new LabelSet({ 'otel.metric.overflow': true });
 
 export interface LabelSetBounds {
-  /** From so many sets on, new ones say `other` in the labels that are given up first. */
+  /** From this many sets on, new ones have `other` in the labels that are given up first. */
   readonly foldFrom: number;
-  /** There are never more; what comes beyond is `overflowing`. */
+  /** The most sets there are; what comes beyond gets `overflowing`. */
   readonly max: number;
 }
 
-/** The combinations of values that some labels take together, each as the same set whenever it comes. */
+/** One `LabelSet` for each combination of values of some labels, up to a bound. */
 export class LabelSets {
   private readonly sets = new Map<string, LabelSet>();
   private readonly names: readonly string[];

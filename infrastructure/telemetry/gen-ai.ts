@@ -5,13 +5,13 @@ import type { ApiFamily, ProviderKind, ResolvedRoute } from '../../domain/routin
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 
 /** A call upstream that has ended. */
-export interface UpstreamEnd {
+export interface EndedCall {
   readonly family: ApiFamily;
   readonly resolved: ResolvedRoute;
   readonly attempt: Attempt;
   readonly usage: TokenUsage | undefined;
-  /** Its `error.type`; undefined: it went well. */
-  readonly failed: string | undefined;
+  /** `error.type`; undefined when the call succeeded. */
+  readonly errorType: string | undefined;
 }
 
 /** `gen_ai.operation.name`. */
@@ -23,7 +23,7 @@ export const operationOf = {
   count_tokens: 'count_tokens',
 } as const satisfies Record<ApiFamily, string>;
 
-/** `http.route`: one for each family; the messages path without a prefix counts as the one with it. */
+/** `http.route`: one for each family. The messages path without `/v1` counts as the one with it. */
 export const routeOf = {
   chat_completions: '/v1/chat/completions',
   messages: '/v1/messages',
@@ -32,27 +32,27 @@ export const routeOf = {
   count_tokens: '/v1/messages/count_tokens',
 } as const satisfies Record<ApiFamily, string>;
 
-/** Well-known `gen_ai.provider.name`s. */
+/** Values of `gen_ai.provider.name` that the GenAI conventions fix. */
 const platformNames: Partial<Record<ProviderKind, string>> = {
   cloud_a_platform: 'gcp.vertex_ai',
   cloud_b_platform: 'aws.bedrock',
 };
 
-/** `gen_ai.provider.name`: who sells the model, which for other platforms is whose prices it has. */
+/** `gen_ai.provider.name`. Where the conventions fix none, it is the provider whose price list applies: who sells the model. */
 export const providerNameOf = ({
   kind,
   pricingProviderId,
 }: Pick<ResolvedRoute['provider'], 'kind' | 'pricingProviderId'>): string =>
   platformNames[kind] ?? pricingProviderId;
 
-/** Output as it is billed, which is what the conventions ask for. */
+/** Output tokens as they are billed: the conventions ask for the billed number where there is more than one. */
 export const outputTokens = (usage: TokenUsage): number => Number(billedOutputTokens(usage));
 
-/** The status of a time-out of the gateway's own. */
+/** The status of calls that the gateway itself ended for their time-out. */
 const timeoutStatus = 504;
 
-/** `error.type` of a call: an upstream's refusal is its status, a time-out is one, and the rest goes by its code. */
-export function callFault(failure: GatewayError | 'client_closed' | undefined): string | undefined {
+/** `error.type` of a call upstream: the status of the upstream's refusal, `timeout`, else the error's code. */
+export function errorTypeOf(failure: GatewayError | 'client_closed' | undefined): string | undefined {
   if (failure === undefined || failure === 'client_closed') return failure;
   const { status, upstreamStatus } = failure.upstream ?? {};
   if (upstreamStatus !== undefined && upstreamStatus >= 300) return String(upstreamStatus);

@@ -1,13 +1,16 @@
-/** Values of a caller tag that have names of their own; later ones are `other`. */
+/** The most values of a caller tag; later ones are `other`. */
 export const maxTagValues = 100;
-/** The same for models and for upstream models: more than people choose from. */
+/** The same for models and for upstream models: more than any catalogue that people choose from has. */
 export const maxModelNames = 1000;
 /** The same for providers. */
 export const maxProviderNames = 100;
-/** Sets of the labels that all requests have; from half of them on, caller tags of new sets are `other`. */
+/**
+ * Combinations of the labels that all requests have. From half of them on caller tags become `other`, as callers choose
+ * those freely and could use up the room of all others.
+ */
 export const labelSetBounds = { foldFrom: 500, max: 1000 } as const;
 
-/** Labels, what their values are, and how many at most. */
+/** Each label with its values and the most of them that there are. */
 export const labelTable = {
   operation: {
     values: '`chat_completions`, `messages`, `responses`, `embeddings`, `count_tokens`',

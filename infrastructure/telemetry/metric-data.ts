@@ -1,16 +1,20 @@
 import { type HrTime, ValueType } from '@opentelemetry/api';
 import { AggregationTemporality, DataPointType, type MetricData } from '@opentelemetry/sdk-metrics';
 import { type Metric, type MetricName, metricTable } from './metric-table.ts';
-import type { AnyPoint, Point, Spread } from './series.ts';
+import type { AnyPoint, HistogramValue, Point } from './instruments.ts';
 
-/** When counting began, and now. */
-export interface Span {
+/** From when counting began to now. */
+export interface Interval {
   readonly from: HrTime;
   readonly to: HrTime;
 }
 
-/** A metric of the table with its points as they stand, as the SDK's exporters take it; cumulative. */
-export function metricData(name: MetricName, points: readonly AnyPoint[], { from, to }: Span): MetricData {
+/** The current points of a metric in the form that the SDK's exporters take; cumulative. */
+export function metricData(
+  name: MetricName,
+  points: readonly AnyPoint[],
+  { from, to }: Interval,
+): MetricData {
   const metric: Metric = metricTable[name];
   const { kind, unit, says, bounds = [] } = metric;
   const about = {
@@ -27,7 +31,7 @@ export function metricData(name: MetricName, points: readonly AnyPoint[], { from
     return {
       ...about,
       dataPointType: DataPointType.HISTOGRAM,
-      dataPoints: (points as readonly Point<Spread>[]).map(({ labels, value: { counts, ...rest } }) =>
+      dataPoints: (points as readonly Point<HistogramValue>[]).map(({ labels, value: { counts, ...rest } }) =>
         placed({ labels, value: { buckets: { boundaries: [...bounds], counts: [...counts] }, ...rest } }),
       ),
     };
@@ -36,6 +40,6 @@ export function metricData(name: MetricName, points: readonly AnyPoint[], { from
   return { ...about, dataPointType: DataPointType.SUM, isMonotonic: kind !== 'level', dataPoints };
 }
 
-/** What is counted is whole; seconds, dollars and shares are not. */
+/** Counts are whole numbers; seconds, dollars and ratios are not. */
 const valueTypeOf = ({ unit }: Metric): ValueType =>
   unit === 'By' || (unit.startsWith('{') && unit !== '{USD}') ? ValueType.INT : ValueType.DOUBLE;

@@ -8,14 +8,14 @@ export type MetricKind = 'sum' | 'money' | 'histogram' | 'level' | 'gauge';
 
 export interface Metric {
   readonly kind: MetricKind;
-  /** UCUM. */
+  /** As UCUM spells it. */
   readonly unit: string;
   readonly labels: readonly Label[];
   readonly bounds?: readonly number[];
   readonly says: string;
 }
 
-/** What all metrics of a request are told apart by; opt-in bespoke tags are added as `caller_tag.<key>`. */
+/** The labels of all metrics of a request; opt-in bespoke tags are added as `caller_tag.<key>`. */
 export const requestLabels = [
   'operation',
   'stream',
@@ -27,7 +27,7 @@ export const requestLabels = [
   'caller_env',
 ] as const satisfies readonly Label[];
 
-/** Given up first where there are too many sets. */
+/** These become `other` first where there are too many label sets: callers choose them freely. */
 export const tagLabels = [
   'caller_service',
   'caller_component',
@@ -40,7 +40,7 @@ export const genAiLabelNames = [
   'gen_ai.request.model',
 ] as const satisfies readonly Label[];
 
-/** Seconds, as the GenAI conventions have them. */
+/** Bucket bounds in seconds: those of the GenAI conventions. */
 const durations = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const tokens = [
   1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
@@ -49,7 +49,7 @@ const firstToken = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 
 const perToken = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const tools = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/** What is counted of requests. */
+/** The metrics of requests. */
 export const requestMetrics = {
   'gateway.requests': {
     kind: 'sum',
@@ -163,7 +163,7 @@ export const requestMetrics = {
   },
 } as const satisfies Record<string, Metric>;
 
-/** What is read of the process when metrics are exported. */
+/** The metrics of the process, read when metrics are exported. */
 export const processMetrics = {
   'gateway.requests.in_flight': {
     kind: 'level',

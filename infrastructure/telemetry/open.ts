@@ -1,19 +1,12 @@
-import type { Telemetry } from '../../application/ports/telemetry.ts';
 import type { OtelConfig } from '../config/server-config.ts';
 import { type Log, requestLog } from '../logging.ts';
-import type { ProcessParts } from './process-metrics.ts';
 import { telemetryTo } from './request-telemetry.ts';
+import type { TelemetryExport } from './telemetry-export.ts';
 
-/** What a process tells of itself and its requests, until it is closed. */
-export interface TelemetryExport {
-  readonly telemetry: Telemetry;
-  /** From now on these parts are told of, too. */
-  readonly watch: (parts: ProcessParts) => void;
-  /** Sends what there is; gives up after some seconds. */
-  readonly close: () => Promise<void>;
-}
-
-/** Log lines always; the libraries that export anything are loaded where there is an endpoint to export to. */
+/**
+ * Requests are always logged. The OpenTelemetry SDK is loaded only where there is an endpoint to export to: loading it
+ * takes time and memory that a gateway without a collector must not pay.
+ */
 export async function openTelemetry(otel: OtelConfig, log: Log): Promise<TelemetryExport> {
   const { metricsEndpoint } = otel;
   if (metricsEndpoint === undefined)
@@ -22,6 +15,6 @@ export async function openTelemetry(otel: OtelConfig, log: Log): Promise<Telemet
       watch: () => undefined,
       close: async () => undefined,
     };
-  const { exportTelemetry } = await import('./otlp.ts');
+  const { exportTelemetry } = await import('./node-sdk.ts');
   return exportTelemetry({ ...otel, metricsEndpoint }, log);
 }

@@ -1,10 +1,10 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Labels } from './bounded-labels.ts';
 import type { processMetrics } from './metric-table.ts';
-import type { Point } from './series.ts';
+import type { Point } from './instruments.ts';
 
-/** What is asked of the process's parts whenever metrics are exported; none of it waits. */
-export interface ProcessParts {
+/** Parts of the process whose state is read at each export of metrics; no reading waits for anything. */
+export interface ProcessSources {
   readonly inFlight: () => number;
   readonly queues: () => { readonly admission: number; readonly settlement: number };
   readonly journal: { readonly size: () => number; readonly maxBytes: number };
@@ -20,7 +20,7 @@ export interface ConnectionState {
   readonly max: number;
 }
 
-/** The event loop is looked at this often: often enough to see what a caller would feel. */
+/** How often the event loop's delay is sampled: a delay that a caller would notice is much longer. */
 const loopResolutionMs = 20;
 
 type Name = keyof typeof processMetrics;
@@ -28,18 +28,18 @@ type ProcessPoints = Readonly<Partial<Record<Name, readonly Point[]>>>;
 
 const one = (value: number, labels: Labels = {}): readonly Point[] => [{ labels, value }];
 
-/** Watches the process from now on, until it is closed. */
+/** The metrics of the process; samples the event loop's delay until it is closed. */
 export class ProcessMetrics {
   private readonly delay: IntervalHistogram = monitorEventLoopDelay({ resolution: loopResolutionMs });
-  private parts: ProcessParts | undefined;
+  private sources: ProcessSources | undefined;
   private utilization = performance.eventLoopUtilization();
 
   constructor() {
     this.delay.enable();
   }
 
-  watch(parts: ProcessParts): void {
-    this.parts = parts;
+  watch(sources: ProcessSources): void {
+    this.sources = sources;
   }
 
   close(): void {
@@ -48,20 +48,20 @@ export class ProcessMetrics {
 
   collect(): readonly { readonly name: Name; readonly points: readonly Point[] }[] {
     const read: ProcessPoints = {
-      ...this.ofTheRuntime(),
-      ...(this.parts === undefined ? {} : ofTheParts(this.parts)),
+      ...this.runtimePoints(),
+      ...(this.sources === undefined ? {} : pointsOf(this.sources)),
     };
     return (Object.keys(read) as Name[]).map((name) => ({ name, points: read[name] ?? [] }));
   }
 
-  private ofTheRuntime(): ProcessPoints {
+  private runtimePoints(): ProcessPoints {
     const before = this.utilization;
     this.utilization = performance.eventLoopUtilization();
     const { user, system } = process.cpuUsage();
     const points = {
-      'nodejs.eventloop.delay.p50': one(lateBy(this.delay.percentile(50))),
-      'nodejs.eventloop.delay.p99': one(lateBy(this.delay.percentile(99))),
-      'nodejs.eventloop.delay.max': one(lateBy(this.delay.max)),
+      'nodejs.eventloop.delay.p50': one(delaySeconds(this.delay.percentile(50))),
+      'nodejs.eventloop.delay.p99': one(delaySeconds(this.delay.percentile(99))),
+      'nodejs.eventloop.delay.max': one(delaySeconds(this.delay.max)),
       'nodejs.eventloop.utilization': one(
         performance.eventLoopUtilization(this.utilization, before).utilization,
       ),
@@ -76,8 +76,8 @@ export class ProcessMetrics {
   }
 }
 
-function ofTheParts(parts: ProcessParts): ProcessPoints {
-  const { inFlight, queues, journal, payloads, alertMails, connections } = parts;
+function pointsOf(sources: ProcessSources): ProcessPoints {
+  const { inFlight, queues, journal, payloads, alertMails, connections } = sources;
   const { admission, settlement } = queues();
   const { sent, failed } = alertMails();
   const { kept, shed, queuedBytes } = payloads();
@@ -109,5 +109,6 @@ function ofTheParts(parts: ProcessParts): ProcessPoints {
   } satisfies ProcessPoints;
 }
 
-/** The runtime counts its own interval as delay, and nothing at all as what the interval before was. */
-const lateBy = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e9 - loopResolutionMs / 1000);
+/** Node's figures contain the sampling interval, so it is taken off; never below 0, as without samples they are smaller. */
+const delaySeconds = (nanoseconds: number): number =>
+  Math.max(0, nanoseconds / 1e9 - loopResolutionMs / 1000);

@@ -1,37 +1,30 @@
 import {
-  type Attributes,
-  createTraceState,
-  type HrTime,
+  propagation,
+  ROOT_CONTEXT,
   type SpanContext,
   SpanKind,
   SpanStatusCode,
+  trace,
   TraceFlags,
-  type TraceState,
 } from '@opentelemetry/api';
+import { millisToHrTime } from '@opentelemetry/core';
 import type { Resource } from '@opentelemetry/resources';
 import {
+  RandomIdGenerator,
   type ReadableSpan,
   SamplingDecision,
   type SpanProcessor,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
 import type { TraceContext } from '../../application/ports/telemetry.ts';
-import {
-  isSampled,
-  newSpanId,
-  newTraceId,
-  sampledFlag,
-  type TraceParent,
-  traceParentOf,
-  traceparentOf,
-} from './trace-context.ts';
+import type { SpanContent } from './span-attributes.ts';
 
 /** The trace of one request. */
 export interface RequestTrace {
   readonly traceId: string;
-  /** What goes upstream. */
+  /** The headers that go upstream. */
   readonly traceContext: TraceContext;
-  /** Undefined: it is not sampled, and nothing is made of it. */
+  /** Undefined when the request is not sampled: then no span is made. */
   readonly spans: RequestSpans | undefined;
 }
 
@@ -41,18 +34,15 @@ export interface TracerOptions {
   readonly resource: Resource;
 }
 
-/** What a span says beside its name and times. */
-export interface Said {
-  readonly attributes: Attributes;
-  /** `error.type` of what failed. */
-  readonly failed: string | undefined;
-}
-
 const scope = { name: 'model-gateway' };
+const ids = new RandomIdGenerator();
+
+/** The flags that W3C has defined: sampled, and random trace id. Others must not be passed on. */
+const knownFlags = 3;
 
 /**
- * Parent-based: a caller's decision is followed, and a request without one is sampled by the ratio. Spans are made
- * when they end, whole: there is nothing to fill step by step, and it takes two thirds of what the SDK's own ones do.
+ * Begins the trace of each request, parent-based: the caller's decision is followed, and a request without one is
+ * sampled by the ratio. Context is read and written by the propagator that the SDK has registered.
  */
 export class Tracer {
   private readonly sampler: TraceIdRatioBasedSampler;
@@ -64,64 +54,72 @@ export class Tracer {
   }
 
   begin(caller: TraceContext): RequestTrace {
-    const parent = traceParentOf(caller);
+    const parent = trace.getSpanContext(propagation.extract(ROOT_CONTEXT, caller));
     if (parent !== undefined)
       return isSampled(parent)
-        ? this.sampled(parent.traceId, parent, caller)
+        ? this.sampled(parent.traceId, parent)
         : { traceId: parent.traceId, traceContext: caller, spans: undefined };
-    const traceId = newTraceId();
-    if (this.sampler.shouldSample(undefined, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED)
-      return this.sampled(traceId, undefined, caller);
-    const traceparent = traceparentOf({ traceId, spanId: newSpanId(), flags: 0 });
-    return { traceId, traceContext: { traceparent }, spans: undefined };
+    const traceId = ids.generateTraceId();
+    if (this.sampler.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED)
+      return this.sampled(traceId, undefined);
+    const notSampled = { traceId, spanId: ids.generateSpanId(), traceFlags: TraceFlags.NONE };
+    return { traceId, traceContext: headersOf(notSampled), spans: undefined };
   }
 
-  private sampled(traceId: string, parent: TraceParent | undefined, caller: TraceContext): RequestTrace {
+  private sampled(traceId: string, parent: SpanContext | undefined): RequestTrace {
     const spans = new RequestSpans(traceId, parent, this.options);
-    const flags = parent?.flags ?? sampledFlag;
-    const traceparent = traceparentOf({ traceId, spanId: spans.clientId, flags });
-    return { traceId, spans, traceContext: { ...caller, traceparent } };
+    const traceFlags = (parent?.traceFlags ?? TraceFlags.SAMPLED) & knownFlags;
+    return { traceId, spans, traceContext: headersOf({ ...spans.client, traceFlags }) };
   }
 }
 
-/** The spans of one sampled request: the server's, and below it those of its parts. Times are `performance.now()`. */
+const isSampled = ({ traceFlags }: SpanContext): boolean => (traceFlags & TraceFlags.SAMPLED) !== 0;
+
+function headersOf(context: SpanContext): TraceContext {
+  const headers: Record<string, string> = {};
+  propagation.inject(trace.setSpanContext(ROOT_CONTEXT, context), headers);
+  return headers;
+}
+
+/**
+ * The spans of one sampled request: the server's, and below it those of its parts. Each is made whole when it ends: that
+ * takes two thirds of what the SDK's own spans do, which are filled step by step. Times are `performance.now()`.
+ */
 export class RequestSpans {
-  readonly clientId = newSpanId();
+  readonly client: SpanContext;
   private readonly server: SpanContext;
   private readonly parent: SpanContext | undefined;
   private readonly options: TracerOptions;
-  /** Milliseconds since the epoch, at `performance.now()` = 0. */
+  /** Milliseconds since 1970 at `performance.now()` = 0. */
   private readonly epoch = Date.now() - performance.now();
 
-  constructor(traceId: string, parent: TraceParent | undefined, options: TracerOptions) {
-    const state = parent?.state === undefined ? {} : { traceState: unchanged(parent.state) };
-    this.server = { ...state, traceId, spanId: newSpanId(), traceFlags: TraceFlags.SAMPLED };
-    this.parent =
-      parent === undefined ? undefined : { ...this.server, spanId: parent.spanId, isRemote: true };
+  constructor(traceId: string, parent: SpanContext | undefined, options: TracerOptions) {
+    const state = parent?.traceState === undefined ? {} : { traceState: parent.traceState };
+    this.server = { ...state, traceId, spanId: ids.generateSpanId(), traceFlags: TraceFlags.SAMPLED };
+    this.client = { ...this.server, spanId: ids.generateSpanId() };
+    this.parent = parent;
     this.options = options;
   }
 
-  step(name: string, from: number, failed: string | undefined): void {
-    const context = { ...this.server, spanId: newSpanId() };
-    this.keep(name, SpanKind.INTERNAL, context, this.server, from, { attributes: {}, failed });
+  step(name: string, errorType: string | undefined, from: number): void {
+    const context = { ...this.server, spanId: ids.generateSpanId() };
+    this.end({ name, attributes: {}, errorType }, SpanKind.INTERNAL, context, this.server, from);
   }
 
-  call(name: string, from: number, said: Said): void {
-    const context = { ...this.server, spanId: this.clientId };
-    this.keep(name, SpanKind.CLIENT, context, this.server, from, said);
+  call(content: SpanContent, from: number): void {
+    this.end(content, SpanKind.CLIENT, this.client, this.server, from);
   }
 
-  request(name: string, from: number, said: Said): void {
-    this.keep(name, SpanKind.SERVER, this.server, this.parent, from, said);
+  request(content: SpanContent, from: number): void {
+    this.end(content, SpanKind.SERVER, this.server, this.parent, from);
   }
 
-  private keep(
-    name: string,
+  private end(
+    { name, attributes, errorType }: SpanContent,
     kind: SpanKind,
     context: SpanContext,
     parent: SpanContext | undefined,
     from: number,
-    { attributes, failed }: Said,
   ): void {
     const to = performance.now();
     const span: ReadableSpan = {
@@ -129,11 +127,11 @@ export class RequestSpans {
       kind,
       spanContext: () => context,
       ...(parent === undefined ? {} : { parentSpanContext: parent }),
-      startTime: hrTime(this.epoch + from),
-      endTime: hrTime(this.epoch + to),
-      duration: hrTime(to - from),
-      status: { code: failed === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR },
-      attributes: failed === undefined ? attributes : { ...attributes, 'error.type': failed },
+      startTime: millisToHrTime(this.epoch + from),
+      endTime: millisToHrTime(this.epoch + to),
+      duration: millisToHrTime(to - from),
+      status: { code: errorType === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR },
+      attributes: errorType === undefined ? attributes : { ...attributes, 'error.type': errorType },
       links: [],
       events: [],
       ended: true,
@@ -146,17 +144,3 @@ export class RequestSpans {
     this.options.processor.onEnd(span);
   }
 }
-
-/** The vendors' list is exported as it came: the SDK's own leaves out keys that later versions of W3C allow. */
-const unchanged = (text: string): TraceState => ({
-  get: (key) => createTraceState(text).get(key),
-  set: (key, value) => createTraceState(text).set(key, value),
-  unset: (key) => createTraceState(text).unset(key),
-  serialize: () => text,
-});
-
-/** Milliseconds as seconds and nanoseconds. */
-export const hrTime = (milliseconds: number): HrTime => {
-  const seconds = Math.floor(milliseconds / 1000);
-  return [seconds, Math.floor((milliseconds - seconds * 1000) * 1e6)];
-};

@@ -11,26 +11,26 @@ import type {
 import { agentHarness } from '../../domain/request-log/agent-harness.ts';
 import type { ResolvedRoute } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
-import { callFault, type UpstreamEnd } from './gen-ai.ts';
+import { type EndedCall, errorTypeOf } from './gen-ai.ts';
 import type { Durations, RequestMetrics } from './request-metrics.ts';
 import type { RequestTrace, Tracer } from './request-spans.ts';
-import { saidOfCall, saidOfRequest } from './span-attributes.ts';
-import { traceParentOf } from './trace-context.ts';
+import { clientSpan, serverSpan } from './span-attributes.ts';
+import { traceIdOf } from './trace-context.ts';
 
-/** Where requests are told of; what is left out costs nothing. */
-export interface Told {
+/** Where the telemetry of requests goes. Metrics and spans are left out where nobody collects them. */
+export interface Sinks {
   readonly log: (request: FinishedRequest, traceId: string | undefined) => void;
   readonly metrics?: RequestMetrics;
   readonly tracer?: Tracer;
 }
 
-export const telemetryTo = (told: Told): Telemetry => ({
-  begin: (arrival) => new ObservedRequest(told, arrival),
+export const telemetryTo = (sinks: Sinks): Telemetry => ({
+  begin: (arrival) => new ObservedRequest(sinks, arrival),
 });
 
-/** One request as it goes by; times are those of `performance.now()`. */
+/** The telemetry of one request; times are those of `performance.now()`. */
 class ObservedRequest implements RequestTelemetry {
-  private readonly told: Told;
+  private readonly sinks: Sinks;
   private readonly arrival: Arrival;
   private readonly trace: RequestTrace | undefined;
   private readonly startedAt = performance.now();
@@ -38,10 +38,10 @@ class ObservedRequest implements RequestTelemetry {
   private callEndedAt: number | undefined;
   private ended: FinishedRequest | undefined;
 
-  constructor(told: Told, arrival: Arrival) {
-    this.told = told;
+  constructor(sinks: Sinks, arrival: Arrival) {
+    this.sinks = sinks;
     this.arrival = arrival;
-    this.trace = told.tracer?.begin(arrival.traceContext);
+    this.trace = sinks.tracer?.begin(arrival.traceContext);
   }
 
   during<A>(step: Step, work: () => Promise<Either<GatewayError, A>>): Promise<Either<GatewayError, A>> {
@@ -56,7 +56,13 @@ class ObservedRequest implements RequestTelemetry {
         this.firstContentAt ??= performance.now();
       },
       ended: (attempt, { usage }, failure) => {
-        const call = { family: this.arrival.family, resolved, attempt, usage, failed: callFault(failure) };
+        const call = {
+          family: this.arrival.family,
+          resolved,
+          attempt,
+          usage,
+          errorType: errorTypeOf(failure),
+        };
         this.callEnded(call, startedAt);
       },
     };
@@ -65,15 +71,14 @@ class ObservedRequest implements RequestTelemetry {
   finished(request: FinishedRequest): void {
     if (this.ended !== undefined) return;
     this.ended = request;
-    this.told.log(request, this.trace?.traceId ?? traceParentOf(this.arrival.traceContext)?.traceId);
-    this.told.metrics?.finished(request, this.harness(), this.durations());
+    this.sinks.log(request, this.trace?.traceId ?? traceIdOf(this.arrival.traceContext));
+    this.sinks.metrics?.finished(request, this.harness(), this.durations());
   }
 
   over(status: number | undefined): void {
     const spans = this.trace?.spans;
     if (spans === undefined || this.ended === undefined) return;
-    const { name, ...said } = saidOfRequest(this.ended, this.harness(), status);
-    spans.request(name, this.startedAt, said);
+    spans.request(serverSpan(this.ended, this.harness(), status), this.startedAt);
   }
 
   private async step<A>(
@@ -82,19 +87,18 @@ class ObservedRequest implements RequestTelemetry {
   ): Promise<Either<GatewayError, A>> {
     const startedAt = performance.now();
     const done = await work();
-    this.trace?.spans?.step(step, startedAt, E.isLeft(done) ? done.left.code : undefined);
+    this.trace?.spans?.step(step, E.isLeft(done) ? done.left.code : undefined, startedAt);
     return done;
   }
 
-  private callEnded(call: UpstreamEnd, startedAt: number): void {
+  private callEnded(call: EndedCall, startedAt: number): void {
     const spans = this.trace?.spans;
     this.callEndedAt = performance.now();
-    this.told.metrics?.called(call, seconds(startedAt, this.callEndedAt));
+    this.sinks.metrics?.called(call, seconds(startedAt, this.callEndedAt));
     if (spans === undefined) return;
     const firstToken =
       this.firstContentAt === undefined ? undefined : seconds(startedAt, this.firstContentAt);
-    const { name, ...said } = saidOfCall(call, firstToken);
-    spans.call(name, startedAt, said);
+    spans.call(clientSpan(call, firstToken), startedAt);
   }
 
   private durations(): Durations {

@@ -4,13 +4,25 @@ import { ownerOf } from '../../domain/identity/caller.ts';
 import type { TokenUsage } from '../../domain/ledger/usage.ts';
 import { toUsd } from '../../domain/money/money.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
-import { operationOf, outputTokens, providerNameOf, routeOf, type UpstreamEnd } from './gen-ai.ts';
-import type { Said } from './request-spans.ts';
+import { type EndedCall, operationOf, outputTokens, providerNameOf, routeOf } from './gen-ai.ts';
 
-type Named = Said & { readonly name: string };
+/** A span but for its context and times. */
+export interface SpanContent {
+  readonly name: string;
+  readonly attributes: Attributes;
+  /** `error.type`; undefined when the work succeeded. */
+  readonly errorType: string | undefined;
+}
 
-/** The span of a request: what it was, who paid, how it ended. No content, no text of the caller's own but tags. */
-export function saidOfRequest(request: FinishedRequest, harness: string, status: number | undefined): Named {
+/**
+ * The server span of a request. Of the text that a caller wrote it has the tags alone: prompts, answers and error
+ * messages may hold what nobody but the caller may see.
+ */
+export function serverSpan(
+  request: FinishedRequest,
+  harness: string,
+  status: number | undefined,
+): SpanContent {
   const { family, errorCode, statusCode } = request;
   return {
     name: `POST ${routeOf[family]}`,
@@ -24,15 +36,15 @@ export function saidOfRequest(request: FinishedRequest, harness: string, status:
       'gateway.stream': request.stream,
       'gateway.outcome': request.outcome,
       'gateway.agent_harness_key': harness,
-      ...given('gateway.error_code', errorCode),
-      ...given('gateway.request_log_id', request.requestLogId),
-      ...given('gateway.model_key', request.modelKey),
-      ...given('gateway.provider_key', request.resolved?.provider.id),
+      ...ifKnown('gateway.error_code', errorCode),
+      ...ifKnown('gateway.request_log_id', request.requestLogId),
+      ...ifKnown('gateway.model_key', request.modelKey),
+      ...ifKnown('gateway.provider_key', request.resolved?.provider.id),
       ...callerAttributes(request),
       ...moneyAttributes(request),
     },
-    // A refusal that the caller is to blame for is no error of the gateway.
-    failed: statusCode >= 500 ? errorCode : undefined,
+    // The HTTP conventions: a status below 500 is the caller's error, and no error of a server span.
+    errorType: statusCode >= 500 ? errorCode : undefined,
   };
 }
 
@@ -41,24 +53,24 @@ function callerAttributes({ caller, tags }: FinishedRequest): Attributes {
   return {
     'gateway.api_key_id': caller.apiKeyId,
     'gateway.owner_kind': ownerOf(caller).kind,
-    ...given('gateway.caller_service', tags.service),
-    ...given('gateway.caller_component', tags.component),
-    ...given('gateway.caller_env', tags.env),
+    ...ifKnown('gateway.caller_service', tags.service),
+    ...ifKnown('gateway.caller_component', tags.component),
+    ...ifKnown('gateway.caller_env', tags.env),
     ...Object.fromEntries(tags.bespoke.map(({ key, value }) => [`gateway.caller_tag.${key}`, value])),
   };
 }
 
 const moneyAttributes = ({ cost, settled }: FinishedRequest): Attributes => ({
   'gateway.settled': settled,
-  ...given('gateway.pricing_status', cost?.pricingStatus),
+  ...ifKnown('gateway.pricing_status', cost?.pricingStatus),
   ...(cost?.pricingStatus === 'priced' ? { 'gateway.cost_usd': toUsd(cost.cost) } : {}),
 });
 
-/** The span of a call upstream, as the GenAI conventions have it; durations in seconds. */
-export function saidOfCall(
-  { family, resolved: { provider, route }, attempt, usage, failed }: UpstreamEnd,
+/** The client span of a call upstream, with the attributes of the GenAI conventions; `firstToken` is in seconds. */
+export function clientSpan(
+  { family, resolved: { provider, route }, attempt, usage, errorType }: EndedCall,
   firstToken: number | undefined,
-): Named {
+): SpanContent {
   return {
     name: `${operationOf[family]} ${route.upstreamModel}`,
     attributes: {
@@ -72,7 +84,7 @@ export function saidOfCall(
       ...(usage === undefined ? {} : usageAttributes(family, usage)),
       ...(firstToken === undefined ? {} : { 'gen_ai.response.time_to_first_chunk': firstToken }),
     },
-    failed,
+    errorType,
   };
 }
 
@@ -81,5 +93,5 @@ const usageAttributes = (family: ApiFamily, usage: TokenUsage): Attributes => ({
   ...(family === 'embeddings' ? {} : { 'gen_ai.usage.output_tokens': outputTokens(usage) }),
 });
 
-const given = (name: string, value: string | undefined): Attributes =>
+const ifKnown = (name: string, value: string | undefined): Attributes =>
   value === undefined ? {} : { [name]: value };

@@ -123,7 +123,7 @@ export const rules: readonly Rule[] = [
   {
     of: /^infrastructure\/telemetry\//,
     files: [
-      /^infrastructure\/(?:telemetry\/|config\/server-config\.ts$|logging\.ts$)/,
+      /^infrastructure\/(?:telemetry\/|config\/(?:server-config|process-variables)\.ts$|logging\.ts$)/,
       /^application\/ports\//,
       /^domain\//,
     ],
@@ -198,7 +198,7 @@ export const rules: readonly Rule[] = [
 ];
 
 /** `process.env` has one reader, so that the configuration says all there is to say. */
-const environmentReader = 'infrastructure/config/load.ts';
+const environmentReader = 'infrastructure/config/process-variables.ts';
 
 /** What the pure layers must not reach for, even without an import. */
 const impure =

@@ -198,38 +198,114 @@ describe('a collector', () => {
   });
 });
 
+/** A process of its own that serves one request, with these variables beside its own; returns what it printed. */
+async function served(
+  upstream: ReplayUpstream,
+  server: object,
+  variables: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const folder = await makeTestFolder('telemetry');
+  const file = path.join(folder, 'gateway.yaml');
+  const config = basicConfig(upstream.url, key, { more: { server: { bind: '127.0.0.1:0', ...server } } });
+  await writeFile(file, stringify(config));
+  const serving = startCommand(['serve'], {
+    ...variables,
+    GATEWAY_CONFIG: file,
+    GATEWAY_DATA_DIR: folder,
+    DATABASE_URL: database.url(),
+  });
+  closing.push(async () => serving.child.kill('SIGKILL'));
+  const [, url = ''] = await serving.says(/"url":"([^"]+)"/);
+  expect((await post({ url }, headers)).status).toBe(200);
+  serving.child.kill('SIGTERM');
+  await serving.exited;
+  return { out: serving.out(), err: serving.err() };
+}
+
 describe('without an endpoint', () => {
-  const run = async (upstream: ReplayUpstream, server: object) => {
-    const folder = await makeTestFolder('telemetry');
-    const file = path.join(folder, 'gateway.yaml');
-    const config = basicConfig(upstream.url, key, { more: { server: { bind: '127.0.0.1:0', ...server } } });
-    await writeFile(file, stringify(config));
-    const preload = path.join(import.meta.dirname, '..', 'support', 'report-opentelemetry.mjs');
-    const serving = startCommand(['serve'], {
-      GATEWAY_CONFIG: file,
-      GATEWAY_DATA_DIR: folder,
-      DATABASE_URL: database.url(),
-      NODE_OPTIONS: `--import=${preload}`,
-    });
-    closing.push(async () => serving.child.kill('SIGKILL'));
-    const [, url = ''] = await serving.says(/"url":"([^"]+)"/);
-    expect((await post({ url })).status).toBe(200);
-    serving.child.kill('SIGTERM');
-    await serving.exited;
+  const preload = path.join(import.meta.dirname, '..', 'support', 'report-opentelemetry.mjs');
+  const loadedBy = async (upstream: ReplayUpstream, server: object) => {
+    const { err } = await served(upstream, server, { NODE_OPTIONS: `--import=${preload}` });
     // The database library asks for the API, whose every call does nothing as long as nobody fills it.
-    return serving.err().replaceAll('loads @opentelemetry/api\n', '');
+    return err.replaceAll('loads @opentelemetry/api\n', '');
   };
 
-  it('nothing of OpenTelemetry is loaded by a process that serves requests; with one it is, but never the whole SDK', async () => {
+  it('nothing of OpenTelemetry is loaded by a process that serves requests; with one the SDK is', async () => {
     const receiver = await collector();
     const upstream = await upstreamOf(answers.whole);
     const [without, having] = await Promise.all([
-      run(upstream, {}),
-      run(upstream, { otel_endpoint: receiver.url }),
+      loadedBy(upstream, {}),
+      loadedBy(upstream, { otel_endpoint: receiver.url }),
     ]);
     expect(without).not.toContain('loads @opentelemetry/');
     expect(having).toContain('loads @opentelemetry/sdk-metrics');
-    expect(having).not.toContain('loads @opentelemetry/sdk-node');
+    expect(having).toContain('loads @opentelemetry/sdk-node');
+  });
+});
+
+describe('the environment of a process', () => {
+  /** What the SDK would do for each: turn itself off, send elsewhere, say more, say less, say it otherwise. */
+  const variables = (elsewhere: string) => ({
+    OTEL_SDK_DISABLED: 'true',
+    OTEL_LOG_LEVEL: 'all',
+    OTEL_CONFIG_FILE: '/nowhere.yaml',
+    OTEL_TRACES_EXPORTER: 'console,otlp',
+    OTEL_METRICS_EXPORTER: 'console,otlp',
+    OTEL_LOGS_EXPORTER: 'console,otlp',
+    OTEL_PROPAGATORS: 'b3multi,baggage',
+    OTEL_TRACES_SAMPLER: 'always_off',
+    OTEL_RESOURCE_ATTRIBUTES: 'place=canary,service.version=canary',
+    OTEL_SERVICE_NAME: 'canary',
+    OTEL_NODE_RESOURCE_DETECTORS: 'all',
+    OTEL_NODE_EXPERIMENTAL_SDK_METRICS: 'true',
+    OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '1',
+    OTEL_BSP_SCHEDULE_DELAY: '1',
+    OTEL_METRIC_EXPORT_INTERVAL: '1',
+    OTEL_EXPORTER_OTLP_ENDPOINT: elsewhere,
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: elsewhere,
+    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: elsewhere,
+    OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: elsewhere,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-canary=canary',
+    OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+    OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: 'delta',
+  });
+
+  it('changes nothing of what is exported, where to, or what upstreams are sent', async () => {
+    const elsewhere = await collector();
+    const traceId = randomBytes(16).toString('hex');
+    const seenWith = async (environment: Readonly<Record<string, string>>) => {
+      const receiver = await collector();
+      const upstream = await upstreamOf(answers.whole);
+      const server = { otel_endpoint: receiver.url, otel_export_interval_secs: 3600 };
+      const traceparent = `00-${traceId}-${'b'.repeat(16)}-01`;
+      const printed = await served(upstream, server, environment, { traceparent, tracestate: 'v=1' });
+      const [resource] = receiver.spans().map((span) => Object.entries(span.resource));
+      return {
+        requests: receiver.requests(),
+        sent: receiver.headers().map((each) => Object.keys(each).sort()),
+        resource: resource?.map(([name, value]) => (name === 'service.instance.id' ? name : [name, value])),
+        spans: receiver.spans().map((span) => [span.name, span.traceId, Object.keys(span.attributes)]),
+        metrics: [...receiver.metrics().keys()].sort(),
+        upstream: upstream.requests().map((each) => Object.keys(each.headers).sort()),
+        text: receiver.text().includes('canary'),
+        err: printed.err,
+        // The SDK's console exporters and its own log would print lines that are none of the gateway's.
+        foreign: printed.out.split('\n').filter((line) => line !== '' && !/^\{"level":.*\}$/.test(line)),
+      };
+    };
+    const without = await seenWith({});
+    const having = await seenWith(variables(elsewhere.url));
+    expect(without).toMatchObject({
+      requests: { '/v1/traces': 1, '/v1/metrics': 1 },
+      text: false,
+      err: '',
+      foreign: [],
+    });
+    expect(without.spans).toHaveLength(4);
+    expect(having).toEqual(without);
+    expect(elsewhere.requests()).toEqual({});
   });
 });
 

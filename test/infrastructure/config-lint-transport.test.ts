@@ -121,6 +121,23 @@ describe('tokens over http:// to a host of others', () => {
   });
 
   it.each([
+    ['both signals', 'otel_endpoint: "http://o.example.com"', ['otel_endpoint']],
+    ['metrics alone', 'otel_metrics_endpoint: "http://o.example.com"', ['otel_metrics_endpoint']],
+    [
+      'metrics elsewhere',
+      'otel_endpoint: "http://o.example.com", otel_metrics_endpoint: "http://m.example.com"',
+      ['otel_endpoint', 'otel_metrics_endpoint'],
+    ],
+    ['loopback', 'otel_endpoint: "http://127.0.0.1:4318"', []],
+    ['https', 'otel_endpoint: "https://o.example.com"', []],
+  ])('are reported where a collector gets them: %s', (_, endpoints, keys) => {
+    const text = `server: {${endpoints}, otel_headers: {authorization: "\${TOKEN}", x-note: n}}`;
+    expect(warnings(text)).toEqual(
+      keys.map((key) => [`server.${key}`, expect.stringMatching(/^sends authorization over http:\/\//)]),
+    );
+  });
+
+  it.each([
     ['https', `type: compat, base_url: "https://h.example.com/v1", ${bearer}`],
     ['loopback', `type: compat, base_url: "http://127.0.0.1:9/v1", ${bearer}`],
     ['a private address', `type: compat, base_url: "http://10.0.0.5/v1", ${bearer}`],

@@ -494,6 +494,7 @@ describe('defaults', () => {
           otel: {
             tracesEndpoint: undefined,
             metricsEndpoint: undefined,
+            headers: {},
             traceSampleRatio: 1,
             exportIntervalSecs: 30,
             bespokeTags: [],

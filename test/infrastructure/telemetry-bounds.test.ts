@@ -13,7 +13,7 @@ import { labelTable } from '../../infrastructure/telemetry/label-table.ts';
 import { metricTable, requestMetrics } from '../../infrastructure/telemetry/metric-table.ts';
 import { RequestMetrics } from '../../infrastructure/telemetry/request-metrics.ts';
 import { telemetryTo } from '../../infrastructure/telemetry/request-telemetry.ts';
-import { maxPoints, Spreads, Sums } from '../../infrastructure/telemetry/series.ts';
+import { maxPoints, Histogram, Counter } from '../../infrastructure/telemetry/instruments.ts';
 import { finished, resolvedRoute } from '../support/finished-request.ts';
 
 const word = fc.string({ minLength: 1, maxLength: 12 });
@@ -73,35 +73,35 @@ describe('label sets', () => {
   });
 });
 
-describe('sums and histograms', () => {
+describe('counters and histograms', () => {
   const sets = Array.from({ length: maxPoints + 500 }, (_, at) => new LabelSet({ at: String(at) }));
 
   it('lose nothing beyond their bound: it is added to the one point that is left', () => {
-    const sums = new Sums<number>();
-    const money = new Sums<bigint>();
-    const spread = new Spreads([1]);
+    const counter = new Counter<number>();
+    const money = new Counter<bigint>();
+    const histogram = new Histogram([1]);
     for (const set of sets) {
-      sums.add(set, 2);
+      counter.add(set, 2);
       money.add(set, 3n);
-      spread.record(set, 1);
+      histogram.record(set, 1);
     }
-    const points = sums.points((sum) => sum);
+    const points = counter.points((sum) => sum);
     expect(points).toHaveLength(maxPoints + 1);
     expect(points.at(-1)).toEqual({ labels: overflowing.labels, value: 1000 });
     expect(money.points(Number).at(-1)).toEqual({ labels: overflowing.labels, value: 1500 });
-    expect(spread.points()).toHaveLength(maxPoints + 1);
-    expect(spread.points().at(-1)?.value).toMatchObject({ count: 500, counts: [500, 0] });
+    expect(histogram.points()).toHaveLength(maxPoints + 1);
+    expect(histogram.points().at(-1)?.value).toMatchObject({ count: 500, counts: [500, 0] });
   });
 
   it('a histogram holds every value in the bucket whose bound it does not pass', () => {
     const bounds = [0.5, 1, 10];
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 20, noNaN: true }), { minLength: 1 }), (values) => {
-        const spread = new Spreads(bounds);
+        const histogram = new Histogram(bounds);
         const labels = new LabelSet({});
-        for (const value of values) spread.record(labels, value);
+        for (const value of values) histogram.record(labels, value);
         const within = (from: number, to: number) => values.filter((v) => v > from && v <= to).length;
-        const [point] = spread.points();
+        const [point] = histogram.points();
         expect(point?.value).toMatchObject({
           counts: [within(-1, 0.5), within(0.5, 1), within(1, 10), within(10, 20)],
           count: values.length,
@@ -116,7 +116,7 @@ describe('sums and histograms', () => {
   it('money is added up exactly, whatever the order', () => {
     fc.assert(
       fc.property(fc.array(fc.bigInt({ min: 0n, max: 10n ** 30n }), { minLength: 1 }), (amounts) => {
-        const money = new Sums<bigint>();
+        const money = new Counter<bigint>();
         const labels = new LabelSet({});
         for (const amount of amounts) money.add(labels, amount);
         const [point] = money.points((sum) => Number(sum - amounts.reduce((a, b) => a + b, 0n)));

@@ -1,6 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
+import { propagation } from '@opentelemetry/api';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { FinishedRequest } from '../../application/ports/telemetry.ts';
@@ -9,12 +10,16 @@ import { hasContent } from '../../domain/upstream/first-content.ts';
 import { nothingObserved } from '../../domain/upstream/observation.ts';
 import { upstreamError } from '../../domain/upstream/upstream-fault.ts';
 import { providerNameOf } from '../../infrastructure/telemetry/gen-ai.ts';
+import { TraceContextPropagator } from '../../infrastructure/telemetry/propagator.ts';
 import { RequestMetrics } from '../../infrastructure/telemetry/request-metrics.ts';
 import { Tracer } from '../../infrastructure/telemetry/request-spans.ts';
 import { telemetryTo } from '../../infrastructure/telemetry/request-telemetry.ts';
-import { toldOnce } from '../../infrastructure/telemetry/told-once.ts';
+import { loggingChanges } from '../../infrastructure/telemetry/export-log.ts';
 import { finished, resolvedRoute } from '../support/finished-request.ts';
 import { memoryLog } from '../support/gateway.ts';
+
+// As the SDK does when it starts.
+beforeAll(() => void propagation.setGlobalPropagator(new TraceContextPropagator()));
 
 const arrival = { family: 'chat_completions', userAgent: undefined, traceContext: {} } as const;
 
@@ -138,7 +143,7 @@ describe('spans', () => {
 
 describe('the GenAI instruments', () => {
   const usage = { promptTokens: 5, completionTokens: 3, totalTokens: 20 };
-  const spreadOf = (metrics: RequestMetrics, metric: string) =>
+  const pointsOf = (metrics: RequestMetrics, metric: string) =>
     metrics
       .collect()
       .filter(({ name }) => name === metric)
@@ -150,7 +155,7 @@ describe('the GenAI instruments', () => {
     observed
       .upstream(resolvedRoute())
       .ended(attempt(), { usage, usageUnusable: false, invokedToolCount: 0 }, undefined);
-    expect(spreadOf(metrics, 'gen_ai.client.token.usage').map(({ value }) => value)).toMatchObject([
+    expect(pointsOf(metrics, 'gen_ai.client.token.usage').map(({ value }) => value)).toMatchObject([
       { sum: 5 },
       { sum: 15 },
     ]);
@@ -163,8 +168,8 @@ describe('the GenAI instruments', () => {
       firstToken: 1,
       afterFirst: 1.5,
     });
-    expect(spreadOf(metrics, 'gen_ai.server.time_to_first_token')).toMatchObject([{ value: { sum: 1 } }]);
-    expect(spreadOf(metrics, 'gen_ai.server.time_per_output_token')).toMatchObject([
+    expect(pointsOf(metrics, 'gen_ai.server.time_to_first_token')).toMatchObject([{ value: { sum: 1 } }]);
+    expect(pointsOf(metrics, 'gen_ai.server.time_per_output_token')).toMatchObject([
       { value: { sum: 0.75 } },
     ]);
   });
@@ -176,7 +181,7 @@ describe('the GenAI instruments', () => {
   ])('have no time per output token of %s', (_what, over) => {
     const metrics = new RequestMetrics([]);
     metrics.finished(finished(over), 'other', { request: 3, firstToken: 1, afterFirst: 1 });
-    expect(spreadOf(metrics, 'gen_ai.server.time_per_output_token')).toEqual([]);
+    expect(pointsOf(metrics, 'gen_ai.server.time_per_output_token')).toEqual([]);
   });
 
   it.each([
@@ -203,7 +208,7 @@ describe('the GenAI instruments', () => {
         .upstream(resolved)
         .ended(attempt(), nothingObserved, failure);
     expect(
-      spreadOf(metrics, 'gen_ai.client.operation.duration').map(({ labels, value }) => [
+      pointsOf(metrics, 'gen_ai.client.operation.duration').map(({ labels, value }) => [
         labels['error.type'],
         typeof value === 'number' ? value : value.count,
       ]),
@@ -250,9 +255,9 @@ describe('what could not be exported', () => {
             next += 1;
           },
         };
-        const told = toldOnce(exporter, 'traces', 'http://collector:4318/v1/traces', log);
+        const logged = loggingChanges(exporter, 'traces', 'http://collector:4318/v1/traces', log);
         const results: number[] = [];
-        for (const _each of works) told.export('items', ({ code }) => void results.push(code));
+        for (const _each of works) logged.export('items', ({ code }) => void results.push(code));
         expect(results).toEqual(works.map((worked) => (worked ? 0 : 1)));
         const changes = works.filter((worked, at) => worked !== (works[at - 1] ?? true));
         expect(log.lines.map(({ level }) => level)).toEqual(

@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
@@ -41,7 +47,9 @@ export interface ReceivedMetric {
 }
 
 /** What a collector does with what it is sent. */
-export type Mood = 'takes' | 'refuses' | 'is silent';
+export type Mood = 'takes' | 'takes it late' | 'refuses' | 'is silent';
+
+const lateMs = 500;
 
 /** A collector that decodes OTLP over HTTP in JSON. Metrics are cumulative: the last export says it all. */
 export interface OtlpReceiver {
@@ -51,6 +59,8 @@ export interface OtlpReceiver {
   readonly metrics: () => ReadonlyMap<string, ReceivedMetric>;
   /** Requests so far, by path. */
   readonly requests: () => Readonly<Record<string, number>>;
+  /** The headers of each request so far. */
+  readonly headers: () => readonly IncomingHttpHeaders[];
   /** Everything that came in, as text. */
   readonly text: () => string;
   readonly be: (mood: Mood) => void;
@@ -61,6 +71,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   let metrics: ReadonlyMap<string, ReceivedMetric> = new Map();
   const requests: Record<string, number> = {};
+  const headers: IncomingHttpHeaders[] = [];
   const texts: string[] = [];
   let mood: Mood = 'takes';
   const server = createServer((req, res) => void receive(req, res));
@@ -68,8 +79,10 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     const text = await bodyOf(req);
     const path = req.url ?? '';
     requests[path] = (requests[path] ?? 0) + 1;
+    headers.push(req.headers);
     if (mood === 'is silent') return;
-    const taken = mood === 'takes' && ['/v1/traces', '/v1/metrics'].includes(path);
+    if (mood === 'takes it late') await sleep(lateMs);
+    const taken = mood !== 'refuses' && ['/v1/traces', '/v1/metrics'].includes(path);
     if (taken) {
       texts.push(text);
       const body: Wire = JSON.parse(text);
@@ -84,6 +97,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     spans: () => spans,
     metrics: () => metrics,
     requests: () => requests,
+    headers: () => headers,
     text: () => texts.join('\n'),
     be: (next) => {
       mood = next;

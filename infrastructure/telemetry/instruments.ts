@@ -1,17 +1,17 @@
 import type { Picodollars } from '../../domain/money/money.ts';
 import { type Labels, type LabelSet, overflowing } from './bounded-labels.ts';
 
-/** One number of a metric as it stands, with the labels that it belongs to. */
+/** A data point: the current value of a metric for one set of labels. */
 export interface Point<Value = number> {
   readonly labels: Labels;
   readonly value: Value;
 }
 
-/** A number, or how numbers are spread. */
-export type AnyPoint = Point | Point<Spread>;
+/** The data point of a counter, a gauge or a histogram. */
+export type AnyPoint = Point | Point<HistogramValue>;
 
-/** How values are spread: `counts` has one more than `bounds`, each bound belongs to the bucket below it. */
-export interface Spread {
+/** `counts` has one entry more than there are bounds; a value that equals a bound is in the bucket below that bound. */
+export interface HistogramValue {
   readonly counts: readonly number[];
   readonly sum: number;
   readonly count: number;
@@ -19,11 +19,11 @@ export interface Spread {
   readonly max: number;
 }
 
-/** Points of one metric; what comes beyond is one more point, that of the overflow. */
+/** The most data points of one metric, beside the one for the overflow. */
 export const maxPoints = 2000;
 
-/** Sums since the process began, in the unit that they are added in. Adding is a look-up and an addition. */
-export class Sums<N extends number | bigint> {
+/** A counter: cumulative, in the unit that is added. Adding is a look-up by identity and an addition, as requests wait for it. */
+export class Counter<N extends number | bigint> {
   private readonly cells = new Map<LabelSet, { sum: N }>();
 
   add(labels: LabelSet, amount: N): void {
@@ -38,15 +38,15 @@ export class Sums<N extends number | bigint> {
   }
 }
 
-/** Both are numbers, or both are whole. */
+/** Both operands are numbers or both are bigints, which the compiler cannot see of a type parameter. */
 const plus = <N extends number | bigint>(a: N, b: N): N => ((a as number) + (b as number)) as N;
 
 const picodollarsPerUsd = 1e12;
 
-/** For display: it is added up exactly. */
+/** Rounds, so it is for export alone: sums are kept in picodollars, exactly. */
 export const inUsd = (amount: Picodollars): number => Number(amount) / picodollarsPerUsd;
 
-interface Bucketed {
+interface Buckets {
   counts: number[];
   sum: number;
   count: number;
@@ -54,9 +54,9 @@ interface Bucketed {
   max: number;
 }
 
-/** Histograms since the process began. */
-export class Spreads {
-  private readonly cells = new Map<LabelSet, Bucketed>();
+/** A histogram with explicit bounds: cumulative. */
+export class Histogram {
+  private readonly cells = new Map<LabelSet, Buckets>();
   private readonly bounds: readonly number[];
 
   constructor(bounds: readonly number[]) {
@@ -70,15 +70,15 @@ export class Spreads {
     else this.record(overflowing, value);
   }
 
-  points(): readonly Point<Spread>[] {
+  points(): readonly Point<HistogramValue>[] {
     return Array.from(this.cells, ([{ labels }, cell]) => ({
       labels,
       value: { ...cell, counts: [...cell.counts] },
     }));
   }
 
-  private opened(labels: LabelSet): Bucketed {
-    const cell: Bucketed = {
+  private opened(labels: LabelSet): Buckets {
+    const cell: Buckets = {
       counts: Array.from({ length: this.bounds.length + 1 }, () => 0),
       sum: 0,
       count: 0,
@@ -89,7 +89,7 @@ export class Spreads {
     return cell;
   }
 
-  private put(cell: Bucketed, value: number): void {
+  private put(cell: Buckets, value: number): void {
     let bucket = 0;
     while (bucket < this.bounds.length && value > (this.bounds[bucket] ?? 0)) bucket += 1;
     cell.counts[bucket] = (cell.counts[bucket] ?? 0) + 1;

@@ -1,8 +1,8 @@
 import { causeOf, type Log } from '../logging.ts';
 
-/** How exporters say what became of an export. */
+/** How exporters report the result of an export. */
 interface ExportResult {
-  /** 0: it was taken. */
+  /** 0: the collector took it. */
   readonly code: number;
   readonly error?: Error;
 }
@@ -11,15 +11,18 @@ interface Exporter<Items> {
   readonly export: (items: Items, done: (result: ExportResult) => void) => void;
 }
 
-/** Tells of a collector that does not take what it is sent when that begins, and when it is over; not each time. */
-export function toldOnce<Items, E extends Exporter<Items>>(
+/**
+ * Logs when exports begin to fail and when they work again. Not each failure: exports repeat every few seconds, and a
+ * collector that is down would fill the log.
+ */
+export function loggingChanges<Items, E extends Exporter<Items>>(
   exporter: E & Exporter<Items>,
   signal: string,
   endpoint: string,
   log: Log,
 ): Pick<E, 'export'> {
   let failing = false;
-  const note = ({ code, error }: ExportResult): void => {
+  const logChange = ({ code, error }: ExportResult): void => {
     const failed = code !== 0;
     if (failed === failing) return;
     failing = failed;
@@ -30,13 +33,13 @@ export function toldOnce<Items, E extends Exporter<Items>>(
   return {
     export: (items, done) =>
       exporter.export(items, (result) => {
-        note(result);
+        logChange(result);
         done(result);
       }),
   };
 }
 
-/** An HTTP status, else the cause; its message may quote an answer. */
+/** The HTTP status of the answer, else the cause. Not the error's message: it may quote what the collector answered. */
 function reasonOf(error: Error | undefined): string {
   const code = error !== undefined && 'code' in error ? error.code : undefined;
   return typeof code === 'number' ? String(code) : causeOf(error);

@@ -1,0 +1,51 @@
+import {
+  AggregationTemporalityPreference,
+  OTLPMetricExporter,
+} from '@opentelemetry/exporter-metrics-otlp-http';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import type { PushMetricExporter, ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import type { Log } from '../logging.ts';
+import { loggingChanges } from './export-log.ts';
+
+/** The most time that an export takes, its retries included: a collector that is up never needs as much. */
+export const exportTimeoutMs = 5000;
+
+export interface OtlpTarget {
+  /** The base URL; the path of the signal is appended. */
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Exports metrics by OTLP over HTTP, those of the named scopes alone: libraries may have metrics of their own. */
+export function metricExporter(
+  { endpoint, headers }: OtlpTarget,
+  scopes: readonly string[],
+  log: Log,
+): PushMetricExporter {
+  const url = `${endpoint}/v1/metrics`;
+  const exporter = new OTLPMetricExporter({
+    url,
+    headers: { ...headers },
+    timeoutMillis: exportTimeoutMs,
+    temporalityPreference: AggregationTemporalityPreference.CUMULATIVE,
+  });
+  const logged = loggingChanges(exporter, 'metrics', url, log);
+  return {
+    export: (metrics, done) => logged.export(onlyOf(scopes, metrics), done),
+    forceFlush: () => exporter.forceFlush(),
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+const onlyOf = (scopes: readonly string[], { resource, scopeMetrics }: ResourceMetrics): ResourceMetrics => ({
+  resource,
+  scopeMetrics: scopeMetrics.filter(({ scope }) => scopes.includes(scope.name)),
+});
+
+/** Exports spans by OTLP over HTTP. */
+export function spanExporter({ endpoint, headers }: OtlpTarget, log: Log): SpanExporter {
+  const url = `${endpoint}/v1/traces`;
+  const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: exportTimeoutMs });
+  return { ...loggingChanges(exporter, 'traces', url, log), shutdown: () => exporter.shutdown() };
+}
