@@ -19,6 +19,7 @@ import {
 import type { Deadlines, Timed } from './deadlines.ts';
 import { decompress } from './decompression.ts';
 import { Forwarding } from './forwarding.ts';
+import type { WrittenRequest } from './provider.ts';
 import { sseFrames } from './wire/sse.ts';
 
 type Controller = Dispatcher.DispatchController;
@@ -38,6 +39,12 @@ export interface ExchangeOptions {
   readonly deadlines: Deadlines;
   readonly totalMs: number;
 }
+
+/** Sends one request of a call, and gives its exchange. */
+export type Sender = (
+  request: WrittenRequest,
+  options: Pick<ExchangeOptions, 'stream' | 'mayBeLarge' | 'decode' | 'events'>,
+) => Exchange;
 
 /**
  * One HTTP exchange with an upstream, from dispatch to the last byte. Whatever the upstream does ends as a value:

@@ -11,7 +11,7 @@ import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { ProviderConfig, Timeouts } from '../config/provider-config.ts';
 import { Deadlines } from './deadlines.ts';
-import { Exchange, type ExchangeOptions } from './exchange.ts';
+import { Exchange, type ExchangeOptions, type Sender } from './exchange.ts';
 import { fanOut } from './fan-out.ts';
 import type { ConnectedProvider, Dialect, Endpoint, Spoken, WrittenRequest } from './provider.ts';
 import { type Written, written } from './written.ts';
@@ -35,12 +35,6 @@ export const openPool = (baseUrl: URL, timeouts: Timeouts): Pool =>
     bodyTimeout: timeouts.idleMs,
     keepAliveTimeout: keepAliveMs,
   });
-
-/** Sends one request of a call, and gives its exchange. */
-export type Sender = (
-  request: WrittenRequest,
-  options: Pick<ExchangeOptions, 'stream' | 'mayBeLarge' | 'decode' | 'events'>,
-) => Exchange;
 
 /** An upstream whose requests may also have been written elsewhere. */
 export interface Executor extends Upstream {

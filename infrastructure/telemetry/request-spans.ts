@@ -85,7 +85,7 @@ export class Tracer {
 }
 
 /** The spans of one sampled request: the server's, and below it those of its parts. Times are `performance.now()`. */
-export class RequestSpans {
+class RequestSpans {
   readonly clientId = newSpanId();
   private readonly server: SpanContext;
   private readonly parent: SpanContext | undefined;

@@ -4,7 +4,7 @@ import { isRecord } from '../../../domain/messages/blocks.ts';
 import { isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 /** Where callers find what chat completions have no field for. */
-export const namespace = 'cloud_b_platform';
+const namespace = 'cloud_b_platform';
 
 /** Why the platform's model stopped, in the words of chat completions. */
 const finishReasons: ReadonlyMap<string, string> = new Map([

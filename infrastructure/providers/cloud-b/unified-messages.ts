@@ -204,5 +204,5 @@ const asUserBlock = (block: JsonObject): JsonObject =>
  * Valid provider-native ids are preserved. Invalid or overlong tool-use and tool-result ids are replaced on both sides
  * of the pair by the same deterministic bounded value `tool_<SHA-256>`.
  */
-export const boundedToolId = (id: string, digest: Digest): string =>
+const boundedToolId = (id: string, digest: Digest): string =>
   toolIdShape.test(id) ? id : `tool_${digest(id)}`;
