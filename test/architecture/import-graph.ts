@@ -18,7 +18,7 @@ export function circles(sources: readonly Source[]): readonly (readonly string[]
     .map((file) =>
       [...graph.keys()].filter((each) => reach.get(file)?.has(each) && reach.get(each)?.has(file)).sort(),
     );
-  return [...new Map(groups.map((group) => [group.join(), group])).values()].sort();
+  return [...new Set(groups.map((group) => group.join()))].sort().map((group) => group.split(','));
 }
 
 function reachedFrom(file: string, graph: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
