@@ -8,7 +8,7 @@ import type { StreamEvent } from '../../domain/shared/stream-event.ts';
 import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
 import { chatCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
 import { generateContentStream } from '../../infrastructure/providers/cloud-a/generate-content-stream.ts';
-import { jsonArrayFrames } from '../../infrastructure/providers/cloud-a/json-array.ts';
+import { jsonArrayFrames } from '../../infrastructure/providers/wire/json-array.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { aContentStream, type Framing, framed } from '../support/arbitraries/generate-content-streams.ts';
 import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';

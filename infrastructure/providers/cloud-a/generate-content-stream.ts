@@ -9,7 +9,7 @@ import {
   parseJson,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
-import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
@@ -31,7 +31,7 @@ type Event = StreamEvent<JsonObject>;
 export const generateContentStream = (
   about: AnswerNames,
   sanitise: (message: string) => string,
-): StreamMachine<StreamedAnswer, SseFrame, Event> => ({
+): StreamMachine<StreamedAnswer, TextFrame, Event> => ({
   start: () => new StreamedAnswer(about, sanitise),
   step: (answer, frame) => [answer, answer.see(frame)],
   end: (answer, ending) => answer.end(ending),
@@ -59,7 +59,7 @@ class StreamedAnswer {
     this.sanitise = sanitise;
   }
 
-  see(frame: SseFrame): readonly Event[] {
+  see(frame: TextFrame): readonly Event[] {
     if (this.over) return [];
     if (frame.kind === 'oversize') return this.fail('The upstream sent an event that is too large.');
     if (frame.data.trim() === '') return [];

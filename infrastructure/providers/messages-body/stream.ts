@@ -12,7 +12,7 @@ import {
   parseExact,
 } from '../../../domain/shared/json.ts';
 import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
-import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { toldInStream } from '../../../domain/upstream/upstream-words.ts';
@@ -25,7 +25,7 @@ import { type MessagesFrame, readEvent } from './event.ts';
  * one usage chunk, and `done` after `message_stop`. An `error` event, a malformed one and an end before the stop reason
  * are failures; after a stop reason the answer is complete, whatever becomes of the connection.
  */
-export const chatFromMessages = (words: AnswerWords): StreamMachine<Translation, SseFrame, ChatEvent> => ({
+export const chatFromMessages = (words: AnswerWords): StreamMachine<Translation, TextFrame, ChatEvent> => ({
   start: () => new Translation(words),
   step: (translation, frame) => [translation, translation.see(frame)],
   end: (translation, ending) => translation.end(ending),
@@ -57,7 +57,7 @@ class Translation {
     this.words = words;
   }
 
-  see(frame: SseFrame): readonly ChatEvent[] {
+  see(frame: TextFrame): readonly ChatEvent[] {
     if (this.phase === 'over') return [];
     const event = readEvent(frame, this.words.sanitise);
     if (event.kind === 'end') return this.end({ kind: 'eof' });

@@ -1,6 +1,6 @@
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
 import { isObject, isString, type JsonObject, parseJson } from '../../../domain/shared/json.ts';
-import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
@@ -13,7 +13,7 @@ type Event = StreamEvent<JsonObject>;
 export const oracleStream = (
   names: AnswerNames,
   sanitise: (message: string) => string,
-): StreamMachine<Phase, SseFrame, Event> => ({
+): StreamMachine<Phase, TextFrame, Event> => ({
   start: () => 'open',
   step: (phase, frame) => {
     if (phase === 'over') return [phase, []];
