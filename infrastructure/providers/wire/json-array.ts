@@ -1,6 +1,7 @@
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
-import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
+import { addFragment } from './fragments.ts';
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -86,21 +87,8 @@ function closes(scan: Scan, byte: number): boolean {
 function keep(scan: Scan, bytes: Buffer, frames: TextFrame[]): void {
   scan.size += bytes.length;
   if (scan.size > maxStreamEventBytes) return giveUp(scan, frames, { kind: 'oversize' });
-  const { fragments } = scan;
-  let last = bytes;
-  for (let before = fragments.at(-1); isSmall(before, last); before = fragments.at(-1)) {
-    fragments.pop();
-    last = Buffer.concat([before, last]);
-  }
-  fragments.push(last);
+  addFragment(scan.fragments, bytes);
 }
-
-/** Fragments below this size are joined early: an upstream that sends byte by byte costs bytes, not objects. */
-const smallBytes = 16 * 1024;
-
-/** Joined only with one that is not larger, a byte is copied a few times, however small the pieces are. */
-const isSmall = (before: Buffer | undefined, last: Buffer): before is Buffer =>
-  before !== undefined && before.length <= last.length && last.length < smallBytes;
 
 function giveUp(scan: Scan, frames: TextFrame[], last: TextFrame): void {
   scan.place = 'over';

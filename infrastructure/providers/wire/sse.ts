@@ -1,6 +1,7 @@
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
-import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
+import { addFragment } from './fragments.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -94,20 +95,8 @@ function keep(pending: Pending, rest: Buffer, frames: TextFrame[]): void {
   if (rest.length === 0) return;
   if (pending.size + rest.length > maxStreamEventBytes) return giveUp(pending, frames);
   pending.size += rest.length;
-  let last = rest;
-  for (let before = pending.fragments.at(-1); isSmall(before, last); before = pending.fragments.at(-1)) {
-    pending.fragments.pop();
-    last = Buffer.concat([before, last]);
-  }
-  pending.fragments.push(last);
+  addFragment(pending.fragments, rest);
 }
-
-/** Fragments below this size are joined early: an upstream that sends byte by byte costs bytes, not objects. */
-const smallBytes = 16 * 1024;
-
-/** Joined only with one that is not larger, a byte is copied a few times, however small the pieces are. */
-const isSmall = (before: Buffer | undefined, last: Buffer): before is Buffer =>
-  before !== undefined && before.length <= last.length && last.length < smallBytes;
 
 function giveUp(pending: Pending, frames: TextFrame[]): void {
   Object.assign(pending, nothingPending(), { over: true });
