@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
 import { signed } from '../../../domain/chat/thought-signature.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
@@ -27,7 +28,7 @@ type Sanitise = (message: string) => string;
  * A whole generate-content answer as a chat completion. A blocked prompt is a completion that says nothing and
  * finishes with `content_filter`; an error body under status 200 is an error, and so is anything that is no answer.
  */
-export function chatCompletion(
+export function generatedCompletion(
   text: string,
   about: AnswerNames,
   sanitise: Sanitise,
@@ -49,14 +50,7 @@ export function chatCompletion(
       ? candidatesOf(answer).map((candidate, position) => choiceOf(candidate, position, about, sanitise))
       : [blockedChoice(blocked.message, sanitise)];
   const usage = chatUsage(answer['usageMetadata']);
-  return E.right({
-    id: about.id,
-    object: 'chat.completion',
-    created: about.createdSecs,
-    model: about.model,
-    choices,
-    ...(usage === undefined ? {} : { usage }),
-  });
+  return E.right(chatCompletion(about, choices, usage === undefined ? {} : { usage }));
 }
 
 const protocolFault = (message: string): Either<UpstreamFault, never> =>

@@ -1,4 +1,5 @@
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { chatChunk, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
   isAbsent,
@@ -79,7 +80,8 @@ class StreamedAnswer {
     if (this.over) return [];
     if (!this.isFinished()) return this.failed(prematureEnd(ending));
     this.over = true;
-    const usage = this.usage === undefined ? [] : [chunkEvent(this.chunk([], { usage: this.usage }), false)];
+    const usage =
+      this.usage === undefined ? [] : [writtenChunk(this.chunk([], { usage: this.usage }), false)];
     return [...usage, { kind: 'done' }];
   }
 
@@ -103,8 +105,8 @@ class StreamedAnswer {
       if (finish !== undefined) finishes.push({ index, delta: {}, logprobs: null, finish_reason: finish });
     }
     return [
-      ...(deltas.length === 0 ? [] : [chunkEvent(this.chunk(deltas), false)]),
-      ...(finishes.length === 0 ? [] : [chunkEvent(this.chunk(finishes), this.isFinished())]),
+      ...(deltas.length === 0 ? [] : [writtenChunk(this.chunk(deltas), false)]),
+      ...(finishes.length === 0 ? [] : [writtenChunk(this.chunk(finishes), this.isFinished())]),
     ];
   }
 
@@ -130,8 +132,7 @@ class StreamedAnswer {
   }
 
   private chunk(choices: readonly JsonObject[], more: JsonObject = {}): JsonObject {
-    const { id, createdSecs, model } = this.about;
-    return { id, object: 'chat.completion.chunk', created: createdSecs, model, choices, ...more };
+    return chatChunk(this.about, choices, more);
   }
 
   private fail(message: string): readonly Event[] {
@@ -145,10 +146,3 @@ class StreamedAnswer {
     return [{ kind: 'failed', error, ...(usage === undefined ? {} : { chunk: this.chunk([], { usage }) }) }];
   }
 }
-
-const chunkEvent = (chunk: JsonObject, terminal: boolean): Event => ({
-  kind: 'chunk',
-  chunk,
-  wire: undefined,
-  terminal,
-});

@@ -8,7 +8,7 @@ import type { Dialect, ProviderContext } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
 import { isEventStream, sseFrames } from '../wire/sse.ts';
 import { generateContentRequest } from './generate-content-request.ts';
-import { chatCompletion } from './generate-content-response.ts';
+import { generatedCompletion } from './generate-content-response.ts';
 import { generateContentStream } from './generate-content-stream.ts';
 import { jsonArrayFrames } from '../wire/json-array.ts';
 import { publishedBy } from './publishers.ts';
@@ -43,7 +43,7 @@ export const generateContent = (
   },
   decode: (body, { answer }) =>
     E.map((value: JsonObject): WholeAnswer => ({ value, text: JSON.stringify(value) }))(
-      chatCompletion(body.toString('utf8'), answer, sanitise),
+      generatedCompletion(body.toString('utf8'), answer, sanitise),
     ),
   events: (contentType, { answer }) => {
     const frames = framesOf(contentType);

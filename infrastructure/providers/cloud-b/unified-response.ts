@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
   isArray,
@@ -46,15 +47,14 @@ export function unifiedCompletion(
   if (stop.kind === 'failed') return E.left(protocol(stop.message));
   if (stop.kind === 'unknown') return E.left(protocol('The upstream answered without a `stopReason`.'));
   const usage = chatUsage(answer['usage']);
-  return E.right({
-    id: names.id,
-    object: 'chat.completion',
-    created: names.createdSecs,
-    model: names.model,
-    choices: [{ index: 0, message: messageOf(blocks, calls), logprobs: null, finish_reason: stop.reason }],
-    ...(usage === undefined ? {} : { usage }),
-    ...answerMetadata(answer),
-  });
+  const choice = {
+    index: 0,
+    message: messageOf(blocks, calls),
+    logprobs: null,
+    finish_reason: stop.reason,
+  };
+  const members = { ...(usage === undefined ? {} : { usage }), ...answerMetadata(answer) };
+  return E.right(chatCompletion(names, [choice], members));
 }
 
 const protocol = (message: string): UpstreamFault => ({ kind: 'protocol', message });

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { chatChunk, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isDeeperThan, type JsonObject, parseExact, parseJson } from '../../../domain/shared/json.ts';
@@ -199,19 +200,13 @@ class Telling {
     const usage = chatUsage(event['usage']);
     const members = { ...(usage === undefined ? {} : { usage }), ...answerMetadata(event) };
     if (Object.keys(members).length === 0) return [];
-    const chunk = { ...this.head(), choices: [], ...members };
+    const chunk = chatChunk(this.names, [], members);
     if (answer.failure !== undefined) return fail(answer, answer.failure, chunk);
-    return [{ kind: 'chunk', chunk, wire: undefined, terminal: false }];
+    return [writtenChunk(chunk, false)];
   }
 
   private chunk(delta: JsonObject, reason: string | null, members: JsonObject = {}): ChatEvent {
     const choice = { index: 0, delta, logprobs: null, finish_reason: reason };
-    const chunk = { ...this.head(), choices: [choice], ...members };
-    return { kind: 'chunk', chunk, wire: undefined, terminal: reason !== null };
-  }
-
-  private head(): JsonObject {
-    const { id, model, createdSecs } = this.names;
-    return { id, object: 'chat.completion.chunk', created: createdSecs, model };
+    return writtenChunk(chatChunk(this.names, [choice], members), reason !== null);
   }
 }

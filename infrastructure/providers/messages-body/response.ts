@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { WholeAnswer } from '../../../application/ports/upstream.ts';
+import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
 import {
   isAbsent,
   isArray,
@@ -46,29 +47,21 @@ function completionOf(message: JsonObject, { about, namespace }: AnswerWords): J
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
   const said = blocks.map(({ type, text }) => (type === 'text' && isString(text) ? text : '')).join('');
   const usage = chatUsage(message['usage']);
-  return {
-    id: about.id,
-    object: 'chat.completion',
-    created: about.createdSecs,
-    model: about.model,
-    choices: [
-      {
-        index: 0,
-        message: {
-          role: 'assistant',
-          content: said === '' && calls.length > 0 ? null : said,
-          ...(calls.length === 0 ? {} : { tool_calls: calls }),
-          ...metadataMember(namespace, {
-            reasoning: blocks.filter(isThinking),
-            citations: blocks.flatMap(({ citations }) => (isArray(citations) ? citations : [])),
-            blocks: blocks.filter(isForeign),
-          }),
-        },
-        finish_reason: finishReason(message['stop_reason'], calls.length > 0),
-      },
-    ],
-    ...(usage === undefined ? {} : { usage }),
+  const choice = {
+    index: 0,
+    message: {
+      role: 'assistant',
+      content: said === '' && calls.length > 0 ? null : said,
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+      ...metadataMember(namespace, {
+        reasoning: blocks.filter(isThinking),
+        citations: blocks.flatMap(({ citations }) => (isArray(citations) ? citations : [])),
+        blocks: blocks.filter(isForeign),
+      }),
+    },
+    finish_reason: finishReason(message['stop_reason'], calls.length > 0),
   };
+  return chatCompletion(about, [choice], usage === undefined ? {} : { usage });
 }
 
 /** Blocks that chat has no word for: hosted tools, compaction, fallback, and whatever comes to be. */

@@ -1,3 +1,4 @@
+import { chatChunk, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
 import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import { laterUsage } from '../../../domain/messages/observe-messages.ts';
@@ -238,18 +239,10 @@ class Translation {
   }
 
   private emit(choices: readonly JsonObject[], usage: JsonObject | undefined, terminal: boolean): void {
-    this.events.push({ kind: 'chunk', chunk: this.chunk(choices, usage), wire: undefined, terminal });
+    this.events.push(writtenChunk(this.chunk(choices, usage), terminal));
   }
 
   private chunk(choices: readonly JsonObject[], usage: JsonObject | undefined): JsonObject {
-    const { id, createdSecs, model } = this.words.about;
-    return {
-      id,
-      object: 'chat.completion.chunk',
-      created: createdSecs,
-      model,
-      choices,
-      ...(usage === undefined ? {} : { usage }),
-    };
+    return chatChunk(this.words.about, choices, usage === undefined ? {} : { usage });
   }
 }
