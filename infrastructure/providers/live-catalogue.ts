@@ -11,7 +11,7 @@ import type { RouteConfig } from '../config/model-config.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { textDigest } from '../text-digest.ts';
 import { type Line, openPool } from './executor.ts';
-import { implementations } from './registry.ts';
+import { connectedProvider, implementations } from './registry.ts';
 import { sanitiser } from './sanitiser.ts';
 
 /** The catalogue as it stands in the database: enabled rows only, configurations with their placeholders. */
@@ -111,10 +111,10 @@ export class LiveCatalogue implements Catalogue {
 
   private line(before: OpenLine | undefined, config: ProviderConfig): OpenLine | undefined {
     if (before !== undefined && isDeepStrictEqual(before.config, config)) return before;
-    const implementation = implementations[config.kind];
     const { redaction, conceal, warn } = this.context;
+    const { supports, takes } = implementations[config.kind];
     const sanitise = sanitiser(config, redaction);
-    const provider = implementation.connect(config, {
+    const provider = connectedProvider(config, {
       sanitise,
       digest: textDigest,
       conceal,
@@ -130,8 +130,8 @@ export class LiveCatalogue implements Catalogue {
         id: config.id,
         kind: config.kind,
         pricingProviderId: config.pricingProviderId,
-        supports: implementation.supports,
-        takes: implementation.takes,
+        supports,
+        takes,
       },
     };
   }

@@ -94,7 +94,6 @@ function speechOf(route: RouteOfPlatform): keyof typeof speeches | undefined {
 
 /** Managed-cloud model platform A: what is spoken to it depends on the model. */
 export const cloudA: ProviderImplementation<CloudAProvider> = {
-  kind: 'cloud_a_platform',
   supports: (route) => {
     const speech = speechOf(route);
     return speech === undefined ? nothing : speeches[speech].capabilities;

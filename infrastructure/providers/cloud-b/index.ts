@@ -33,7 +33,6 @@ const nothing: Capabilities = {
 
 /** Managed-cloud model platform B: how it is spoken to is selected by the route's `api_style`. */
 export const cloudB: ProviderImplementation<CloudBProvider> = {
-  kind: 'cloud_b_platform',
   supports: ({ compatibility }) => {
     const block = cloudBBlock(compatibility);
     return block === undefined ? nothing : styleCapabilities(block.style);
