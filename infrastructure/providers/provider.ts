@@ -76,11 +76,11 @@ export interface ConnectedProvider {
   /** All of them; each keeps connections of its own. */
   readonly endpoints: readonly Endpoint[];
   /** Undefined: this route's upstream does not take the family. */
-  readonly speak: (call: CallTerms) => Spoken | undefined;
+  readonly speak: (call: CallTerms) => Reached | undefined;
 }
 
-/** Who is spoken to, and how. */
-export interface Spoken {
+/** The upstream of a call: where it is, and in which dialect it is called. */
+export interface Reached {
   readonly endpoint: Endpoint;
   readonly dialect: Dialect | FanOutDialect;
 }

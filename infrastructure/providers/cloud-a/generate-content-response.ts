@@ -17,7 +17,14 @@ import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
 import { PartialArguments } from './generate-content-arguments.ts';
 import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
-import { idOf, isMalformed, metadataOf, nameOf, type SaidCall, saidIn } from './generate-content-said.ts';
+import {
+  idOf,
+  isMalformed,
+  metadataOf,
+  nameOf,
+  type CandidateCall,
+  contentOf,
+} from './generate-content-candidate.ts';
 import { callSignature } from './generate-content-signatures.ts';
 import { chatUsage } from './generate-content-usage.ts';
 
@@ -63,8 +70,8 @@ function choiceOf(
   sanitise: Sanitise,
 ): JsonObject {
   const index = numberOf(candidate['index']) ?? position;
-  const said = saidIn(candidate);
-  const calls = said.calls
+  const content = contentOf(candidate);
+  const calls = content.calls
     .filter(({ call }) => nameOf(call) !== '')
     .map(({ call, signature }, ordinal) => {
       const id = idOf(call) ?? callId(about, index, ordinal);
@@ -76,11 +83,11 @@ function choiceOf(
   const finish = finishReason(reasonOf(candidate) ?? 'STOP', calls.length > 0);
   const message = {
     role: 'assistant',
-    content: said.text === '' && calls.length > 0 ? null : said.text,
+    content: content.text === '' && calls.length > 0 ? null : content.text,
     refusal: finish === 'content_filter' ? refusalText(finishMessageOf(candidate), sanitise) : null,
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ told }) => told) }),
-    ...(said.images.length === 0 ? {} : { images: said.images }),
-    ...metadataOf(said, signatures),
+    ...(content.images.length === 0 ? {} : { images: content.images }),
+    ...metadataOf(content, signatures),
   };
   return { index, message, logprobs: logprobsOf(candidate), finish_reason: finish };
 }
@@ -92,11 +99,11 @@ const blockedChoice = (message: string | undefined, sanitise: Sanitise): JsonObj
   finish_reason: 'content_filter',
 });
 
-/** What the platform says of an answer that it withheld. */
+/** The platform's explanation of an answer that it withheld. */
 export const refusalText = (message: string | undefined, sanitise: Sanitise): string | null =>
   message === undefined ? null : sanitise(message);
 
-const wholeCall = ({ call, signature }: SaidCall, id: string): JsonObject => ({
+const wholeCall = ({ call, signature }: CandidateCall, id: string): JsonObject => ({
   id,
   type: 'function',
   function: { name: nameOf(call), arguments: wholeArguments(call) },

@@ -19,14 +19,14 @@ import { StreamedChoice } from './generate-content-choice.ts';
 import { blockOf, candidatesOf, finishMessageOf, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
 import { refusalText } from './generate-content-response.ts';
-import { isMalformed, saidIn } from './generate-content-said.ts';
+import { isMalformed, contentOf } from './generate-content-candidate.ts';
 import { chatUsage } from './generate-content-usage.ts';
 
 type Event = StreamEvent<JsonObject>;
 
 /**
  * A generate-content stream as chat chunks. There is no `[DONE]` in it: its end is the end of the bytes, and it is a
- * success if every candidate had a finish reason. Usage repeats in each event; the last one counts, and is told once,
+ * success if every candidate had a finish reason. Usage repeats in each event; the last one counts, and is sent once,
  * at the end.
  */
 export const generateContentStream = (
@@ -41,7 +41,7 @@ export const generateContentStream = (
 /** Candidates of one answer: what a chat request may ask for. */
 const maxCandidates = 128;
 
-/** A blocked prompt is told as a candidate that was withheld. */
+/** The candidate that stands for a blocked prompt: it was withheld. */
 const withheld = (message: string | undefined): JsonObject => ({
   finishReason: 'PROMPT_BLOCKED',
   finishMessage: message,
@@ -122,8 +122,8 @@ class StreamedAnswer {
     choice: StreamedChoice,
   ): readonly [delta: JsonObject | undefined, finish: string | undefined] {
     const reason = reasonOf(candidate);
-    const said = saidIn(candidate);
-    const delta = choice.delta(said, reason !== undefined);
+    const content = contentOf(candidate);
+    const delta = choice.delta(content, reason !== undefined);
     if (reason === undefined) return [delta, undefined];
     const finish = choice.finished(reason);
     const message = finish === 'content_filter' ? finishMessageOf(candidate) : undefined;
@@ -139,7 +139,7 @@ class StreamedAnswer {
     return this.failed(streamFailure(message));
   }
 
-  /** What was used until then is told with the failure, for the logs. */
+  /** The usage until then goes with the failure, so that the logs have it. */
   private failed(error: ReturnType<typeof streamFailure>): readonly Event[] {
     this.over = true;
     const { usage } = this;

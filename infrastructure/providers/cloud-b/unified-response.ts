@@ -108,7 +108,7 @@ const isForeign = ({ text, toolUse, reasoningContent, citationsContent }: JsonOb
     ? isServerTool(toolUse)
     : !isString(text) && !isRecord(reasoningContent) && !isRecord(citationsContent);
 
-/** The input is told with every digit that it came with. */
+/** The input keeps every digit that it came with. */
 const callsIn = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
   blocks.flatMap(({ toolUse }) =>
     isRecord(toolUse) && !isServerTool(toolUse)

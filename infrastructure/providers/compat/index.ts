@@ -13,7 +13,7 @@ import type {
 
 const namespace = 'compat';
 
-/** Pass-through; messages are spoken as chat, and tokens are counted by nobody. */
+/** Pass-through; messages are translated to chat, and tokens are not counted, because these APIs have no count. */
 export const takesChatStyle: ProviderImplementation<CompatProvider>['takes'] = (_, family) =>
   family === 'messages' || family === 'count_tokens' ? undefined : 'as_written';
 

@@ -5,8 +5,8 @@ import { tokenCount } from '../../../domain/ledger/usage.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import { isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
-/** What translated answers are told by. */
-export interface AnswerWords {
+/** What a translated answer needs from its call. */
+export interface AnswerTerms {
   readonly about: AnswerNames;
   /** Reasoning metadata namespace: `cloud_a_platform`, `cloud_b_platform`. */
   readonly namespace: string;

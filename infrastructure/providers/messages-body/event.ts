@@ -30,7 +30,7 @@ const fault = (message: string): MessagesFrame => ({ kind: 'fault', message });
 const noName: ReadonlySet<string | undefined> = new Set(['', 'message']);
 
 /**
- * Reads a frame; the payload's own type tells the event, else its name. Where both are told and differ, it is no
+ * Reads a frame; the payload's own type names the event, else the frame's name. Where both are there and differ, it is no
  * event: some clients go by the one, some by the other.
  */
 export function readEvent(frame: TextFrame, sanitise: (message: string) => string): MessagesFrame {

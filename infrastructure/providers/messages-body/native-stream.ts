@@ -33,18 +33,21 @@ function stepEvent(frame: TextFrame, event: MessagesFrame): Step {
     case 'end':
       return over({ kind: 'failed', error: prematureEnd({ kind: 'eof' }) });
     case 'event': {
-      const told = asCame(frame, event);
+      const passed = asCame(frame, event);
       return event.type === 'message_stop'
-        ? over({ kind: 'chunk', ...told, terminal: true, held: true }, { kind: 'done' })
-        : ['open', [{ kind: 'chunk', ...told, terminal: false }]];
+        ? over({ kind: 'chunk', ...passed, terminal: true, held: true }, { kind: 'done' })
+        : ['open', [{ kind: 'chunk', ...passed, terminal: false }]];
     }
   }
 }
 
-type Told = Pick<Extract<MessagesEvent, { kind: 'chunk' }>, 'chunk' | 'wire' | 'text'>;
+type PassedOn = Pick<Extract<MessagesEvent, { kind: 'chunk' }>, 'chunk' | 'wire' | 'text'>;
 
 /** The bytes as they came; an event without a name is spelled again with one, which clients go by. */
-const asCame = (frame: TextFrame, { type, value, data }: Extract<MessagesFrame, { kind: 'event' }>): Told =>
+const asCame = (
+  frame: TextFrame,
+  { type, value, data }: Extract<MessagesFrame, { kind: 'event' }>,
+): PassedOn =>
   frame.kind === 'frame' && frame.event === type
     ? { chunk: value, wire: frame.wire, text: data }
     : { chunk: parseExact(data) as JsonObject, wire: undefined };

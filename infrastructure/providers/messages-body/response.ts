@@ -15,7 +15,7 @@ import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isWellFormed } from './event-shape.ts';
-import { type AnswerWords, chatUsage, finishReason, isThinking, metadataMember } from './answer.ts';
+import { type AnswerTerms, chatUsage, finishReason, isThinking, metadataMember } from './answer.ts';
 
 /** Reads an upstream's whole message; an error under status 200 is an error, and so is anything else. */
 export function readMessage(
@@ -31,18 +31,18 @@ export function readMessage(
 }
 
 /** A whole message as a chat completion. */
-export function messageAsChat(text: string, words: AnswerWords): Either<UpstreamFault, WholeAnswer> {
-  const read = readMessage(text, words.sanitise);
+export function messageAsChat(text: string, terms: AnswerTerms): Either<UpstreamFault, WholeAnswer> {
+  const read = readMessage(text, terms.sanitise);
   if (E.isLeft(read)) return read;
   if (!isArray(read.right['content']) || !read.right['content'].every(isWellFormed))
     return E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.' });
   if (isDeeperThan(read.right, maxJsonDepth))
     return E.left({ kind: 'protocol', message: 'The upstream sent an answer that is nested too deeply.' });
-  const value = completionOf(parseExact(text) as JsonObject, words);
+  const value = completionOf(parseExact(text) as JsonObject, terms);
   return E.right({ value, text: JSON.stringify(value) });
 }
 
-function completionOf(message: JsonObject, { about, namespace }: AnswerWords): JsonObject {
+function completionOf(message: JsonObject, { about, namespace }: AnswerTerms): JsonObject {
   const blocks = objectsOf(message['content']);
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
   const said = blocks.map(({ type, text }) => (type === 'text' && isString(text) ? text : '')).join('');

@@ -9,7 +9,7 @@ import type {
 } from '../../../domain/routing/model.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { ProviderConfig } from '../../../infrastructure/config/provider-config.ts';
-import type { ProviderContext, Spoken } from '../../../infrastructure/providers/provider.ts';
+import type { ProviderContext, Reached } from '../../../infrastructure/providers/provider.ts';
 import { connectedProvider, implementations } from '../../../infrastructure/providers/registry.ts';
 import { textDigest } from '../../../infrastructure/text-digest.ts';
 
@@ -17,7 +17,7 @@ import { textDigest } from '../../../infrastructure/text-digest.ts';
 export interface SpokenRoute {
   readonly name: string;
   readonly resolved: ResolvedRoute;
-  readonly speak: (call: UpstreamCall) => Spoken | undefined;
+  readonly speak: (call: UpstreamCall) => Reached | undefined;
 }
 
 const base = {
