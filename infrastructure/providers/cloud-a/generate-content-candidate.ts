@@ -8,7 +8,6 @@ import {
   type JsonObject,
   without,
 } from '../../../domain/shared/json.ts';
-import { namespace } from './generate-content-signatures.ts';
 
 /** A call of a function, or a piece of one, and the thought signature that stood with it. */
 export interface CandidateCall {
@@ -113,23 +112,6 @@ const thinking = (text: string, signature: string | undefined): JsonObject => ({
   thinking: text,
   ...(signature === undefined ? {} : { signature }),
 });
-
-/**
- * Native reasoning is never placed in the content: it is kept under `provider_metadata.<provider>.reasoning`, with the
- * signatures of calls behind it. Grounding and citations stand beside it as they came.
- */
-export function metadataOf(
-  { reasoning, others, about }: Pick<CandidateContent, 'reasoning' | 'others' | 'about'>,
-  ofCalls: readonly JsonObject[],
-): JsonObject {
-  const all = [...reasoning, ...ofCalls];
-  const own = {
-    ...(all.length === 0 ? {} : { reasoning: all }),
-    ...(others.length === 0 ? {} : { parts: others }),
-    ...about,
-  };
-  return Object.keys(own).length === 0 ? {} : { provider_metadata: { [namespace]: own } };
-}
 
 /** The name in a call, or in a piece of one. */
 export const nameOf = ({ name }: JsonObject): string => (isString(name) ? name : '');

@@ -6,13 +6,8 @@ import { maxHeldBackChars, maxTranslatedToolCalls } from '../../../domain/shared
 import { PartialArguments } from './generate-content-arguments.ts';
 import { finishReason } from './generate-content-finish.ts';
 import { callId } from './generate-content-response.ts';
-import {
-  idOf,
-  metadataOf,
-  nameOf,
-  type CandidateContent,
-  type CandidateCall,
-} from './generate-content-candidate.ts';
+import { idOf, nameOf, type CandidateContent, type CandidateCall } from './generate-content-candidate.ts';
+import { metadataOf } from './generate-content-metadata.ts';
 import { callSignature } from './generate-content-signatures.ts';
 
 /** A call whose arguments are still coming. */

@@ -17,14 +17,8 @@ import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
 import { PartialArguments } from './generate-content-arguments.ts';
 import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
-import {
-  idOf,
-  isMalformed,
-  metadataOf,
-  nameOf,
-  type CandidateCall,
-  contentOf,
-} from './generate-content-candidate.ts';
+import { idOf, isMalformed, nameOf, type CandidateCall, contentOf } from './generate-content-candidate.ts';
+import { metadataOf } from './generate-content-metadata.ts';
 import { callSignature } from './generate-content-signatures.ts';
 import { chatUsage } from './generate-content-usage.ts';
 

@@ -14,14 +14,10 @@ import {
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
-import {
-  answerMetadata,
-  chatUsage,
-  isServerTool,
-  ownMetadata,
-  reasoningBlock,
-  stopOf,
-} from './unified-answer.ts';
+import { isServerTool } from './unified-blocks.ts';
+import { stopOf } from './unified-finish.ts';
+import { answerMetadata, ownMetadata, reasoningBlock } from './unified-metadata.ts';
+import { chatUsage } from './unified-usage.ts';
 
 /**
  * A whole converse answer as a chat completion. Reasoning goes into `provider_metadata` and never into the content;

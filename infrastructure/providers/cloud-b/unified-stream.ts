@@ -10,8 +10,10 @@ import type { Ending, StreamMachine } from '../../../domain/shared/stream-machin
 import { callerStatus, prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { codeLabels, toldFailure, toldInStream } from '../../../domain/upstream/upstream-words.ts';
 import type { EventFrame, FrameFault } from '../wire/event-stream.ts';
-import { answerMetadata, chatUsage, stopOf } from './unified-answer.ts';
 import { UnifiedBlocks } from './unified-blocks.ts';
+import { stopOf } from './unified-finish.ts';
+import { answerMetadata } from './unified-metadata.ts';
+import { chatUsage } from './unified-usage.ts';
 
 type ChatEvent = StreamEvent<JsonObject>;
 

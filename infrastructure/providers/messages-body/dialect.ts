@@ -10,12 +10,11 @@ import { type CountField, readCount } from './counted.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, OutboundRequest, ProviderContext } from '../provider.ts';
 import { isEventStream, sseFrames } from '../wire/sse.ts';
-import type { AnswerTerms } from './answer.ts';
 import { fromMessagesBody } from './native.ts';
 import { nativeMessagesStream } from './native-stream.ts';
 import type { OutboundBody } from './outbound-body.ts';
 import { fromChatBody } from './request.ts';
-import { messageAsChat, readMessage } from './response.ts';
+import { type AnswerTerms, messageAsChat, readMessage } from './response.ts';
 import type { BodyRules } from './rules.ts';
 import { chatFromMessages } from './stream.ts';
 

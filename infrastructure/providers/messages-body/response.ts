@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { WholeAnswer } from '../../../application/ports/upstream.ts';
+import type { AnswerNames, WholeAnswer } from '../../../application/ports/upstream.ts';
 import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
 import {
   isAbsent,
@@ -15,7 +15,18 @@ import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isWellFormed } from './event-shape.ts';
-import { type AnswerTerms, chatUsage, finishReason, isThinking, metadataMember } from './answer.ts';
+import { finishReason } from './finish.ts';
+import { isThinking, metadataMember } from './metadata.ts';
+import { chatUsage } from './usage.ts';
+
+/** What a translated answer needs from its call. */
+export interface AnswerTerms {
+  readonly about: AnswerNames;
+  /** Reasoning metadata namespace: `cloud_a_platform`, `cloud_b_platform`. */
+  readonly namespace: string;
+  /** Makes an upstream's own words fit for the caller. */
+  readonly sanitise: (message: string) => string;
+}
 
 /** Reads an upstream's whole message; an error under status 200 is an error, and so is anything else. */
 export function readMessage(

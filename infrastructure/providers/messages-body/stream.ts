@@ -17,9 +17,12 @@ import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { toldInStream } from '../../../domain/upstream/upstream-words.ts';
-import { type AnswerTerms, chatUsage, finishReason, metadataMember, type NativeParts } from './answer.ts';
 import { isMalformed } from './event-shape.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
+import { finishReason } from './finish.ts';
+import { metadataMember, type NativeParts } from './metadata.ts';
+import type { AnswerTerms } from './response.ts';
+import { chatUsage } from './usage.ts';
 
 /**
  * A messages stream as canonical chat chunks: the role, text, calls and native parts as they come, the finish reason,
