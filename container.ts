@@ -187,7 +187,7 @@ function bindService(container: Container): void {
   container
     .bind(tokens.upstream)
     .toResolvedValue(
-      (catalogue: LiveCatalogue) => executor((id) => catalogue.lineOf(id)),
+      (catalogue: LiveCatalogue) => executor((id) => catalogue.readyProvider(id)),
       [tokens.catalogue],
     );
   container.bind(tokens.largeBodies).toResolvedValue(

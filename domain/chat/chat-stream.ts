@@ -11,7 +11,7 @@ import {
   without,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import type { SseFrame } from '../shared/sse-frame.ts';
+import type { TextFrame } from '../shared/text-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import { type StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
@@ -46,7 +46,7 @@ type Phase = 'open' | 'finished' | 'over';
  * After a finish reason a reset or a cut last frame is a success, while a complete malformed frame or an
  * `error` is a failure (CONTRACT §4).
  */
-export const chatStream = (options: ChatStreamOptions): StreamMachine<Phase, SseFrame, ChatEvent> => ({
+export const chatStream = (options: ChatStreamOptions): StreamMachine<Phase, TextFrame, ChatEvent> => ({
   start: () => 'open',
   step: (phase, frame) => {
     if (phase === 'over') return [phase, []];

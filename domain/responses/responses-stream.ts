@@ -1,6 +1,6 @@
 import { isDeeperThan, isObject, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import type { SseFrame } from '../shared/sse-frame.ts';
+import type { TextFrame } from '../shared/text-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
@@ -29,7 +29,7 @@ type Step = readonly [Phase, readonly ResponsesEvent[]];
  */
 export const responsesStream = (
   sanitise: (message: string) => string,
-): StreamMachine<Phase, SseFrame, ResponsesEvent> => ({
+): StreamMachine<Phase, TextFrame, ResponsesEvent> => ({
   start: () => 'open',
   step: (phase, frame) => {
     if (phase === 'over') return [phase, []];
@@ -63,7 +63,7 @@ function endOf(phase: Running, ending: Ending): ResponsesEvent {
   return { kind: 'failed', error: prematureEnd(ending) };
 }
 
-type Frame = Extract<SseFrame, { kind: 'frame' }>;
+type Frame = Extract<TextFrame, { kind: 'frame' }>;
 
 const asCame = ({ wire, data }: Frame) => ({ wire, text: data });
 

@@ -1,9 +1,8 @@
 import type { JsonObject } from '../shared/json.ts';
 import type { Capabilities } from './capabilities.ts';
 
-export const providerKinds = ['compat', 'cloud_run_compat', 'cloud_a_platform', 'cloud_b_platform'] as const;
-
-export type ProviderKind = (typeof providerKinds)[number];
+/** Who is behind a route. Each kind has its fields, its folder and its name in telemetry. */
+export type ProviderKind = 'compat' | 'cloud_run_compat' | 'cloud_a_platform' | 'cloud_b_platform';
 
 /** The public API families; also the values of `metadata_json.operation`. */
 export type ApiFamily = 'chat_completions' | 'messages' | 'responses' | 'embeddings' | 'count_tokens';

@@ -9,7 +9,7 @@ import { type LoadedConfig, toProblem } from './load.ts';
 import type { RouteConfig } from './model-config.ts';
 import type { KeyOwnerConfig } from './owner-config.ts';
 import { type ConfigProblem, type Finding, finding, type Path, sorted } from './problem.ts';
-import type { ProviderConfig } from './provider-config.ts';
+import { isChatStyleKind, type ProviderConfig } from './provider-config.ts';
 
 /** What a lint needs to know beyond the file. */
 export interface LintKnowledge {
@@ -98,7 +98,7 @@ const overclaimed = (
 
 /** Of platform B by what the route selects. */
 const isChatStyle = ({ compatibility }: RouteConfig, { kind }: ProviderConfig): boolean => {
-  if (kind !== 'cloud_b_platform') return kind === 'compat' || kind === 'cloud_run_compat';
+  if (kind !== 'cloud_b_platform') return isChatStyleKind[kind];
   const style = compatibility.cloud_b?.['api_style'];
   return style === 'runtime_chat' || style === 'endpointb_chat';
 };

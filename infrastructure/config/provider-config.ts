@@ -1,3 +1,4 @@
+import type { ProviderKind } from '../../domain/routing/model.ts';
 import { hostOrUrl, httpUrl, id, withoutTrailingSlash } from './formats.ts';
 import { type HeaderMap, headers } from './headers-codec.ts';
 import { type Fault, object, optional, refined, required, tagged, withDefault } from './object-codecs.ts';
@@ -74,7 +75,7 @@ const providerFields = tagged('type', 'Kind of provider.', {
       'Instead of the endpointb host, for private endpoints and tests.',
     ),
   },
-});
+} satisfies Record<ProviderKind, object>);
 
 type ProviderWire = TypeOf<typeof providerFields>;
 
@@ -112,6 +113,14 @@ export function authHeadersOf(provider: ProviderWire): readonly string[] {
   }
 }
 
+/** Whether all upstreams of a kind speak the chat-style API; on platform B the route says which of them do. */
+export const isChatStyleKind = {
+  compat: true,
+  cloud_run_compat: true,
+  cloud_a_platform: false,
+  cloud_b_platform: false,
+} as const satisfies Record<ProviderKind, boolean>;
+
 /** Longest waits, in milliseconds. */
 export interface Timeouts {
   readonly connectMs: number;
@@ -122,6 +131,8 @@ export interface Timeouts {
 
 interface ProviderBase {
   readonly id: string;
+  /** How the gateway proves who it is. Where it need not: `none`. */
+  readonly auth: { readonly mode: string };
   /** First half of the pair that a price is found by. */
   readonly pricingProviderId: string;
   readonly defaultHeaders: HeaderMap;
@@ -158,9 +169,20 @@ export interface CloudBProvider extends ProviderBase {
   readonly endpointbEndpointUrl: string | undefined;
 }
 
-export type ProviderConfig = CompatProvider | CloudRunProvider | CloudAProvider | CloudBProvider;
+/** The configuration of each kind. */
+interface ProviderConfigs {
+  readonly compat: CompatProvider;
+  readonly cloud_run_compat: CloudRunProvider;
+  readonly cloud_a_platform: CloudAProvider;
+  readonly cloud_b_platform: CloudBProvider;
+}
 
-const toBase = (wire: ProviderWire): ProviderBase => ({
+/** What a kind is configured with; without a kind, any of them. */
+export type ProviderConfig<Kind extends ProviderKind = ProviderKind> = {
+  [K in Kind]: { readonly kind: K } & ProviderConfigs[K];
+}[Kind];
+
+const toBase = (wire: ProviderWire): Omit<ProviderBase, 'auth'> => ({
   id: wire.id,
   pricingProviderId: wire.pricing_provider_id ?? wire.id,
   defaultHeaders: wire.default_headers,

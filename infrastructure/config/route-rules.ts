@@ -2,7 +2,7 @@ import { apiStyles, styleFaults } from '../../domain/compatibility/cloud-b-style
 import { routerFaults } from '../../domain/compatibility/router-preferences.ts';
 import type { routeCodec } from './model-config.ts';
 import { type Finding, finding, type Path } from './problem.ts';
-import { authHeadersOf, type providerCodec } from './provider-config.ts';
+import { authHeadersOf, isChatStyleKind, type providerCodec } from './provider-config.ts';
 import type { TypeOf } from './scalar-codecs.ts';
 
 type RouteWire = TypeOf<typeof routeCodec>;
@@ -41,7 +41,7 @@ const stylesOf = {
 
 /** Blocks for chat-style upstreams are on routes to such upstreams; elsewhere they would silently do nothing. */
 const blocksReachTheUpstream: RouteRule = ({ compatibility }, { type }, path) => {
-  if (type === 'compat' || type === 'cloud_run_compat') return [];
+  if (isChatStyleKind[type]) return [];
   const style = type === 'cloud_b_platform' ? compatibility.cloud_b?.api_style : undefined;
   return (['compat', 'router'] as const)
     .filter((block) => compatibility[block] !== undefined)

@@ -15,7 +15,7 @@ import { redactedRequest, redactedResponse } from '../../domain/payload/payload.
 import { forCaller, type RedactionRules, redactionRules } from '../../domain/payload/redact.ts';
 import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
-import { implementations } from '../providers/registry.ts';
+import { connectedProvider, implementations } from '../providers/registry.ts';
 import { sanitiser } from '../providers/sanitiser.ts';
 import { type Written, type WrittenPart, written } from '../providers/written.ts';
 import { textDigest } from '../text-digest.ts';
@@ -103,7 +103,7 @@ function resolvedOf(route: Route, { id, kind, pricingProviderId }: ProviderConfi
 /** How a provider is spoken to. Requests are written here and answers read: nothing is signed, sent or told. */
 function spokenBy(config: ProviderConfig, terms: Writing['terms'], sanitise: (message: string) => string) {
   const context = { sanitise, digest: textDigest, conceal: () => undefined, warn: () => undefined };
-  const spoken = implementations[config.kind].connect(config, context).speak(terms);
+  const spoken = connectedProvider(config, context).speak(terms);
   if (spoken === undefined) throw new Error('The route is not spoken by its provider.');
   return spoken;
 }

@@ -29,7 +29,7 @@ export const row = <A>(codec: t.Type<A, unknown>): StandardSchemaV1<unknown, A> 
 });
 
 /** A row that is not what the query declared: the schema and the code disagree, which is a defect. */
-export class RowShapeError extends Error {}
+class RowShapeError extends Error {}
 
 const checkRows: Interceptor = {
   name: 'io-ts-rows',

@@ -6,7 +6,7 @@ import { row } from './pool.ts';
 /** How often the revision is looked at: with the time a reload takes, changes are everywhere within 5 seconds. */
 const pollMs = 1000;
 /** What was read longer ago than this may hide a revocation, and is not used. */
-export const staleAfterMs = 4000;
+const staleAfterMs = 4000;
 
 export interface StateFollowerOptions {
   /** Called with each new revision; what it throws is retried at the next poll. */

@@ -19,6 +19,7 @@ import {
 import type { Deadlines, Timed } from './deadlines.ts';
 import { decompress } from './decompression.ts';
 import { Forwarding } from './forwarding.ts';
+import type { WrittenRequest } from './provider.ts';
 import { sseFrames } from './wire/sse.ts';
 
 type Controller = Dispatcher.DispatchController;
@@ -38,6 +39,12 @@ export interface ExchangeOptions {
   readonly deadlines: Deadlines;
   readonly totalMs: number;
 }
+
+/** Sends one request of a call, and gives its exchange. */
+export type Sender = (
+  request: WrittenRequest,
+  options: Pick<ExchangeOptions, 'stream' | 'mayBeLarge' | 'decode' | 'events'>,
+) => Exchange;
 
 /**
  * One HTTP exchange with an upstream, from dispatch to the last byte. Whatever the upstream does ends as a value:
@@ -176,7 +183,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.deadlineAt = Date.now() + lingerMs;
   }
 
-  /** What is wrong with a 2xx answer is told with its status: the upstream did answer. */
+  /** A fault of a 2xx answer carries its status, because the upstream did answer. */
   private wholeReply(): Either<UpstreamFault, UpstreamReply> {
     return E.mapLeft(
       (fault: UpstreamFault): UpstreamFault =>
@@ -248,7 +255,7 @@ const notDecoded: UpstreamFault = {
 };
 
 /**
- * The part of a body that tells of the error. Some upstreams tell of it as an event of the stream that was asked for,
+ * The part of a body that holds the error. Some upstreams send it as an event of the stream that was asked for,
  * and forget the blank line behind it.
  */
 function errorIn(body: Buffer): Json | undefined {
@@ -264,7 +271,7 @@ function errorIn(body: Buffer): Json | undefined {
 
 const blankLine = Buffer.from('\n\n');
 
-/** Platform B names the error in a header, and what stands behind a colon says nothing. */
+/** Platform B names the error in a header; what stands behind a colon is no part of the name. */
 const errorTypeOf = (head: Head): string | undefined => String(head['x-amzn-errortype'] ?? '').split(':')[0];
 
 const headValue = (head: Head, name: string): string => String(head[name] ?? '').toLowerCase();

@@ -11,13 +11,13 @@ import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { ProviderConfig, Timeouts } from '../config/provider-config.ts';
 import { Deadlines } from './deadlines.ts';
-import { Exchange, type ExchangeOptions } from './exchange.ts';
+import { Exchange, type ExchangeOptions, type Sender } from './exchange.ts';
 import { fanOut } from './fan-out.ts';
-import type { ConnectedProvider, Dialect, Endpoint, Spoken, WrittenRequest } from './provider.ts';
+import type { ConnectedProvider, Dialect, Endpoint, Reached, WrittenRequest } from './provider.ts';
 import { type Written, written } from './written.ts';
 
 /** A provider that is ready to be called: its connections live as long as its configuration does. */
-export interface Line {
+export interface ReadyProvider {
   readonly config: ProviderConfig;
   readonly provider: ConnectedProvider;
   readonly timeouts: Timeouts;
@@ -36,12 +36,6 @@ export const openPool = (baseUrl: URL, timeouts: Timeouts): Pool =>
     keepAliveTimeout: keepAliveMs,
   });
 
-/** Sends one request of a call, and gives its exchange. */
-export type Sender = (
-  request: WrittenRequest,
-  options: Pick<ExchangeOptions, 'stream' | 'mayBeLarge' | 'decode' | 'events'>,
-) => Exchange;
-
 /** An upstream whose requests may also have been written elsewhere. */
 export interface Executor extends Upstream {
   /** Left is what of the caller's request the upstream cannot express. */
@@ -56,30 +50,30 @@ export interface Executor extends Upstream {
 }
 
 /** The only caller of upstreams: encode → authenticate → dispatch. */
-export function executor(lineOf: (providerId: string) => Line | undefined): Executor {
+export function executor(readyProvider: (providerId: string) => ReadyProvider | undefined): Executor {
   const deadlines = new Deadlines();
-  const reached = (terms: CallTerms): Reached | undefined => {
-    const line = lineOf(terms.route.provider);
-    const spoken = line?.provider.speak(terms);
-    if (line === undefined || spoken === undefined) return undefined;
-    const sender: Reached['sender'] = (trace) => (request, options) => {
-      const { sanitise, timeouts } = line;
+  const reachedBy = (terms: CallTerms): ReachedProvider | undefined => {
+    const ready = readyProvider(terms.route.provider);
+    const reached = ready?.provider.speak(terms);
+    if (ready === undefined || reached === undefined) return undefined;
+    const sender: ReachedProvider['sender'] = (trace) => (request, options) => {
+      const { sanitise, timeouts } = ready;
       const exchange = new Exchange({ ...options, sanitise, deadlines, totalMs: timeouts.totalMs });
-      send(line, spoken.endpoint, { ...request, headers: { ...request.headers, ...trace } }, exchange);
+      send(ready, reached.endpoint, { ...request, headers: { ...request.headers, ...trace } }, exchange);
       return exchange;
     };
-    return { config: line.config, spoken, sender };
+    return { config: ready.config, reached, sender };
   };
   return {
-    configOf: ({ route }) => lineOf(route.provider)?.config,
+    configOf: ({ route }) => readyProvider(route.provider)?.config,
     endAll: (withinMs) => deadlines.endAll(withinMs),
     prepare: (call) => {
-      const there = reached(call);
+      const there = reachedBy(call);
       if (there === undefined) return E.right(unavailable(call));
-      return E.map((all: Written) => preparedCall(there, all, call))(written(there.spoken.dialect, call));
+      return E.map((all: Written) => preparedCall(there, all, call))(written(there.reached.dialect, call));
     },
     prepareWritten: async (terms, write) => {
-      const there = reached(terms);
+      const there = reachedBy(terms);
       if (there === undefined) return E.right(unavailable(terms));
       return E.map((all: Written) => preparedCall(there, all, terms))(await write(there.config));
     },
@@ -87,14 +81,14 @@ export function executor(lineOf: (providerId: string) => Line | undefined): Exec
 }
 
 /** A provider that is there, and how the requests of one call get to it. */
-interface Reached {
+interface ReachedProvider {
   readonly config: ProviderConfig;
-  readonly spoken: Spoken;
+  readonly reached: Reached;
   readonly sender: (trace: Readonly<Record<string, string>>) => Sender;
 }
 
 const preparedCall = (
-  { spoken: { dialect }, sender }: Reached,
+  { reached: { dialect }, sender }: ReachedProvider,
   requests: Written,
   terms: CallTerms,
 ): PreparedCall => ({
@@ -127,27 +121,32 @@ const executionOf = (exchange: Exchange): UpstreamExecution => ({
   cancelWithin: (milliseconds) => exchange.endWithin(milliseconds),
 });
 
-function send(line: Line, endpoint: Endpoint, request: WrittenRequest, exchange: Exchange): void {
+function send(ready: ReadyProvider, endpoint: Endpoint, request: WrittenRequest, exchange: Exchange): void {
   const authenticated = endpoint.authenticate(request);
   if (authenticated instanceof Promise) {
     authenticated.then(
-      (ready) => {
-        if (E.isRight(ready)) dispatch(line, endpoint, ready.right, exchange);
-        else exchange.stop(ready.left);
+      (finished) => {
+        if (E.isRight(finished)) dispatch(ready, endpoint, finished.right, exchange);
+        else exchange.stop(finished.left);
       },
       () => exchange.stop({ kind: 'protocol', message: 'The gateway could not sign in to the upstream.' }),
     );
-  } else dispatch(line, endpoint, authenticated, exchange);
+  } else dispatch(ready, endpoint, authenticated, exchange);
 }
 
-function dispatch(line: Line, endpoint: Endpoint, request: WrittenRequest, exchange: Exchange): void {
+function dispatch(
+  ready: ReadyProvider,
+  endpoint: Endpoint,
+  request: WrittenRequest,
+  exchange: Exchange,
+): void {
   const { pathname, search } = endpoint.baseUrl;
   const path = `${pathname.replace(/\/$/, '')}${request.path}${search}`;
   const options = { method: 'POST', path, headers: { ...request.headers }, body: request.body } as const;
-  const pool = line.pools.get(endpoint);
+  const pool = ready.pools.get(endpoint);
   if (pool?.closed !== true) return void pool?.dispatch(options, exchange);
   // The provider was replaced after the call was prepared: a pool for this call alone, gone when it is over.
-  const last = openPool(endpoint.baseUrl, line.timeouts);
+  const last = openPool(endpoint.baseUrl, ready.timeouts);
   last.dispatch(options, exchange);
   void last.close();
 }

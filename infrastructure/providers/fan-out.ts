@@ -4,8 +4,7 @@ import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamExecution, UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
 import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
-import type { Exchange } from './exchange.ts';
-import type { Sender } from './executor.ts';
+import type { Exchange, Sender } from './exchange.ts';
 import type { PartAnswer } from './provider.ts';
 import type { Written, WrittenPart } from './written.ts';
 

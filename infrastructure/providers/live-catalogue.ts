@@ -10,8 +10,8 @@ import type { Json } from '../../domain/shared/json.ts';
 import type { RouteConfig } from '../config/model-config.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { textDigest } from '../text-digest.ts';
-import { type Line, openPool } from './executor.ts';
-import { implementations } from './registry.ts';
+import { type ReadyProvider, openPool } from './executor.ts';
+import { connectedProvider, implementations } from './registry.ts';
 import { sanitiser } from './sanitiser.ts';
 
 /** The catalogue as it stands in the database: enabled rows only, configurations with their placeholders. */
@@ -41,7 +41,7 @@ export interface CatalogueContext {
   readonly warn: (message: string) => void;
 }
 
-interface OpenLine extends Line {
+interface OpenProvider extends ReadyProvider {
   readonly routing: RoutingProvider;
 }
 
@@ -53,7 +53,7 @@ interface OpenLine extends Line {
 export class LiveCatalogue implements Catalogue {
   private readonly context: CatalogueContext;
   private readonly warned = new Set<string>();
-  private lines: ReadonlyMap<string, OpenLine> = new Map();
+  private open: ReadonlyMap<string, OpenProvider> = new Map();
   private current: CatalogueSnapshot;
 
   constructor(prices: PriceCatalogue, context: CatalogueContext) {
@@ -65,28 +65,28 @@ export class LiveCatalogue implements Catalogue {
     return this.current;
   }
 
-  lineOf(providerId: string): Line | undefined {
-    return this.lines.get(providerId);
+  readyProvider(providerId: string): ReadyProvider | undefined {
+    return this.open.get(providerId);
   }
 
   take(stored: StoredCatalogue, resolver: Resolver, prices: PriceCatalogue): void {
-    const before = this.lines;
-    const lines = new Map<string, OpenLine>();
+    const before = this.open;
+    const open = new Map<string, OpenProvider>();
     for (const { id, config } of stored.providers) {
       const resolved = this.orWarn(`provider ${id}`, resolver.provider(id, config));
-      const line = resolved === undefined ? undefined : this.line(before.get(id), resolved);
-      if (line !== undefined) lines.set(id, line);
+      const provider = resolved === undefined ? undefined : this.opened(before.get(id), resolved);
+      if (provider !== undefined) open.set(id, provider);
     }
     const models = new Map(stored.models.map((model) => [model.id, this.model(model, resolver)]));
-    this.lines = lines;
-    this.current = { models, provider: (id) => lines.get(id)?.routing, prices };
-    const kept = new Set(lines.values());
-    for (const line of before.values())
-      if (!kept.has(line)) for (const pool of line.pools.values()) void pool.close();
+    this.open = open;
+    this.current = { models, provider: (id) => open.get(id)?.routing, prices };
+    const kept = new Set(open.values());
+    for (const provider of before.values())
+      if (!kept.has(provider)) for (const pool of provider.pools.values()) void pool.close();
   }
 
   async close(): Promise<void> {
-    const pools = [...this.lines.values()].flatMap((line) => [...line.pools.values()]);
+    const pools = [...this.open.values()].flatMap((provider) => [...provider.pools.values()]);
     await Promise.all(pools.map((pool) => pool.destroy()));
   }
 
@@ -109,12 +109,12 @@ export class LiveCatalogue implements Catalogue {
     return outputLimit === undefined ? route : { ...route, outputLimit };
   }
 
-  private line(before: OpenLine | undefined, config: ProviderConfig): OpenLine | undefined {
+  private opened(before: OpenProvider | undefined, config: ProviderConfig): OpenProvider | undefined {
     if (before !== undefined && isDeepStrictEqual(before.config, config)) return before;
-    const implementation = implementations[config.kind];
     const { redaction, conceal, warn } = this.context;
+    const { supports, takes } = implementations[config.kind];
     const sanitise = sanitiser(config, redaction);
-    const provider = implementation.connect(config, {
+    const provider = connectedProvider(config, {
       sanitise,
       digest: textDigest,
       conceal,
@@ -130,8 +130,8 @@ export class LiveCatalogue implements Catalogue {
         id: config.id,
         kind: config.kind,
         pricingProviderId: config.pricingProviderId,
-        supports: implementation.supports,
-        takes: implementation.takes,
+        supports,
+        takes,
       },
     };
   }

@@ -1,13 +1,12 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { CallTerms, UpstreamCall, WholeAnswer } from '../../application/ports/upstream.ts';
 import type { Capabilities } from '../../domain/routing/capabilities.ts';
-import type { ApiFamily, ProviderKind, Route, Takes } from '../../domain/routing/model.ts';
+import type { ApiFamily, Route, Takes } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Run } from '../../domain/shared/stream-machine.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
-import type { ProviderConfig } from '../config/provider-config.ts';
 
 /** An HTTP POST to be: the path is below the endpoint's base URL, header names are in lower case. */
 export interface OutboundRequest {
@@ -77,11 +76,11 @@ export interface ConnectedProvider {
   /** All of them; each keeps connections of its own. */
   readonly endpoints: readonly Endpoint[];
   /** Undefined: this route's upstream does not take the family. */
-  readonly speak: (call: CallTerms) => Spoken | undefined;
+  readonly speak: (call: CallTerms) => Reached | undefined;
 }
 
-/** Who is spoken to, and how. */
-export interface Spoken {
+/** The upstream of a call: where it is, and in which dialect it is called. */
+export interface Reached {
   readonly endpoint: Endpoint;
   readonly dialect: Dialect | FanOutDialect;
 }
@@ -101,8 +100,7 @@ export interface ProviderContext {
 type RouteOfProvider = Pick<Route, 'upstreamModel' | 'compatibility'>;
 
 /** One provider kind. A new one is a folder with such a value and a line in `registry.ts`. */
-export interface ProviderImplementation<Config = ProviderConfig> {
-  readonly kind: ProviderKind;
+export interface ProviderImplementation<Config> {
   /** What the implementation can do on this route: the other half of the effective capability. */
   readonly supports: (route: RouteOfProvider) => Capabilities;
   /** How the route's upstream takes a family; undefined: not at all. */

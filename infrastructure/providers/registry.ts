@@ -1,14 +1,23 @@
 import type { ProviderKind } from '../../domain/routing/model.ts';
+import type { ProviderConfig } from '../config/provider-config.ts';
 import { cloudA } from './cloud-a/index.ts';
 import { cloudB } from './cloud-b/index.ts';
 import { cloudRunCompat } from './cloud-run-compat/index.ts';
 import { compat } from './compat/index.ts';
-import type { ProviderImplementation } from './provider.ts';
+import type { ConnectedProvider, ProviderContext, ProviderImplementation } from './provider.ts';
 
 /** The provider kinds and who implements them; a new one adds its line here. */
-export const implementations: Readonly<Record<ProviderKind, ProviderImplementation>> = {
-  compat: compat as ProviderImplementation,
-  cloud_run_compat: cloudRunCompat as ProviderImplementation,
-  cloud_a_platform: cloudA as ProviderImplementation,
-  cloud_b_platform: cloudB as ProviderImplementation,
+export const implementations: {
+  readonly [Kind in ProviderKind]: ProviderImplementation<ProviderConfig<Kind>>;
+} = {
+  compat,
+  cloud_run_compat: cloudRunCompat,
+  cloud_a_platform: cloudA,
+  cloud_b_platform: cloudB,
 };
+
+/** The provider that a configuration describes. */
+export const connectedProvider = <Kind extends ProviderKind>(
+  config: ProviderConfig<Kind>,
+  context: ProviderContext,
+): ConnectedProvider => implementations[config.kind].connect(config, context);

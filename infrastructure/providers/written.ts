@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { UpstreamCall } from '../../application/ports/upstream.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
-import type { OutboundRequest, PartRequest, Spoken, WrittenRequest } from './provider.ts';
+import type { OutboundRequest, PartRequest, Reached, WrittenRequest } from './provider.ts';
 
 /** The requests of one call, as they are sent: one, or as many as a fan-out needs. */
 export type Written = readonly WrittenPart[];
@@ -10,7 +10,7 @@ export type Written = readonly WrittenPart[];
 export type WrittenPart = WrittenRequest & Pick<PartRequest, 'inputs'>;
 
 /** Writes them; left is what of the caller's request the upstream cannot express. */
-export const written = (dialect: Spoken['dialect'], call: UpstreamCall): Either<GatewayError, Written> =>
+export const written = (dialect: Reached['dialect'], call: UpstreamCall): Either<GatewayError, Written> =>
   'encodeMany' in dialect
     ? dialect.encodeMany(call)
     : E.map((request: OutboundRequest): Written => [{ ...request, inputs: 1 }])(dialect.encode(call));

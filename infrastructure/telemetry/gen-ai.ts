@@ -32,8 +32,10 @@ export const routeOf = {
   count_tokens: '/v1/messages/count_tokens',
 } as const satisfies Record<ApiFamily, string>;
 
-/** Values of `gen_ai.provider.name` that the GenAI conventions fix. */
-const platformNames: Partial<Record<ProviderKind, string>> = {
+/** Values of `gen_ai.provider.name` that the GenAI conventions fix; undefined: the kind says nothing of who sells the model. */
+const platformNames: Readonly<Record<ProviderKind, string | undefined>> = {
+  compat: undefined,
+  cloud_run_compat: undefined,
   cloud_a_platform: 'gcp.vertex_ai',
   cloud_b_platform: 'aws.bedrock',
 };

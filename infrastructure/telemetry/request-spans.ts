@@ -85,7 +85,7 @@ function headersOf(context: SpanContext): TraceContext {
  * The spans of one sampled request: the server's, and below it those of its parts. Each is made whole when it ends: that
  * takes two thirds of what the SDK's own spans do, which are filled step by step. Times are `performance.now()`.
  */
-export class RequestSpans {
+class RequestSpans {
   readonly client: SpanContext;
   private readonly server: SpanContext;
   private readonly parent: SpanContext | undefined;

@@ -22,7 +22,7 @@ export interface Pace {
 /** A body has 10 s; after them it must arrive at 16 KiB/s, which any line does that an API is called over. */
 const requestPace: Pace = { firstMs: 10_000, bytesPerSec: 16 * 1024, lookMs: 500 };
 
-export const tooSlow: GatewayError = invalidRequest('The request body arrived too slowly.', 'body');
+const tooSlow: GatewayError = invalidRequest('The request body arrived too slowly.', 'body');
 
 interface Watched {
   /** When it is not waited for any longer, unless more of it comes. */

@@ -21,7 +21,7 @@ const openAiType = (status: number): string => {
 };
 
 /** The members of an error, for chat completions, responses and embeddings alike. */
-export const openAiError = ({ status, message, param, code }: ErrorAnswer): object => ({
+const openAiError = ({ status, message, param, code }: ErrorAnswer): object => ({
   message,
   type: openAiType(status),
   param,

@@ -7,8 +7,8 @@ import { messagesUsage } from '../../domain/messages/chat-answer.ts';
 import type { Compatibility, ResolvedRoute, Takes } from '../../domain/routing/model.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { chatUsage as generatedUsage } from '../../infrastructure/providers/cloud-a/generate-content-usage.ts';
-import { chatUsage as converseUsage } from '../../infrastructure/providers/cloud-b/unified-answer.ts';
-import { chatUsage as messagesBodyUsage } from '../../infrastructure/providers/messages-body/answer.ts';
+import { chatUsage as converseUsage } from '../../infrastructure/providers/cloud-b/unified-usage.ts';
+import { chatUsage as messagesBodyUsage } from '../../infrastructure/providers/messages-body/usage.ts';
 import { aRoute } from '../support/arbitraries/routing.ts';
 
 const mark = { cache_control: { type: 'ephemeral' } };

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { circles, unusedExports } from './import-graph.ts';
 import { importedBy, rules, type Source, violations } from './import-rules.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
@@ -8,13 +9,60 @@ const folders = ['domain', 'application', 'infrastructure', 'interfaces'];
 
 const sourcesIn = (folder: string): readonly Source[] =>
   readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.m?tsx?$/.test(file))
+    .filter((file) => /\.(?:m?tsx?|mjs)$/.test(file))
     .map((file) => read(`${folder}/${file.split(path.sep).join('/')}`));
 
 const read = (file: string): Source => ({ path: file, text: readFileSync(path.join(root, file), 'utf8') });
 
 const atTheRoot = readdirSync(root).filter((file) => file.endsWith('.ts'));
 const sources: readonly Source[] = [...folders.flatMap(sourcesIn), ...atTheRoot.map(read)];
+
+/** Circles of types that stand until their files are taken apart. */
+const knownCircles: readonly (readonly string[])[] = [
+  ['application/finished-request.ts', 'application/settle-request.ts'],
+  ['application/model-request.ts', 'application/ports/large-bodies.ts', 'application/told-answer.ts'],
+  ['application/ports/admin-events.ts', 'application/ports/budgets.ts'],
+  ['infrastructure/telemetry/open.ts', 'infrastructure/telemetry/otlp.ts'],
+];
+
+/** Exports that tests alone import: each group says why it is no dead code. */
+const forTestsAlone: readonly string[] = [
+  // Rules of money that SQL decides; they are laid beside it.
+  'domain/budget/budget-window.ts#budgetWindow',
+  'domain/budget/hard-limit.ts#charge',
+  // Its writer is not part of the service yet.
+  'application/mcp/record-invocation.ts#recordInvocation',
+  'infrastructure/postgres/mcp-invocations-store.ts#mcpRecords',
+  // A rule of the specification for which the service has no occasion yet.
+  'domain/upstream/upstream-fault.ts#sanitiseUrl',
+  // Tables that are laid beside the documentation, or gone through line by line.
+  'domain/compatibility/unsent-fields.ts#unsentFields',
+  'domain/compatibility/unsent-fields.ts#upstreamBodies',
+  'domain/shared/gateway-error.ts#statusOf',
+  'infrastructure/telemetry/label-table.ts#labelTable',
+  // A framing that is there for the next provider, as docs/adding-a-provider.md says; its example uses it.
+  'infrastructure/providers/wire/json-lines.ts#isJsonLines',
+  'infrastructure/providers/wire/json-lines.ts#jsonLineFrames',
+  // Bounds that are tried just below and just above.
+  'domain/identity/admin-session.ts#absoluteMs',
+  'domain/identity/admin-session.ts#notedEveryMs',
+  'domain/identity/admin-session.ts#slidingMs',
+  'domain/identity/login-throttle.ts#maxDelayMs',
+  'domain/shared/nearest.ts#maxRankedWords',
+  'infrastructure/postgres/payload-store.ts#maxQueuedBytes',
+  'infrastructure/postgres/purge-store.ts#purgeBatchRows',
+  'infrastructure/telemetry/series.ts#maxPoints',
+  // Steps of what the same file exports, tried by themselves.
+  'domain/reports/report-window.ts#bucketsOf',
+  'domain/shared/nearest.ts#editDistance',
+  'domain/upstream/upstream-words.ts#upstreamLabels',
+  'infrastructure/config/load.ts#parseConfig',
+  'infrastructure/embedded-postgres/cluster.ts#explain',
+  'infrastructure/journal/journal.ts#isAlive',
+  'infrastructure/pricing/bundled.ts#decodeCatalogue',
+  'interfaces/http/error-presenter.ts#messagesError',
+  'interfaces/http/gates.ts#adminGates',
+];
 
 describe('the layers', () => {
   it('keep to their imports, and process.env has one reader', () => {
@@ -81,10 +129,91 @@ describe('the layers', () => {
       'infrastructure/providers/wire/sse.ts',
       `import { compat } from '../compat/index.ts';`,
     ],
+    [
+      'a new provider → another provider',
+      'infrastructure/providers/newcomer/index.ts',
+      `import { generationConfig } from '../cloud-a/generate-content-config.ts';`,
+    ],
+    [
+      'a new provider → the database',
+      'infrastructure/providers/newcomer/index.ts',
+      `import { ledgerStore } from '../../postgres/ledger-store.ts';`,
+    ],
+    [
+      'a provider → another provider',
+      'infrastructure/providers/cloud-a/index.ts',
+      `import { compat } from '../compat/index.ts';`,
+    ],
+    [
+      'a new folder of infrastructure → the database',
+      'infrastructure/newroom/rows.ts',
+      `import { ledgerStore } from '../postgres/ledger-store.ts';`,
+    ],
+    [
+      'pricing → the journal',
+      'infrastructure/pricing/import.ts',
+      `import { localJournal } from '../journal/journal.ts';`,
+    ],
     ['process.env elsewhere', 'serve.ts', 'const url = process.env.DATABASE_URL;'],
     ['a file in a new place', 'helpers/strings.ts', 'export const a = 1;'],
   ])('a planted bad import is refused: %s', (_name, at, text) => {
     expect(violations([{ path: at, text }])).toHaveLength(1);
+  });
+});
+
+describe('imports', () => {
+  it('go round in no circle but the known ones', () => {
+    expect(circles(sources)).toEqual(knownCircles);
+  });
+
+  it.each([
+    [
+      'two files',
+      [
+        { path: 'domain/a.ts', text: `import type { B } from './b.ts';` },
+        { path: 'domain/b.ts', text: `import { a } from './a.ts';` },
+      ],
+      [['domain/a.ts', 'domain/b.ts']],
+    ],
+    [
+      'three files over folders',
+      [
+        { path: 'domain/a.ts', text: `import { b } from './x/b.ts';` },
+        { path: 'domain/x/b.ts', text: `import { c } from '../y/c.ts';` },
+        { path: 'domain/y/c.ts', text: `export type { A } from '../a.ts';` },
+        { path: 'domain/d.ts', text: `import { a } from './a.ts';` },
+      ],
+      [['domain/a.ts', 'domain/x/b.ts', 'domain/y/c.ts']],
+    ],
+  ])('a planted circle is found: %s', (_name, planted, found) => {
+    expect(circles(planted)).toEqual(found);
+  });
+});
+
+describe('what is exported', () => {
+  it('has a user in the product, or is on the list of what tests alone use', () => {
+    expect(unusedExports(sources).toSorted()).toEqual(forTestsAlone.toSorted());
+  });
+
+  it.each([
+    ['a function that nobody imports', 'export function lost(): void {}', 'lost'],
+    ['a constant that its own file alone uses', 'export const lost = 1;\nconst twice = lost * 2;', 'lost'],
+    ['a type that nothing speaks of', 'export interface Lost {}', 'Lost'],
+  ])('a planted one without a user is found: %s', (_name, text, name) => {
+    expect(unusedExports([{ path: 'domain/a.ts', text }])).toEqual([`domain/a.ts#${name}`]);
+  });
+
+  it.each([
+    ['by its name', `import { type Other, kept } from './a.ts';`],
+    ['under another name', `import { kept as mine } from './a.ts';`],
+    ['with its whole file', `const all = await import('./a.ts');`],
+    ['by being exported again', `export { kept } from './a.ts';`],
+  ])('one that is used %s is not', (_name, text) => {
+    const sourcesWith = [
+      { path: 'domain/a.ts', text: 'export const kept = 1;' },
+      { path: 'domain/b.ts', text },
+    ];
+    expect(unusedExports(sourcesWith)).toEqual([]);
   });
 });
 

@@ -2,8 +2,8 @@
 export interface Rule {
   /** The folders or files that the rule speaks of; the first rule that matches a file is its rule. */
   readonly of: RegExp;
-  /** Project files that they may import, by path from the root. */
-  readonly files: readonly RegExp[];
+  /** Project files that they may import, by path from the root; `own` is what the first group of `of` matched. */
+  readonly files: readonly (RegExp | ((own: string) => RegExp))[];
   /** Packages and `node:` modules that they may import. */
   readonly packages: readonly RegExp[];
   readonly instead: string;
@@ -12,20 +12,14 @@ export interface Rule {
 const fpTs = /^fp-ts\/lib\/(?:Either|Option|function)\.js$/;
 const node = /^node:/;
 
-/** A provider's own folder; `more` is what it may share with others beyond the wire and the messages body. */
-const providerFolder = (folder: string, ...more: readonly RegExp[]): Rule => ({
-  of: new RegExp(`^infrastructure/providers/${folder}/`),
-  files: [
-    new RegExp(`^infrastructure/providers/(?:${folder}|wire|auth|chat-style|messages-body)/`),
-    /^infrastructure\/providers\/(?:provider|outbound-headers)\.ts$/,
-    /^infrastructure\/config\/provider-/,
-    /^application\/ports\//,
-    /^domain\//,
-    ...more,
-  ],
-  packages: [fpTs, node],
-  instead: 'A provider folder never imports another provider folder.',
-});
+/** What every provider folder may import beside its own files. */
+const forProviders: Rule['files'] = [
+  /^infrastructure\/providers\/(?:wire|auth|chat-style|messages-body)\//,
+  /^infrastructure\/providers\/(?:provider|outbound-headers)\.ts$/,
+  /^infrastructure\/config\/provider-/,
+  /^application\/ports\//,
+  /^domain\//,
+];
 
 export const rules: readonly Rule[] = [
   {
@@ -83,9 +77,19 @@ export const rules: readonly Rule[] = [
     packages: [fpTs, node, /^(?:google-auth-library|@aws-sdk\/[\w-]+|@smithy\/types)$/],
     instead: 'Authenticators add credentials to finished requests, and know no dialect.',
   },
-  ...['compat', 'cloud-a', 'cloud-b'].map((folder) => providerFolder(folder)),
-  // It is the compat provider behind ID tokens.
-  providerFolder('cloud-run-compat', /^infrastructure\/providers\/compat\/index\.ts$/),
+  {
+    of: /^infrastructure\/providers\/cloud-run-compat\//,
+    // It is the compat provider behind ID tokens.
+    files: [/^infrastructure\/providers\/(?:cloud-run-compat\/|compat\/index\.ts$)/, ...forProviders],
+    packages: [fpTs, node],
+    instead: 'Of the other provider folders it shares the compat provider alone.',
+  },
+  {
+    of: /^infrastructure\/providers\/([^/]+)\//,
+    files: [(own) => new RegExp(`^infrastructure/providers/${own}/`), ...forProviders],
+    packages: [fpTs, node],
+    instead: 'A provider folder never imports another provider folder.',
+  },
   {
     of: /^infrastructure\/postgres\//,
     files: [
@@ -109,8 +113,8 @@ export const rules: readonly Rule[] = [
     instead: 'The configuration is read once; what needs it gets it as an argument.',
   },
   {
-    of: /^infrastructure\/(?:embedded-postgres|pricing|journal)\//,
-    files: [/^infrastructure\/(?:embedded-postgres|pricing|journal)\//, /^domain\//],
+    of: /^infrastructure\/(embedded-postgres|pricing|journal)\//,
+    files: [(own) => new RegExp(`^infrastructure/${own}/`), /^domain\//],
     packages: [fpTs, node, /^(?:pg|io-ts)$/],
     instead: 'These folders stand on their own.',
   },
@@ -154,7 +158,8 @@ export const rules: readonly Rule[] = [
     instead: 'This file alone knows the scheduler.',
   },
   {
-    of: /^infrastructure\//,
+    // The files that lie directly in the folder: one in a new folder has no rule, and so may import nothing.
+    of: /^infrastructure\/[^/]+\.ts$/,
     files: [/^infrastructure\//, /^application\/ports\//, /^domain\//],
     packages: [fpTs, node],
     instead: 'Infrastructure fills ports; it never sees interfaces.',
@@ -220,10 +225,12 @@ export const violations = (sources: readonly Source[]): readonly string[] =>
 function importFaults({ path, text }: Source): readonly string[] {
   const rule = rules.find(({ of }) => of.test(path));
   if (rule === undefined) return [`${path}: no rule says what this file may import`];
+  const own = rule.of.exec(path)?.[1] ?? '';
+  const files = rule.files.map((each) => (typeof each === 'function' ? each(own) : each));
   return importedBy(text).flatMap((specifier) => {
     const local = specifier.startsWith('.');
     const target = local ? resolved(path, specifier) : specifier;
-    const allowed = (local ? rule.files : rule.packages).some((each) => each.test(target));
+    const allowed = (local ? files : rule.packages).some((each) => each.test(target));
     return allowed ? [] : [`${path} imports ${target}. ${rule.instead}`];
   });
 }
@@ -241,7 +248,8 @@ function reachFaults({ path, text }: Source): readonly string[] {
 export const importedBy = (text: string): readonly string[] =>
   [...text.matchAll(imports)].flatMap(([, from, dynamic, required]) => from ?? dynamic ?? required ?? []);
 
-function resolved(from: string, specifier: string): string {
+/** The file that a relative import names, by path from the root. */
+export function resolved(from: string, specifier: string): string {
   const parts = from.split('/').slice(0, -1);
   for (const step of specifier.split('/')) {
     if (step === '..') parts.pop();

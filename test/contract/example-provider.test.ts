@@ -41,7 +41,11 @@ function upstream() {
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : 0;
   const provider = oracle.connect(
-    { url: `http://127.0.0.1:${port}`, word: 'sesame' },
+    {
+      baseUrl: `http://127.0.0.1:${port}`,
+      auth: { mode: 'header', name: 'authorization', value: 'Word sesame' },
+      defaultHeaders: {},
+    },
     { sanitise, digest: (text) => text, conceal: () => undefined, warn: () => undefined },
   );
   const pools = new Map(provider.endpoints.map((each) => [each, openPool(each.baseUrl, timeouts)]));

@@ -6,7 +6,7 @@ import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd } from '../../domain/shared/stream-event.ts';
 import { andThen, type Sealed, seal } from '../../domain/shared/stream-machine.ts';
-import { jsonArrayFrames } from '../../infrastructure/providers/cloud-a/json-array.ts';
+import { jsonArrayFrames } from '../../infrastructure/providers/wire/json-array.ts';
 import { Forwarding } from '../../infrastructure/providers/forwarding.ts';
 import { eventFrames } from '../../infrastructure/providers/wire/event-stream.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';

@@ -10,7 +10,7 @@ import { messagesStream } from '../../domain/messages/messages-stream.ts';
 import { toChatBody } from '../../domain/messages/to-chat.ts';
 import { andThen, seal } from '../../domain/shared/stream-machine.ts';
 import { generateContentRequest } from '../../infrastructure/providers/cloud-a/generate-content-request.ts';
-import { chatCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
+import { generatedCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
 import { generateContentStream } from '../../infrastructure/providers/cloud-a/generate-content-stream.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { outputsOf } from '../support/machine-laws.ts';
@@ -166,7 +166,7 @@ describe('thought signatures', () => {
   /** The assistant's message that a caller is told for these parts. */
   function told(...parts: readonly object[]): JsonObject {
     const answer = JSON.stringify({ candidates: [{ content: { parts }, finishReason: 'STOP' }] });
-    const completion = chatCompletion(answer, about, (message) => message);
+    const completion = generatedCompletion(answer, about, (message) => message);
     if (E.isLeft(completion)) throw new Error('It was not read.');
     const [choice] = completion.right['choices'] as readonly JsonObject[];
     return choice!['message'] as JsonObject;
@@ -267,7 +267,7 @@ describe('thought signatures', () => {
       ],
     };
     const names = { id: 'msg_1', model: 'm' };
-    const completion = chatCompletion(JSON.stringify(answer), about, (message) => message);
+    const completion = generatedCompletion(JSON.stringify(answer), about, (message) => message);
     const message = E.isRight(completion) ? fromChatCompletion(completion.right, names) : completion;
     const whole = E.isRight(message) ? (message.right['content'] as readonly JsonObject[]) : [];
     const machine = andThen(

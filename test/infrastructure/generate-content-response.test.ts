@@ -3,13 +3,13 @@ import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { observeCompletion } from '../../domain/chat/observe-chat.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { chatCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
+import { generatedCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
 import { malformedCandidates } from '../support/malformed-pieces.ts';
 
 const about = { id: 'chatcmpl-7f3a', model: 'asked', createdSecs: 1_700_000_000 };
 const sanitise = (message: string): string => message.replaceAll('secret', '***');
 
-const read = (text: string) => chatCompletion(text, about, sanitise);
+const read = (text: string) => generatedCompletion(text, about, sanitise);
 
 function completion(answer: object | string): JsonObject {
   const told = read(typeof answer === 'string' ? answer : JSON.stringify(answer));

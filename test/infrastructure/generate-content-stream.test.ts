@@ -6,9 +6,9 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import { maxJsonDepth, maxStreamEventBytes, maxTranslatedToolCalls } from '../../domain/shared/limits.ts';
 import type { StreamEvent } from '../../domain/shared/stream-event.ts';
 import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
-import { chatCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
+import { generatedCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
 import { generateContentStream } from '../../infrastructure/providers/cloud-a/generate-content-stream.ts';
-import { jsonArrayFrames } from '../../infrastructure/providers/cloud-a/json-array.ts';
+import { jsonArrayFrames } from '../../infrastructure/providers/wire/json-array.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { aContentStream, type Framing, framed } from '../support/arbitraries/generate-content-streams.ts';
 import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
@@ -295,7 +295,7 @@ describe('arguments that are streamed', () => {
   });
 
   it('a whole answer may have them too', () => {
-    const told = chatCompletion(
+    const told = generatedCompletion(
       textOf(parts({ functionCall: { name: 'f', partialArgs: [{ jsonPath: '$.n', numberValue: 2 }] } })),
       about,
       sanitise,
@@ -549,7 +549,7 @@ it('a stream tells what the same answer tells as a whole, however its parts are 
         candidates: [{ content: { parts: events.flat() }, finishReason, ...told }],
         ...usage(3, 5),
       };
-      const completion = chatCompletion(JSON.stringify(whole), about, sanitise);
+      const completion = generatedCompletion(JSON.stringify(whole), about, sanitise);
       const streamed = stream(
         [...events.map((of) => parts(...of)), { ...finish(finishReason, told), ...usage(3, 5) }],
         undefined,

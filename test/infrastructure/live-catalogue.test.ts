@@ -52,7 +52,7 @@ function aCatalogue() {
     catalogue.take({ providers, models: stored }, resolver(loaded.right, {}), prices);
   };
   change();
-  return { change, upstream: executor((id) => catalogue.lineOf(id)), close: () => catalogue.close() };
+  return { change, upstream: executor((id) => catalogue.readyProvider(id)), close: () => catalogue.close() };
 }
 
 const call: UpstreamCall = {

@@ -27,7 +27,7 @@ const context = {
 /** The providers as they are wired, without anybody behind them. */
 const platforms = {
   a: {
-    implementation: cloudA,
+    implementation: { kind: 'cloud_a_platform', ...cloudA },
     connected: cloudA.connect(
       {
         ...common,
@@ -42,7 +42,7 @@ const platforms = {
     upstreamModel: 'anthropic/claude-opus-4-6',
   },
   b: {
-    implementation: cloudB,
+    implementation: { kind: 'cloud_b_platform', ...cloudB },
     connected: cloudB.connect(
       {
         ...common,
@@ -92,7 +92,7 @@ const bodies = {
       ...ids.map((id) => ({ type: 'function_call_output', call_id: id, output: 'x' })),
     ],
   }),
-};
+} as const;
 
 /** A caller's body, read and prepared as the story of a request does it. */
 const preparedBy =

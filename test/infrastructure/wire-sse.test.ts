@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
-import type { SseFrame } from '../../domain/shared/sse-frame.ts';
+import type { TextFrame } from '../../domain/shared/text-frame.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { byteByByte, cutAt } from '../support/arbitraries/bytes.ts';
 import {
@@ -24,13 +24,13 @@ describeMachineLaws('sseFrames', {
   },
 });
 
-const framesOf = (text: string | Buffer): readonly SseFrame[] => outputsOf(sseFrames, [Buffer.from(text)]);
+const framesOf = (text: string | Buffer): readonly TextFrame[] => outputsOf(sseFrames, [Buffer.from(text)]);
 
 /** Frames without their bytes. */
 const read = (text: string | Buffer) =>
   framesOf(text).map((frame) => (frame.kind === 'frame' ? [frame.event, frame.data] : frame.kind));
 
-const wireOf = (frames: readonly SseFrame[]): Buffer =>
+const wireOf = (frames: readonly TextFrame[]): Buffer =>
   Buffer.concat(frames.map((frame) => (frame.kind === 'frame' ? frame.wire : Buffer.alloc(0))));
 
 describe('an event stream in bytes', () => {
@@ -197,8 +197,8 @@ describe('the bytes of an event', () => {
 });
 
 /** The reading rules once more, slowly and on the whole text: lines, then blocks of lines, then fields. */
-function slowFrames(bytes: Buffer): readonly SseFrame[] {
-  const frames: SseFrame[] = [];
+function slowFrames(bytes: Buffer): readonly TextFrame[] {
+  const frames: TextFrame[] = [];
   let block: string[] = [];
   let wire = '';
   let first = true;
@@ -218,7 +218,7 @@ function slowFrames(bytes: Buffer): readonly SseFrame[] {
   return frames;
 }
 
-function slowFrame(block: readonly string[], wire: Buffer, first: boolean): SseFrame | undefined {
+function slowFrame(block: readonly string[], wire: Buffer, first: boolean): TextFrame | undefined {
   const fields = block.map((line, index) => {
     const text = first && index === 0 ? line.replace(/^\uFEFF/, '') : line;
     const [, name = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(text) ?? [];

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamEvent } from '../../domain/shared/stream-event.ts';
 import { andThen, type Ending, seal, type Sealed } from '../../domain/shared/stream-machine.ts';
 import { generateContentStream } from '../../infrastructure/providers/cloud-a/generate-content-stream.ts';
-import { jsonArrayFrames } from '../../infrastructure/providers/cloud-a/json-array.ts';
+import { jsonArrayFrames } from '../../infrastructure/providers/wire/json-array.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { outputsOf } from '../support/machine-laws.ts';
 import { randomNumbers, type Replay } from '../support/replay-upstream.ts';

@@ -147,18 +147,27 @@ export interface GatewayProcess {
   readonly kill: () => void;
 }
 
+/** Another copy of the product, and what its configuration's placeholders stand for. */
+export interface OtherCopy {
+  readonly root: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
 /** The same as a process of its own (`gateway serve`), for kills, signals and several replicas. */
 export async function spawnGateway(
   config: ConfigFile,
   databaseUrl: string,
   args: readonly string[] = [],
   dataDir?: string,
+  copy?: OtherCopy,
 ): Promise<GatewayProcess> {
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-config-'));
   const file = path.join(folder, 'gateway.yaml');
   await writeFile(file, stringify(config));
-  const child = spawn(process.execPath, [script, 'serve', ...args], {
+  const command = copy === undefined ? script : path.join(copy.root, 'interfaces', 'cli', 'gateway.mjs');
+  const child = spawn(process.execPath, [command, 'serve', ...args], {
     env: {
+      ...copy?.environment,
       PATH: process.env['PATH'],
       GATEWAY_CONFIG: file,
       DATABASE_URL: databaseUrl,

@@ -120,7 +120,7 @@ function holding<A>(lease: Lease<A>, now: number): Held<A> {
   };
 }
 
-/** Until when nothing is asked for, and what requests are told until then. */
+/** Until when nothing is asked for, and the fault that requests get until then. */
 interface Pause {
   readonly until: number;
   readonly ms: number;

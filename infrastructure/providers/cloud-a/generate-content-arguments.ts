@@ -2,7 +2,7 @@ import { isRecord } from '../../../domain/messages/blocks.ts';
 import { isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 
-/** A value that is still being told: texts grow, objects and arrays fill up. */
+/** A value that is still coming: texts grow, objects and arrays fill up. */
 type Growing = Leaf | GrowingObject | GrowingArray;
 interface Leaf {
   readonly kind: 'leaf';

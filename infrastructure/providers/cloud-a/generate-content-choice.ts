@@ -6,14 +6,15 @@ import { maxHeldBackChars, maxTranslatedToolCalls } from '../../../domain/shared
 import { PartialArguments } from './generate-content-arguments.ts';
 import { finishReason } from './generate-content-finish.ts';
 import { callId } from './generate-content-response.ts';
-import { idOf, metadataOf, nameOf, type Said, type SaidCall } from './generate-content-said.ts';
+import { idOf, nameOf, type CandidateContent, type CandidateCall } from './generate-content-candidate.ts';
+import { metadataOf } from './generate-content-metadata.ts';
 import { callSignature } from './generate-content-signatures.ts';
 
-/** A call whose arguments are still being told. */
+/** A call whose arguments are still coming. */
 interface OpenCall {
   readonly index: number;
   readonly id: string;
-  /** What the caller has not been told of it yet. */
+  /** What has not been sent to the caller yet. */
   name: string | undefined;
   signature: string | undefined;
   readonly pieces: PartialArguments;
@@ -23,16 +24,16 @@ interface OpenCall {
 
 /** One choice of a streamed answer; it changes as its pieces are seen. */
 export class StreamedChoice {
-  /** The finish reason that the caller was told last. */
+  /** The finish reason that was last sent to the caller. */
   finish: string | undefined;
-  /** What makes the answer unusable; nothing that is told after it counts. */
+  /** What makes the answer unusable; whatever comes after it is ignored. */
   fault: string | undefined;
   private readonly index: number;
   private readonly about: AnswerNames;
   private begun = false;
   private calls = 0;
   private images = 0;
-  /** Signatures of calls that the next delta tells. */
+  /** Signatures of calls, for the next delta. */
   private signatures: JsonObject[] = [];
   private open: OpenCall | undefined;
 
@@ -42,21 +43,21 @@ export class StreamedChoice {
   }
 
   /**
-   * The delta that tells what was said; undefined where it was nothing. The first one has the role. `last`: the model
-   * has stopped, so that a call whose arguments were still being told is complete.
+   * The delta for this content; undefined where there is none. The first one has the role. `last`: the model has
+   * stopped, so a call whose arguments were still coming is complete.
    */
-  delta(said: Said, last: boolean): JsonObject | undefined {
-    const calls = said.calls.flatMap((call) => this.readCall(call));
+  delta(content: CandidateContent, last: boolean): JsonObject | undefined {
+    const calls = content.calls.flatMap((call) => this.readCall(call));
     if (last) calls.push(...this.close());
-    const images = said.images.map((image, ordinal) => ({ index: this.images + ordinal, ...image }));
+    const images = content.images.map((image, ordinal) => ({ index: this.images + ordinal, ...image }));
     this.images += images.length;
     const { signatures } = this;
     this.signatures = [];
     const delta = {
-      ...(said.text === '' ? {} : { content: said.text }),
+      ...(content.text === '' ? {} : { content: content.text }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
       ...(images.length === 0 ? {} : { images }),
-      ...metadataOf(said, signatures),
+      ...metadataOf(content, signatures),
     };
     const says = Object.keys(delta).length > 0;
     if (this.begun) return says ? delta : undefined;
@@ -65,7 +66,7 @@ export class StreamedChoice {
     return { role: 'assistant', content: calls.length > 0 ? null : '', ...delta };
   }
 
-  /** The chat completion's reason, where the caller was not told it already. */
+  /** The chat completion's reason; undefined where it was sent already. */
   finished(reason: string): string | undefined {
     const finish = finishReason(reason, this.calls > 0);
     if (finish === this.finish) return undefined;
@@ -74,7 +75,7 @@ export class StreamedChoice {
   }
 
   /** A call comes whole, or a named piece begins it and nameless ones go on with it. */
-  private readCall({ call, signature }: SaidCall): readonly JsonObject[] {
+  private readCall({ call, signature }: CandidateCall): readonly JsonObject[] {
     const before = nameOf(call) === '' ? [] : this.close();
     if (nameOf(call) !== '') this.begin(call);
     const { open } = this;
@@ -103,7 +104,7 @@ export class StreamedChoice {
     this.open = { index, id, ...told, pieces: new PartialArguments(), args: new Map() };
   }
 
-  /** Arguments are told once they are complete: until then no text of them is sure. */
+  /** Arguments are sent once they are complete, because until then a later piece may change them. */
   private close(): readonly JsonObject[] {
     const { open } = this;
     this.open = undefined;

@@ -27,7 +27,7 @@ import type { ReadableBuckets } from './readable-buckets.ts';
 import { signatureIn, signatureOfCall } from './generate-content-signatures.ts';
 import { Turns } from './generate-content-turns.ts';
 
-/** What was said, in the words of generate-content. */
+/** The conversation, in generate-content's shape. */
 export interface Conversation {
   readonly system: readonly JsonObject[];
   readonly contents: readonly JsonObject[];
@@ -127,7 +127,7 @@ function assistantParts(content: Json, path: string): Parts {
   return E.right(parts);
 }
 
-/** Images that the model made, as its answer told them. */
+/** Images that the model made, in the shape that its answer gave them. */
 function imageParts(images: Json | undefined, path: string, buckets: ReadableBuckets): Parts {
   const told = objectsOf(images);
   const other = told.findIndex(({ type }) => type !== 'image_url');

@@ -29,7 +29,7 @@ export function finishReason(reason: string, called: boolean): string {
   return reason === 'STOP' ? 'stop' : 'content_filter';
 }
 
-/** A prompt that was blocked has no candidates; `message` is what the platform says of it, if it says anything. */
+/** A prompt that was blocked has no candidates; `message` is its explanation, where there is one. */
 export function blockOf(answer: JsonObject): { readonly message: string | undefined } | undefined {
   const { promptFeedback: feedback } = answer;
   if (candidatesOf(answer).length > 0 || !isRecord(feedback)) return undefined;
@@ -43,6 +43,6 @@ export function blockOf(answer: JsonObject): { readonly message: string | undefi
 export const candidatesOf = ({ candidates }: JsonObject): readonly JsonObject[] =>
   isArray(candidates) ? candidates.filter(isRecord) : [];
 
-/** What the platform says of a finish. */
+/** The platform's explanation of a finish. */
 export const finishMessageOf = ({ finishMessage }: JsonObject): string | undefined =>
   isString(finishMessage) && finishMessage !== '' ? finishMessage : undefined;

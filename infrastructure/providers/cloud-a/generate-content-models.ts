@@ -8,10 +8,10 @@ function generationOf(model: string): number | undefined {
   return version === undefined ? Number.POSITIVE_INFINITY : Number(version);
 }
 
-/** Generation 3 and later are told how much to think by a level; before, by a number of tokens. */
+/** Generation 3 and later take a level of thinking, earlier ones a number of tokens. */
 export const thinksInLevels = (model: string): boolean => (generationOf(model) ?? 0) >= 3;
 
-/** The most tokens that a model may think, where it is told a number: the platform documents 32,768 for 2.5 Pro. */
+/** The most tokens that a model may think, where it takes a number: the platform documents 32,768 for 2.5 Pro. */
 export const highestBudget = (model: string): number =>
   /^gemini-2\.5-pro(-|@|$)/.test(model) ? 32_768 : 24_576;
 

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
 import { signed } from '../../../domain/chat/thought-signature.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
@@ -16,7 +17,8 @@ import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
 import { PartialArguments } from './generate-content-arguments.ts';
 import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
-import { idOf, isMalformed, metadataOf, nameOf, type SaidCall, saidIn } from './generate-content-said.ts';
+import { idOf, isMalformed, nameOf, type CandidateCall, contentOf } from './generate-content-candidate.ts';
+import { metadataOf } from './generate-content-metadata.ts';
 import { callSignature } from './generate-content-signatures.ts';
 import { chatUsage } from './generate-content-usage.ts';
 
@@ -27,7 +29,7 @@ type Sanitise = (message: string) => string;
  * A whole generate-content answer as a chat completion. A blocked prompt is a completion that says nothing and
  * finishes with `content_filter`; an error body under status 200 is an error, and so is anything that is no answer.
  */
-export function chatCompletion(
+export function generatedCompletion(
   text: string,
   about: AnswerNames,
   sanitise: Sanitise,
@@ -49,14 +51,7 @@ export function chatCompletion(
       ? candidatesOf(answer).map((candidate, position) => choiceOf(candidate, position, about, sanitise))
       : [blockedChoice(blocked.message, sanitise)];
   const usage = chatUsage(answer['usageMetadata']);
-  return E.right({
-    id: about.id,
-    object: 'chat.completion',
-    created: about.createdSecs,
-    model: about.model,
-    choices,
-    ...(usage === undefined ? {} : { usage }),
-  });
+  return E.right(chatCompletion(about, choices, usage === undefined ? {} : { usage }));
 }
 
 const protocolFault = (message: string): Either<UpstreamFault, never> =>
@@ -69,8 +64,8 @@ function choiceOf(
   sanitise: Sanitise,
 ): JsonObject {
   const index = numberOf(candidate['index']) ?? position;
-  const said = saidIn(candidate);
-  const calls = said.calls
+  const content = contentOf(candidate);
+  const calls = content.calls
     .filter(({ call }) => nameOf(call) !== '')
     .map(({ call, signature }, ordinal) => {
       const id = idOf(call) ?? callId(about, index, ordinal);
@@ -82,11 +77,11 @@ function choiceOf(
   const finish = finishReason(reasonOf(candidate) ?? 'STOP', calls.length > 0);
   const message = {
     role: 'assistant',
-    content: said.text === '' && calls.length > 0 ? null : said.text,
+    content: content.text === '' && calls.length > 0 ? null : content.text,
     refusal: finish === 'content_filter' ? refusalText(finishMessageOf(candidate), sanitise) : null,
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ told }) => told) }),
-    ...(said.images.length === 0 ? {} : { images: said.images }),
-    ...metadataOf(said, signatures),
+    ...(content.images.length === 0 ? {} : { images: content.images }),
+    ...metadataOf(content, signatures),
   };
   return { index, message, logprobs: logprobsOf(candidate), finish_reason: finish };
 }
@@ -98,11 +93,11 @@ const blockedChoice = (message: string | undefined, sanitise: Sanitise): JsonObj
   finish_reason: 'content_filter',
 });
 
-/** What the platform says of an answer that it withheld. */
+/** The platform's explanation of an answer that it withheld. */
 export const refusalText = (message: string | undefined, sanitise: Sanitise): string | null =>
   message === undefined ? null : sanitise(message);
 
-const wholeCall = ({ call, signature }: SaidCall, id: string): JsonObject => ({
+const wholeCall = ({ call, signature }: CandidateCall, id: string): JsonObject => ({
   id,
   type: 'function',
   function: { name: nameOf(call), arguments: wholeArguments(call) },

@@ -1,4 +1,5 @@
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { chatChunk, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
   isAbsent,
@@ -9,7 +10,7 @@ import {
   parseJson,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
-import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
@@ -18,20 +19,20 @@ import { StreamedChoice } from './generate-content-choice.ts';
 import { blockOf, candidatesOf, finishMessageOf, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
 import { refusalText } from './generate-content-response.ts';
-import { isMalformed, saidIn } from './generate-content-said.ts';
+import { isMalformed, contentOf } from './generate-content-candidate.ts';
 import { chatUsage } from './generate-content-usage.ts';
 
 type Event = StreamEvent<JsonObject>;
 
 /**
  * A generate-content stream as chat chunks. There is no `[DONE]` in it: its end is the end of the bytes, and it is a
- * success if every candidate had a finish reason. Usage repeats in each event; the last one counts, and is told once,
+ * success if every candidate had a finish reason. Usage repeats in each event; the last one counts, and is sent once,
  * at the end.
  */
 export const generateContentStream = (
   about: AnswerNames,
   sanitise: (message: string) => string,
-): StreamMachine<StreamedAnswer, SseFrame, Event> => ({
+): StreamMachine<StreamedAnswer, TextFrame, Event> => ({
   start: () => new StreamedAnswer(about, sanitise),
   step: (answer, frame) => [answer, answer.see(frame)],
   end: (answer, ending) => answer.end(ending),
@@ -40,7 +41,7 @@ export const generateContentStream = (
 /** Candidates of one answer: what a chat request may ask for. */
 const maxCandidates = 128;
 
-/** A blocked prompt is told as a candidate that was withheld. */
+/** The candidate that stands for a blocked prompt: it was withheld. */
 const withheld = (message: string | undefined): JsonObject => ({
   finishReason: 'PROMPT_BLOCKED',
   finishMessage: message,
@@ -59,7 +60,7 @@ class StreamedAnswer {
     this.sanitise = sanitise;
   }
 
-  see(frame: SseFrame): readonly Event[] {
+  see(frame: TextFrame): readonly Event[] {
     if (this.over) return [];
     if (frame.kind === 'oversize') return this.fail('The upstream sent an event that is too large.');
     if (frame.data.trim() === '') return [];
@@ -79,7 +80,8 @@ class StreamedAnswer {
     if (this.over) return [];
     if (!this.isFinished()) return this.failed(prematureEnd(ending));
     this.over = true;
-    const usage = this.usage === undefined ? [] : [chunkEvent(this.chunk([], { usage: this.usage }), false)];
+    const usage =
+      this.usage === undefined ? [] : [writtenChunk(this.chunk([], { usage: this.usage }), false)];
     return [...usage, { kind: 'done' }];
   }
 
@@ -103,8 +105,8 @@ class StreamedAnswer {
       if (finish !== undefined) finishes.push({ index, delta: {}, logprobs: null, finish_reason: finish });
     }
     return [
-      ...(deltas.length === 0 ? [] : [chunkEvent(this.chunk(deltas), false)]),
-      ...(finishes.length === 0 ? [] : [chunkEvent(this.chunk(finishes), this.isFinished())]),
+      ...(deltas.length === 0 ? [] : [writtenChunk(this.chunk(deltas), false)]),
+      ...(finishes.length === 0 ? [] : [writtenChunk(this.chunk(finishes), this.isFinished())]),
     ];
   }
 
@@ -120,8 +122,8 @@ class StreamedAnswer {
     choice: StreamedChoice,
   ): readonly [delta: JsonObject | undefined, finish: string | undefined] {
     const reason = reasonOf(candidate);
-    const said = saidIn(candidate);
-    const delta = choice.delta(said, reason !== undefined);
+    const content = contentOf(candidate);
+    const delta = choice.delta(content, reason !== undefined);
     if (reason === undefined) return [delta, undefined];
     const finish = choice.finished(reason);
     const message = finish === 'content_filter' ? finishMessageOf(candidate) : undefined;
@@ -130,25 +132,17 @@ class StreamedAnswer {
   }
 
   private chunk(choices: readonly JsonObject[], more: JsonObject = {}): JsonObject {
-    const { id, createdSecs, model } = this.about;
-    return { id, object: 'chat.completion.chunk', created: createdSecs, model, choices, ...more };
+    return chatChunk(this.about, choices, more);
   }
 
   private fail(message: string): readonly Event[] {
     return this.failed(streamFailure(message));
   }
 
-  /** What was used until then is told with the failure, for the logs. */
+  /** The usage until then goes with the failure, so that the logs have it. */
   private failed(error: ReturnType<typeof streamFailure>): readonly Event[] {
     this.over = true;
     const { usage } = this;
     return [{ kind: 'failed', error, ...(usage === undefined ? {} : { chunk: this.chunk([], { usage }) }) }];
   }
 }
-
-const chunkEvent = (chunk: JsonObject, terminal: boolean): Event => ({
-  kind: 'chunk',
-  chunk,
-  wire: undefined,
-  terminal,
-});

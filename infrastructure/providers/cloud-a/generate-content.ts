@@ -1,16 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { WholeAnswer } from '../../../application/ports/upstream.ts';
 import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
-import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { andThen, type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
 import { isEventStream, sseFrames } from '../wire/sse.ts';
 import { generateContentRequest } from './generate-content-request.ts';
-import { chatCompletion } from './generate-content-response.ts';
+import { generatedCompletion } from './generate-content-response.ts';
 import { generateContentStream } from './generate-content-stream.ts';
-import { jsonArrayFrames } from './json-array.ts';
+import { jsonArrayFrames } from '../wire/json-array.ts';
 import { publishedBy } from './publishers.ts';
 import { readableBuckets } from './readable-buckets.ts';
 
@@ -43,7 +43,7 @@ export const generateContent = (
   },
   decode: (body, { answer }) =>
     E.map((value: JsonObject): WholeAnswer => ({ value, text: JSON.stringify(value) }))(
-      chatCompletion(body.toString('utf8'), answer, sanitise),
+      generatedCompletion(body.toString('utf8'), answer, sanitise),
     ),
   events: (contentType, { answer }) => {
     const frames = framesOf(contentType);
@@ -52,7 +52,7 @@ export const generateContent = (
 });
 
 /** A stream that comes without `alt=sse`, as one array, is a stream too. */
-function framesOf(contentType: string): Sealed<Buffer, SseFrame> | undefined {
+function framesOf(contentType: string): Sealed<Buffer, TextFrame> | undefined {
   if (isEventStream(contentType)) return sseFrames;
   return contentType.startsWith('application/json') ? jsonArrayFrames : undefined;
 }

@@ -20,8 +20,8 @@ import { publishedBy } from './publishers.ts';
 
 type RouteOfPlatform = Pick<Route, 'upstreamModel'>;
 
-/** What is spoken to one kind of models, family by family; the others are not spoken at all. */
-interface Speech {
+/** What one kind of models takes, and the dialects of its families; a family without a dialect is not taken. */
+interface ModelKind {
   readonly capabilities: Capabilities;
   readonly takes: Partial<Record<ApiFamily, Takes>>;
   readonly dialects: (
@@ -41,7 +41,7 @@ const nothing: Capabilities = {
 };
 
 /** Google-published models: chat completions with all that belongs to them. */
-const generation: Speech = {
+const generation: ModelKind = {
   capabilities: { ...permissive, responses: false, embeddings: false },
   takes: { chat_completions: 'translated', count_tokens: 'translated' },
   dialects: (platform, context) => ({
@@ -51,14 +51,14 @@ const generation: Speech = {
 };
 
 /** The four text-embedding models. */
-const embedding: Speech = {
+const embedding: ModelKind = {
   capabilities: { ...nothing, embeddings: true },
   takes: { embeddings: 'translated' },
   dialects: (platform, context) => ({ embeddings: textEmbeddings(platform, context) }),
 };
 
 /** Models of the messages family: chat completions and messages; image and document blocks are unsupported. */
-const messagesBody: Speech = {
+const messagesBody: ModelKind = {
   capabilities: { ...permissive, responses: false, embeddings: false, vision: false },
   takes: { chat_completions: 'translated', messages: 'translated', count_tokens: 'translated' },
   dialects: ({ basePath, defaultHeaders }, context) =>
@@ -83,25 +83,24 @@ const messagesBody: Speech = {
     ),
 };
 
-const speeches = { generation, embedding, messagesBody } as const;
+const modelKinds = { generation, embedding, messagesBody } as const;
 
-/** How a route's model is spoken to; undefined: this platform has no such model. */
-function speechOf(route: RouteOfPlatform): keyof typeof speeches | undefined {
+/** The kind of a route's model; undefined: this platform has no such model. */
+function modelKindOf(route: RouteOfPlatform): keyof typeof modelKinds | undefined {
   if (embeddingModel(route.upstreamModel) !== undefined) return 'embedding';
   if (publishedBy('anthropic', route) !== undefined) return 'messagesBody';
   return publishedBy('google', route) === undefined ? undefined : 'generation';
 }
 
-/** Managed-cloud model platform A: what is spoken to it depends on the model. */
+/** Managed-cloud model platform A: the dialect depends on the kind of the model. */
 export const cloudA: ProviderImplementation<CloudAProvider> = {
-  kind: 'cloud_a_platform',
   supports: (route) => {
-    const speech = speechOf(route);
-    return speech === undefined ? nothing : speeches[speech].capabilities;
+    const kind = modelKindOf(route);
+    return kind === undefined ? nothing : modelKinds[kind].capabilities;
   },
   takes: (route, family) => {
-    const speech = speechOf(route);
-    return speech === undefined ? undefined : speeches[speech].takes[family];
+    const kind = modelKindOf(route);
+    return kind === undefined ? undefined : modelKinds[kind].takes[family];
   },
   connect: (config, context) => {
     const { projectId, location, defaultHeaders } = config;
@@ -117,8 +116,8 @@ export const cloudA: ProviderImplementation<CloudAProvider> = {
     return {
       endpoints: [endpoint],
       speak: ({ route, family }) => {
-        const speech = speechOf(route);
-        const dialect = speech === undefined ? undefined : dialects[speech][family];
+        const kind = modelKindOf(route);
+        const dialect = kind === undefined ? undefined : dialects[kind][family];
         return dialect === undefined ? undefined : { endpoint, dialect };
       },
     };

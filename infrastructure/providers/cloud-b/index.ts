@@ -31,9 +31,8 @@ const nothing: Capabilities = {
   json_schema: false,
 };
 
-/** Managed-cloud model platform B: how it is spoken to is selected by the route's `api_style`. */
+/** Managed-cloud model platform B: the route's `api_style` selects the dialect. */
 export const cloudB: ProviderImplementation<CloudBProvider> = {
-  kind: 'cloud_b_platform',
   supports: ({ compatibility }) => {
     const block = cloudBBlock(compatibility);
     return block === undefined ? nothing : styleCapabilities(block.style);
@@ -69,7 +68,7 @@ const rulesOf = (style: ApiStyle): StyleRules => apiStyles[style];
 
 type Dialects = Partial<Record<ApiFamily, Dialect>>;
 
-/** What speaks each style, below its base path. */
+/** The dialects of each style, below its base path. */
 function dialectsOf(
   { defaultHeaders }: CloudBProvider,
   context: ProviderContext,

@@ -1,7 +1,7 @@
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import { isAbsent, isString, type Json, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
 import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
-import { isServerTool, ownMetadata, reasoningBlock } from './unified-answer.ts';
+import { ownMetadata, reasoningBlock } from './unified-metadata.ts';
 
 /** A block that was started: one of the caller's calls, or something that chat has no word for. */
 type Started =
@@ -102,3 +102,6 @@ const lastArguments = (block: Started): readonly JsonObject[] =>
   block.kind === 'call' && !block.argued
     ? [callDelta({ index: block.index, function: { arguments: '{}' } })]
     : [];
+
+/** A tool that the platform itself ran: its call is not the caller's to answer. */
+export const isServerTool = ({ type }: JsonObject): boolean => type === 'server_tool_use';

@@ -61,11 +61,11 @@ export function conversation(
   const turns: Turn[] = [];
   for (const [index, message] of (isArray(messages) ? messages : []).entries()) {
     if (!isRecord(message)) return E.left(fault(`messages[${index}]`, 'must be an object.'));
-    const said = saidBy(message, `messages[${index}]`, names, writing);
-    if (E.isLeft(said)) return said;
-    const { role, blocks } = said.right;
+    const read = roleBlocksOf(message, `messages[${index}]`, names, writing);
+    if (E.isLeft(read)) return read;
+    const { role, blocks } = read.right;
     if (role === 'system') system.push(...blocks);
-    else say(turns, role, blocks);
+    else addBlocks(turns, role, blocks);
   }
   if (turns.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
   return E.right({
@@ -88,7 +88,7 @@ export const endsInToolLoop = ({ messages }: Conversation): boolean =>
 
 type Role = 'system' | 'user' | 'assistant';
 
-interface Said {
+interface RoleBlocks {
   readonly role: Role;
   readonly blocks: readonly JsonObject[];
 }
@@ -98,25 +98,25 @@ interface Turn {
   readonly content: JsonObject[];
 }
 
-function say(turns: Turn[], role: Role, blocks: readonly JsonObject[]): void {
+function addBlocks(turns: Turn[], role: Role, blocks: readonly JsonObject[]): void {
   if (blocks.length === 0) return;
   const last = turns.at(-1);
   if (last?.role !== role) turns.push({ role, content: [...blocks] });
   else for (const block of blocks) last.content.push(block);
 }
 
-function saidBy(
+function roleBlocksOf(
   message: JsonObject,
   path: string,
   names: DocumentNames,
   writing: Writing,
-): Either<GatewayError, Said> {
+): Either<GatewayError, RoleBlocks> {
   const { role, content } = message;
   const at = `${path}.content`;
   const by =
     (role: Role) =>
-    (blocks: Blocks): Either<GatewayError, Said> =>
-      E.map((said: readonly JsonObject[]) => ({ role, blocks: endingMarked(said, message) }))(blocks);
+    (blocks: Blocks): Either<GatewayError, RoleBlocks> =>
+      E.map((own: readonly JsonObject[]) => ({ role, blocks: endingMarked(own, message) }))(blocks);
   switch (isString(role) ? role : '') {
     case 'system':
     case 'developer':
@@ -204,5 +204,5 @@ const asUserBlock = (block: JsonObject): JsonObject =>
  * Valid provider-native ids are preserved. Invalid or overlong tool-use and tool-result ids are replaced on both sides
  * of the pair by the same deterministic bounded value `tool_<SHA-256>`.
  */
-export const boundedToolId = (id: string, digest: Digest): string =>
+const boundedToolId = (id: string, digest: Digest): string =>
   toolIdShape.test(id) ? id : `tool_${digest(id)}`;

@@ -6,7 +6,7 @@ import { askedIn, type ReasoningAsk } from '../../../domain/reasoning/reasoning-
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 
-/** How the API of a model that is no messages family is told of reasoning. */
+/** How reasoning is asked for from a model outside the messages family, by the API of its own. */
 interface ReasoningFields {
   readonly effort: (effort: string) => JsonObject;
   /** Undefined: the model always reasons. */
@@ -29,7 +29,7 @@ const reasoningFields: readonly (ReasoningFields & { readonly id: RegExp })[] = 
 ];
 
 /**
- * An effort goes where the model's own API wants it; a budget is told as the effort that it comes to. Words of effort
+ * An effort goes where the model's own API wants it; a budget becomes the effort that it comes to. Words of effort
  * are the upstream's to judge. What the API has no field for, as far as is known, is refused; `adaptive` leaves the
  * choice to the model, and says nothing.
  */

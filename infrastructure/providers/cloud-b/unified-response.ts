@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
   isArray,
@@ -13,14 +14,10 @@ import {
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
-import {
-  answerMetadata,
-  chatUsage,
-  isServerTool,
-  ownMetadata,
-  reasoningBlock,
-  stopOf,
-} from './unified-answer.ts';
+import { isServerTool } from './unified-blocks.ts';
+import { stopOf } from './unified-finish.ts';
+import { answerMetadata, ownMetadata, reasoningBlock } from './unified-metadata.ts';
+import { chatUsage } from './unified-usage.ts';
 
 /**
  * A whole converse answer as a chat completion. Reasoning goes into `provider_metadata` and never into the content;
@@ -46,15 +43,14 @@ export function unifiedCompletion(
   if (stop.kind === 'failed') return E.left(protocol(stop.message));
   if (stop.kind === 'unknown') return E.left(protocol('The upstream answered without a `stopReason`.'));
   const usage = chatUsage(answer['usage']);
-  return E.right({
-    id: names.id,
-    object: 'chat.completion',
-    created: names.createdSecs,
-    model: names.model,
-    choices: [{ index: 0, message: messageOf(blocks, calls), logprobs: null, finish_reason: stop.reason }],
-    ...(usage === undefined ? {} : { usage }),
-    ...answerMetadata(answer),
-  });
+  const choice = {
+    index: 0,
+    message: messageOf(blocks, calls),
+    logprobs: null,
+    finish_reason: stop.reason,
+  };
+  const members = { ...(usage === undefined ? {} : { usage }), ...answerMetadata(answer) };
+  return E.right(chatCompletion(names, [choice], members));
 }
 
 const protocol = (message: string): UpstreamFault => ({ kind: 'protocol', message });
@@ -108,7 +104,7 @@ const isForeign = ({ text, toolUse, reasoningContent, citationsContent }: JsonOb
     ? isServerTool(toolUse)
     : !isString(text) && !isRecord(reasoningContent) && !isRecord(citationsContent);
 
-/** The input is told with every digit that it came with. */
+/** The input keeps every digit that it came with. */
 const callsIn = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
   blocks.flatMap(({ toolUse }) =>
     isRecord(toolUse) && !isServerTool(toolUse)

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { chatChunk, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isDeeperThan, type JsonObject, parseExact, parseJson } from '../../../domain/shared/json.ts';
@@ -9,17 +10,19 @@ import type { Ending, StreamMachine } from '../../../domain/shared/stream-machin
 import { callerStatus, prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { codeLabels, toldFailure, toldInStream } from '../../../domain/upstream/upstream-words.ts';
 import type { EventFrame, FrameFault } from '../wire/event-stream.ts';
-import { answerMetadata, chatUsage, stopOf } from './unified-answer.ts';
 import { UnifiedBlocks } from './unified-blocks.ts';
+import { stopOf } from './unified-finish.ts';
+import { answerMetadata } from './unified-metadata.ts';
+import { chatUsage } from './unified-usage.ts';
 
 type ChatEvent = StreamEvent<JsonObject>;
 
 /** `open` until `messageStop`, then `stopped`; `over` after `done` or `failed`. */
-interface Answer {
+interface AnswerState {
   phase: 'open' | 'stopped' | 'over';
   begun: boolean;
   readonly blocks: UnifiedBlocks;
-  /** The stop told of a failure: it is passed on with the usage that follows. */
+  /** The failure that the stop reported: it is passed on with the usage that follows. */
   failure: GatewayError | undefined;
   /** The stream ended inside a frame. */
   cut: boolean;
@@ -34,14 +37,14 @@ interface Answer {
 export const unifiedStream = (
   names: AnswerNames,
   sanitise: (message: string) => string,
-): StreamMachine<Answer, EventFrame, ChatEvent> => ({
+): StreamMachine<AnswerState, EventFrame, ChatEvent> => ({
   start: () => ({ phase: 'open', begun: false, blocks: new UnifiedBlocks(), failure: undefined, cut: false }),
   step: (answer, frame) => {
     if (answer.phase === 'over') return [answer, []];
     if (frame.kind === 'fault') return [answer, faulty(answer, frame.fault)];
     switch (frame.headers.get(':message-type') ?? '') {
       case 'event':
-        return [answer, new Telling(answer, names).event(frame)];
+        return [answer, new ConverseAnswer(answer, names).event(frame)];
       case 'exception':
         return [answer, fail(answer, exception(frame, sanitise))];
       case 'error':
@@ -55,20 +58,20 @@ export const unifiedStream = (
 
 type Frame = EventFrame & { readonly kind: 'frame' };
 
-/** Of a frame that is cut off the end of the stream says more. */
-function faulty(answer: Answer, fault: FrameFault): readonly ChatEvent[] {
+/** A frame that is cut off is judged at the end of the stream, because that says why. */
+function faulty(answer: AnswerState, fault: FrameFault): readonly ChatEvent[] {
   if (fault !== 'cut') return fail(answer, malformed);
   answer.cut = true;
   return [];
 }
 
-function endOf(answer: Answer, ending: Ending): readonly ChatEvent[] {
+function endOf(answer: AnswerState, ending: Ending): readonly ChatEvent[] {
   if (answer.phase === 'over') return [];
   if (answer.failure !== undefined) return fail(answer, answer.failure);
   return answer.phase === 'stopped' && !answer.cut ? [{ kind: 'done' }] : fail(answer, prematureEnd(ending));
 }
 
-function fail(answer: Answer, error: GatewayError, chunk?: JsonObject): readonly ChatEvent[] {
+function fail(answer: AnswerState, error: GatewayError, chunk?: JsonObject): readonly ChatEvent[] {
   answer.phase = 'over';
   return [{ kind: 'failed', error, ...(chunk === undefined ? {} : { chunk }) }];
 }
@@ -124,11 +127,11 @@ function payloadOf(payload: Buffer): JsonObject | undefined {
 }
 
 /** What one event adds to an answer. */
-class Telling {
-  private readonly answer: Answer;
+class ConverseAnswer {
+  private readonly answer: AnswerState;
   private readonly names: AnswerNames;
 
-  constructor(answer: Answer, names: AnswerNames) {
+  constructor(answer: AnswerState, names: AnswerNames) {
     this.answer = answer;
     this.names = names;
   }
@@ -141,10 +144,10 @@ class Telling {
     const event = payloadOf(payload);
     if (event === undefined) return fail(this.answer, malformed);
     if (type === 'metadata') return this.metadata(event);
-    return this.answer.phase === 'stopped' ? this.afterStop(type) : this.told(type, event);
+    return this.answer.phase === 'stopped' ? this.afterStop(type) : this.within(type, event);
   }
 
-  private told(type: string, event: JsonObject): readonly ChatEvent[] {
+  private within(type: string, event: JsonObject): readonly ChatEvent[] {
     const { answer } = this;
     switch (type) {
       case 'messageStart':
@@ -160,7 +163,7 @@ class Telling {
     }
   }
 
-  /** Content after the stop would be lost: it is no answer that makes sense. */
+  /** Content after the stop is malformed, because callers have the end already and would lose it. */
   private afterStop(type: string): readonly ChatEvent[] {
     return type === 'contentBlockStop' || type === 'messageStop' ? [] : fail(this.answer, malformed);
   }
@@ -199,19 +202,13 @@ class Telling {
     const usage = chatUsage(event['usage']);
     const members = { ...(usage === undefined ? {} : { usage }), ...answerMetadata(event) };
     if (Object.keys(members).length === 0) return [];
-    const chunk = { ...this.head(), choices: [], ...members };
+    const chunk = chatChunk(this.names, [], members);
     if (answer.failure !== undefined) return fail(answer, answer.failure, chunk);
-    return [{ kind: 'chunk', chunk, wire: undefined, terminal: false }];
+    return [writtenChunk(chunk, false)];
   }
 
   private chunk(delta: JsonObject, reason: string | null, members: JsonObject = {}): ChatEvent {
     const choice = { index: 0, delta, logprobs: null, finish_reason: reason };
-    const chunk = { ...this.head(), choices: [choice], ...members };
-    return { kind: 'chunk', chunk, wire: undefined, terminal: reason !== null };
-  }
-
-  private head(): JsonObject {
-    const { id, model, createdSecs } = this.names;
-    return { id, object: 'chat.completion.chunk', created: createdSecs, model };
+    return writtenChunk(chatChunk(this.names, [choice], members), reason !== null);
   }
 }

@@ -6,7 +6,6 @@ import type { ProviderImplementation } from '../provider.ts';
 
 /** The generic upstream, behind a managed-cloud serverless service with ID-token authentication. */
 export const cloudRunCompat: ProviderImplementation<CloudRunProvider> = {
-  kind: 'cloud_run_compat',
   supports: () => permissive,
   takes: takesChatStyle,
   connect: (config, context) =>

@@ -1,9 +1,9 @@
 import { permissive } from '../../../domain/routing/capabilities.ts';
 import type { ApiFamily } from '../../../domain/routing/model.ts';
 import type { CompatProvider } from '../../config/provider-config.ts';
+import { configuredHeader } from '../auth/configured-header.ts';
 import { type ChatStyle, chatDialect, embeddingsDialect, responsesDialect } from '../chat-style/dialects.ts';
 import type {
-  Authenticator,
   ConnectedProvider,
   Dialect,
   Endpoint,
@@ -13,19 +13,18 @@ import type {
 
 const namespace = 'compat';
 
-/** Pass-through; messages are spoken as chat, and tokens are counted by nobody. */
-export const takesChatStyle: ProviderImplementation['takes'] = (_, family) =>
+/** Pass-through; messages are translated to chat, and tokens are not counted, because these APIs have no count. */
+export const takesChatStyle: ProviderImplementation<CompatProvider>['takes'] = (_, family) =>
   family === 'messages' || family === 'count_tokens' ? undefined : 'as_written';
 
 /** A generic upstream that speaks the common chat-style API. */
 export const compat: ProviderImplementation<CompatProvider> = {
-  kind: 'compat',
   supports: () => permissive,
   takes: takesChatStyle,
   connect: (config, context) =>
     chatStyleProvider(
       config,
-      { baseUrl: new URL(config.baseUrl), authenticate: authenticator(config.auth) },
+      { baseUrl: new URL(config.baseUrl), authenticate: configuredHeader(config.auth) },
       context,
     ),
 };
@@ -50,19 +49,3 @@ export function chatStyleProvider(
     },
   };
 }
-
-/** `extra_headers` never replace authentication: it is put on last. */
-function authenticator(auth: CompatProvider['auth']): Authenticator {
-  switch (auth.mode) {
-    case 'bearer':
-      return withHeader('authorization', `Bearer ${auth.token}`);
-    case 'header':
-      return withHeader(auth.name.toLowerCase(), auth.value);
-    case 'none':
-      return (request) => request;
-  }
-}
-
-const withHeader =
-  (name: string, value: string): Authenticator =>
-  (request) => ({ ...request, headers: { ...request.headers, [name]: value } });

@@ -9,7 +9,7 @@ import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
 /** Where upstreams put the count. */
 export type CountField = 'input_tokens' | 'inputTokens' | 'totalTokens';
 
-/** An upstream's count as the messages API tells it, `{input_tokens}`; without one there is no answer. */
+/** An upstream's count in the messages API's shape, `{input_tokens}`; without one there is no answer. */
 export function readCount(
   body: Buffer,
   field: CountField,

@@ -10,12 +10,11 @@ import { type CountField, readCount } from './counted.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, OutboundRequest, ProviderContext } from '../provider.ts';
 import { isEventStream, sseFrames } from '../wire/sse.ts';
-import type { AnswerWords } from './answer.ts';
 import { fromMessagesBody } from './native.ts';
 import { nativeMessagesStream } from './native-stream.ts';
 import type { OutboundBody } from './outbound-body.ts';
 import { fromChatBody } from './request.ts';
-import { messageAsChat, readMessage } from './response.ts';
+import { type AnswerTerms, messageAsChat, readMessage } from './response.ts';
 import type { BodyRules } from './rules.ts';
 import { chatFromMessages } from './stream.ts';
 
@@ -41,17 +40,17 @@ export interface CountStyle {
   readonly field: CountField;
 }
 
-/** How such an upstream is spoken to in chat's words, and in its own. */
+/** The dialects of such an upstream, for callers of chat and of messages, and for counts. */
 export interface MessagesDialects {
   readonly chat_completions: Dialect;
   readonly messages: Dialect;
   readonly count_tokens: Dialect;
 }
 
-/** Chat is translated both ways; messages callers get the upstream's own words. */
+/** Chat is translated both ways; messages go through, because the upstream's protocol is theirs. */
 export function messagesDialects(style: MessagesStyle, context: ProviderContext): MessagesDialects {
   const { sanitise, digest } = context;
-  const words = ({ answer }: CallTerms): AnswerWords => ({
+  const terms = ({ answer }: CallTerms): AnswerTerms => ({
     about: answer,
     namespace: style.namespace,
     sanitise,
@@ -59,8 +58,8 @@ export function messagesDialects(style: MessagesStyle, context: ProviderContext)
   return {
     chat_completions: {
       encode: encodeBy(style, (call) => fromChatBody(call, style.rules, digest)),
-      decode: (body, call) => messageAsChat(body.toString('utf8'), words(call)),
-      ...eventsBy(style, (call) => andThen(sseFrames, seal(chatFromMessages(words(call)))).begin()),
+      decode: (body, call) => messageAsChat(body.toString('utf8'), terms(call)),
+      ...eventsBy(style, (call) => andThen(sseFrames, seal(chatFromMessages(terms(call)))).begin()),
     },
     messages: {
       encode: encodeBy(style, (call) => fromMessagesBody(call, style.rules, digest)),

@@ -36,7 +36,7 @@ export const isWellFormed = (block: Json | undefined): boolean =>
   hasTexts(block, blockTexts) &&
   (isAbsent(block['citations']) || isArray(block['citations']));
 
-/** What each event must be to be told; of others nothing is read. */
+/** The shape that each event must have; of other events nothing is read. */
 const shapes: ReadonlyMap<string, (event: JsonObject) => boolean> = new Map([
   ['message_start', ({ message }) => isAbsent(message) || isRecord(message)],
   ['content_block_start', (event) => hasIndex(event) && isWellFormed(event['content_block'])],
@@ -51,7 +51,7 @@ const shapes: ReadonlyMap<string, (event: JsonObject) => boolean> = new Map([
 const hasIndex = ({ index }: JsonObject): boolean => isAbsent(index) || numberOf(index) !== undefined;
 
 /**
- * Whether an event holds a piece of a type that it cannot have: it would vanish without a word, and what is left would
- * look like the whole answer.
+ * Whether an event holds a piece of a type that it cannot have: it would be dropped silently, and the rest would look
+ * like the whole answer.
  */
 export const isMalformed = (type: string, event: JsonObject): boolean => shapes.get(type)?.(event) === false;

@@ -7,7 +7,7 @@ import {
   parseJson,
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
-import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { type ToldFailure, toldFailure } from '../../../domain/upstream/upstream-words.ts';
 
 /** What one frame of a messages stream is. */
@@ -30,10 +30,10 @@ const fault = (message: string): MessagesFrame => ({ kind: 'fault', message });
 const noName: ReadonlySet<string | undefined> = new Set(['', 'message']);
 
 /**
- * Reads a frame; the payload's own type tells the event, else its name. Where both are told and differ, it is no
+ * Reads a frame; the payload's own type names the event, else the frame's name. Where both are there and differ, it is no
  * event: some clients go by the one, some by the other.
  */
-export function readEvent(frame: SseFrame, sanitise: (message: string) => string): MessagesFrame {
+export function readEvent(frame: TextFrame, sanitise: (message: string) => string): MessagesFrame {
   if (frame.kind === 'oversize') return fault('The upstream sent an event that is too large.');
   const { event: name, data } = frame;
   if (data === '' || name === platformEvent) return nothing;

@@ -1,6 +1,6 @@
 import type { MessagesEvent } from '../../../domain/messages/block-writer.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
-import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd } from '../../../domain/upstream/upstream-fault.ts';
 import { toldInStream } from '../../../domain/upstream/upstream-words.ts';
@@ -16,7 +16,7 @@ type Step = readonly [Phase, readonly MessagesEvent[]];
  */
 export const nativeMessagesStream = (
   sanitise: (message: string) => string,
-): StreamMachine<Phase, SseFrame, MessagesEvent> => ({
+): StreamMachine<Phase, TextFrame, MessagesEvent> => ({
   start: () => 'open',
   step: (phase, frame) => (phase === 'over' ? [phase, []] : stepEvent(frame, readEvent(frame, sanitise))),
   end: (phase, ending) => (phase === 'over' ? [] : [{ kind: 'failed', error: prematureEnd(ending) }]),
@@ -24,7 +24,7 @@ export const nativeMessagesStream = (
 
 const over = (...events: readonly MessagesEvent[]): Step => ['over', events];
 
-function stepEvent(frame: SseFrame, event: MessagesFrame): Step {
+function stepEvent(frame: TextFrame, event: MessagesFrame): Step {
   switch (event.kind) {
     case 'nothing':
       return ['open', []];
@@ -33,18 +33,21 @@ function stepEvent(frame: SseFrame, event: MessagesFrame): Step {
     case 'end':
       return over({ kind: 'failed', error: prematureEnd({ kind: 'eof' }) });
     case 'event': {
-      const told = asCame(frame, event);
+      const passed = asCame(frame, event);
       return event.type === 'message_stop'
-        ? over({ kind: 'chunk', ...told, terminal: true, held: true }, { kind: 'done' })
-        : ['open', [{ kind: 'chunk', ...told, terminal: false }]];
+        ? over({ kind: 'chunk', ...passed, terminal: true, held: true }, { kind: 'done' })
+        : ['open', [{ kind: 'chunk', ...passed, terminal: false }]];
     }
   }
 }
 
-type Told = Pick<Extract<MessagesEvent, { kind: 'chunk' }>, 'chunk' | 'wire' | 'text'>;
+type PassedOn = Pick<Extract<MessagesEvent, { kind: 'chunk' }>, 'chunk' | 'wire' | 'text'>;
 
 /** The bytes as they came; an event without a name is spelled again with one, which clients go by. */
-const asCame = (frame: SseFrame, { type, value, data }: Extract<MessagesFrame, { kind: 'event' }>): Told =>
+const asCame = (
+  frame: TextFrame,
+  { type, value, data }: Extract<MessagesFrame, { kind: 'event' }>,
+): PassedOn =>
   frame.kind === 'frame' && frame.event === type
     ? { chunk: value, wire: frame.wire, text: data }
     : { chunk: parseExact(data) as JsonObject, wire: undefined };

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { WholeAnswer } from '../../../application/ports/upstream.ts';
+import type { AnswerNames, WholeAnswer } from '../../../application/ports/upstream.ts';
+import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
 import {
   isAbsent,
   isArray,
@@ -14,7 +15,18 @@ import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isWellFormed } from './event-shape.ts';
-import { type AnswerWords, chatUsage, finishReason, isThinking, metadataMember } from './answer.ts';
+import { finishReason } from './finish.ts';
+import { isThinking, metadataMember } from './metadata.ts';
+import { chatUsage } from './usage.ts';
+
+/** What a translated answer needs from its call. */
+export interface AnswerTerms {
+  readonly about: AnswerNames;
+  /** Reasoning metadata namespace: `cloud_a_platform`, `cloud_b_platform`. */
+  readonly namespace: string;
+  /** Makes an upstream's own words fit for the caller. */
+  readonly sanitise: (message: string) => string;
+}
 
 /** Reads an upstream's whole message; an error under status 200 is an error, and so is anything else. */
 export function readMessage(
@@ -30,45 +42,37 @@ export function readMessage(
 }
 
 /** A whole message as a chat completion. */
-export function messageAsChat(text: string, words: AnswerWords): Either<UpstreamFault, WholeAnswer> {
-  const read = readMessage(text, words.sanitise);
+export function messageAsChat(text: string, terms: AnswerTerms): Either<UpstreamFault, WholeAnswer> {
+  const read = readMessage(text, terms.sanitise);
   if (E.isLeft(read)) return read;
   if (!isArray(read.right['content']) || !read.right['content'].every(isWellFormed))
     return E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.' });
   if (isDeeperThan(read.right, maxJsonDepth))
     return E.left({ kind: 'protocol', message: 'The upstream sent an answer that is nested too deeply.' });
-  const value = completionOf(parseExact(text) as JsonObject, words);
+  const value = completionOf(parseExact(text) as JsonObject, terms);
   return E.right({ value, text: JSON.stringify(value) });
 }
 
-function completionOf(message: JsonObject, { about, namespace }: AnswerWords): JsonObject {
+function completionOf(message: JsonObject, { about, namespace }: AnswerTerms): JsonObject {
   const blocks = objectsOf(message['content']);
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
   const said = blocks.map(({ type, text }) => (type === 'text' && isString(text) ? text : '')).join('');
   const usage = chatUsage(message['usage']);
-  return {
-    id: about.id,
-    object: 'chat.completion',
-    created: about.createdSecs,
-    model: about.model,
-    choices: [
-      {
-        index: 0,
-        message: {
-          role: 'assistant',
-          content: said === '' && calls.length > 0 ? null : said,
-          ...(calls.length === 0 ? {} : { tool_calls: calls }),
-          ...metadataMember(namespace, {
-            reasoning: blocks.filter(isThinking),
-            citations: blocks.flatMap(({ citations }) => (isArray(citations) ? citations : [])),
-            blocks: blocks.filter(isForeign),
-          }),
-        },
-        finish_reason: finishReason(message['stop_reason'], calls.length > 0),
-      },
-    ],
-    ...(usage === undefined ? {} : { usage }),
+  const choice = {
+    index: 0,
+    message: {
+      role: 'assistant',
+      content: said === '' && calls.length > 0 ? null : said,
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+      ...metadataMember(namespace, {
+        reasoning: blocks.filter(isThinking),
+        citations: blocks.flatMap(({ citations }) => (isArray(citations) ? citations : [])),
+        blocks: blocks.filter(isForeign),
+      }),
+    },
+    finish_reason: finishReason(message['stop_reason'], calls.length > 0),
   };
+  return chatCompletion(about, [choice], usage === undefined ? {} : { usage });
 }
 
 /** Blocks that chat has no word for: hosted tools, compaction, fallback, and whatever comes to be. */

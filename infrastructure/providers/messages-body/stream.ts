@@ -1,3 +1,4 @@
+import { chatChunk, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
 import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
 import { isRecord } from '../../../domain/messages/blocks.ts';
 import { laterUsage } from '../../../domain/messages/observe-messages.ts';
@@ -12,21 +13,24 @@ import {
   parseExact,
 } from '../../../domain/shared/json.ts';
 import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
-import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { toldInStream } from '../../../domain/upstream/upstream-words.ts';
-import { type AnswerWords, chatUsage, finishReason, metadataMember, type NativeParts } from './answer.ts';
 import { isMalformed } from './event-shape.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
+import { finishReason } from './finish.ts';
+import { metadataMember, type NativeParts } from './metadata.ts';
+import type { AnswerTerms } from './response.ts';
+import { chatUsage } from './usage.ts';
 
 /**
  * A messages stream as canonical chat chunks: the role, text, calls and native parts as they come, the finish reason,
  * one usage chunk, and `done` after `message_stop`. An `error` event, a malformed one and an end before the stop reason
  * are failures; after a stop reason the answer is complete, whatever becomes of the connection.
  */
-export const chatFromMessages = (words: AnswerWords): StreamMachine<Translation, SseFrame, ChatEvent> => ({
-  start: () => new Translation(words),
+export const chatFromMessages = (terms: AnswerTerms): StreamMachine<Translation, TextFrame, ChatEvent> => ({
+  start: () => new Translation(terms),
   step: (translation, frame) => [translation, translation.see(frame)],
   end: (translation, ending) => translation.end(ending),
 });
@@ -44,7 +48,7 @@ function exactMember(data: string, key: string): JsonObject {
 
 /** One answer under translation; it changes as events are seen. */
 class Translation {
-  private readonly words: AnswerWords;
+  private readonly terms: AnswerTerms;
   private phase: 'new' | 'begun' | 'finished' | 'over' = 'new';
   private readonly open = new Map<number, Block>();
   private calls = 0;
@@ -53,13 +57,13 @@ class Translation {
   private finalUsage = false;
   private events: ChatEvent[] = [];
 
-  constructor(words: AnswerWords) {
-    this.words = words;
+  constructor(terms: AnswerTerms) {
+    this.terms = terms;
   }
 
-  see(frame: SseFrame): readonly ChatEvent[] {
+  see(frame: TextFrame): readonly ChatEvent[] {
     if (this.phase === 'over') return [];
-    const event = readEvent(frame, this.words.sanitise);
+    const event = readEvent(frame, this.terms.sanitise);
     if (event.kind === 'end') return this.end({ kind: 'eof' });
     if (event.kind === 'fault') this.failed(toldInStream(event));
     else if (event.kind === 'event') this.read(event);
@@ -192,7 +196,7 @@ class Translation {
   }
 
   private native(parts: NativeParts): void {
-    const member = metadataMember(this.words.namespace, parts);
+    const member = metadataMember(this.terms.namespace, parts);
     if (Object.keys(member).length > 0) this.delta(member);
   }
 
@@ -200,7 +204,7 @@ class Translation {
     if (isString(stopReason) && stopReason !== '') this.finish(stopReason);
   }
 
-  /** Told once: an answer ends for its first reason. */
+  /** Sent once: an answer ends for its first reason. */
   private finish(stopReason: string | undefined): void {
     if (this.phase !== 'begun') return;
     for (const index of this.open.keys()) this.closeBlock(index);
@@ -209,7 +213,7 @@ class Translation {
     this.emit([{ index: 0, delta: {}, finish_reason: reason }], undefined, true);
   }
 
-  /** `message_stop` ends an answer also where nothing said why. */
+  /** `message_stop` ends an answer also where no stop reason came. */
   private complete(): void {
     this.finish(undefined);
     const usage = chatUsage(this.usage);
@@ -221,7 +225,7 @@ class Translation {
     this.failed(streamFailure(message));
   }
 
-  /** A failure tells what was used, where that is known. */
+  /** The usage goes with a failure, where it is known. */
   private failed(error: GatewayError): void {
     const usage = this.finalUsage ? chatUsage(this.usage) : undefined;
     this.over({ kind: 'failed', error, ...(usage === undefined ? {} : { chunk: this.chunk([], usage) }) });
@@ -238,18 +242,10 @@ class Translation {
   }
 
   private emit(choices: readonly JsonObject[], usage: JsonObject | undefined, terminal: boolean): void {
-    this.events.push({ kind: 'chunk', chunk: this.chunk(choices, usage), wire: undefined, terminal });
+    this.events.push(writtenChunk(this.chunk(choices, usage), terminal));
   }
 
   private chunk(choices: readonly JsonObject[], usage: JsonObject | undefined): JsonObject {
-    const { id, createdSecs, model } = this.words.about;
-    return {
-      id,
-      object: 'chat.completion.chunk',
-      created: createdSecs,
-      model,
-      choices,
-      ...(usage === undefined ? {} : { usage }),
-    };
+    return chatChunk(this.terms.about, choices, usage === undefined ? {} : { usage });
   }
 }

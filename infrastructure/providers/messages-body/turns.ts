@@ -110,7 +110,7 @@ function turnOf(message: JsonObject, path: string, rules: TurnRules): Either<Gat
   }
 }
 
-/** A result as it was told: words stay a string. What is marked in it is cached with the whole of it. */
+/** A result in the shape that it came in: text stays a string. A cache mark inside it marks the whole result. */
 function toolResult(message: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {
   const { tool_call_id: id, content } = message;
   if (!isString(id)) return E.left(fault(`${path}.tool_call_id`, 'must be a string.'));

@@ -102,7 +102,7 @@ function emit(pending: Pending, bytes: Buffer, frames: EventFrame[]): void {
 
 const totalLength = (bytes: Buffer): number => bytes.readUInt32BE(0);
 
-/** What the prelude alone tells. */
+/** The fault of a frame that its prelude shows. */
 function lengthFault(bytes: Buffer): FrameFault | undefined {
   const total = totalLength(bytes);
   const headers = bytes.readUInt32BE(4);

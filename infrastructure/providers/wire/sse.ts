@@ -1,6 +1,7 @@
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
-import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
+import { addFragment } from './fragments.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -30,10 +31,10 @@ interface Pending {
  * mark in front of all is no part of the first event: whoever passes its bytes on may have said something before.
  * Bounded: an event over `maxStreamEventBytes` ends the stream with `oversize`.
  */
-export const sseFrames: Sealed<Buffer, SseFrame> = seal<Pending, Buffer, SseFrame>({
+export const sseFrames: Sealed<Buffer, TextFrame> = seal<Pending, Buffer, TextFrame>({
   start: () => ({ ...nothingPending(), afterCr: false, first: true, over: false }),
   step: (pending, chunk) => {
-    const frames: SseFrame[] = [];
+    const frames: TextFrame[] = [];
     if (pending.over) return [pending, frames];
     let from = 0;
     for (let at = 0; at < chunk.length; at += 1) {
@@ -52,7 +53,7 @@ export const sseFrames: Sealed<Buffer, SseFrame> = seal<Pending, Buffer, SseFram
     return [pending, frames];
   },
   end: (pending) => {
-    const frames: SseFrame[] = [];
+    const frames: TextFrame[] = [];
     if (pending.closing && !pending.over) complete(pending, Buffer.alloc(0), frames);
     return frames;
   },
@@ -90,31 +91,19 @@ function beginLine(pending: Pending, cr: boolean): void {
   }
 }
 
-function keep(pending: Pending, rest: Buffer, frames: SseFrame[]): void {
+function keep(pending: Pending, rest: Buffer, frames: TextFrame[]): void {
   if (rest.length === 0) return;
   if (pending.size + rest.length > maxStreamEventBytes) return giveUp(pending, frames);
   pending.size += rest.length;
-  let last = rest;
-  for (let before = pending.fragments.at(-1); isSmall(before, last); before = pending.fragments.at(-1)) {
-    pending.fragments.pop();
-    last = Buffer.concat([before, last]);
-  }
-  pending.fragments.push(last);
+  addFragment(pending.fragments, rest);
 }
 
-/** Fragments below this size are joined early: an upstream that sends byte by byte costs bytes, not objects. */
-const smallBytes = 16 * 1024;
-
-/** Joined only with one that is not larger, a byte is copied a few times, however small the pieces are. */
-const isSmall = (before: Buffer | undefined, last: Buffer): before is Buffer =>
-  before !== undefined && before.length <= last.length && last.length < smallBytes;
-
-function giveUp(pending: Pending, frames: SseFrame[]): void {
+function giveUp(pending: Pending, frames: TextFrame[]): void {
   Object.assign(pending, nothingPending(), { over: true });
   frames.push({ kind: 'oversize' });
 }
 
-function complete(pending: Pending, tail: Buffer, frames: SseFrame[]): void {
+function complete(pending: Pending, tail: Buffer, frames: TextFrame[]): void {
   if (pending.size + tail.length > maxStreamEventBytes) return giveUp(pending, frames);
   const bytes = pending.fragments.length === 0 ? tail : Buffer.concat([...pending.fragments, tail]);
   const wire = pending.first && isMarked(bytes) ? bytes.subarray(byteOrderMark.length) : bytes;
@@ -128,7 +117,7 @@ const byteOrderMark = Buffer.from('\uFEFF');
 
 const isMarked = (bytes: Buffer): boolean => byteOrderMark.equals(bytes.subarray(0, byteOrderMark.length));
 
-function parseFrame(wire: Buffer, lines: number): SseFrame | undefined {
+function parseFrame(wire: Buffer, lines: number): TextFrame | undefined {
   if (lines === 1 && wire.toString('latin1', 0, 5) === 'data:') {
     const from = wire[5] === 0x20 ? 6 : 5;
     let end = wire.length;
@@ -138,7 +127,7 @@ function parseFrame(wire: Buffer, lines: number): SseFrame | undefined {
   return parseLines(wire.toString('utf8'), wire);
 }
 
-function parseLines(text: string, wire: Buffer): SseFrame | undefined {
+function parseLines(text: string, wire: Buffer): TextFrame | undefined {
   const data: string[] = [];
   let event: string | undefined;
   for (const line of text.split(/\r\n|\n|\r/)) {

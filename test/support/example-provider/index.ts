@@ -1,7 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { permissive } from '../../../domain/routing/capabilities.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
-import { andThen, seal } from '../../../domain/shared/stream-machine.ts';
+import { andThen, type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
+import type { CompatAuth } from '../../../infrastructure/config/provider-auth.ts';
+import { configuredHeader } from '../../../infrastructure/providers/auth/configured-header.ts';
 import { outboundHeaders } from '../../../infrastructure/providers/outbound-headers.ts';
 import type {
   Dialect,
@@ -9,33 +12,32 @@ import type {
   ProviderContext,
   ProviderImplementation,
 } from '../../../infrastructure/providers/provider.ts';
+import { isJsonLines, jsonLineFrames } from '../../../infrastructure/providers/wire/json-lines.ts';
 import { isEventStream, sseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { oracleRequest } from './oracle-request.ts';
 import { oracleCompletion } from './oracle-response.ts';
 import { oracleStream } from './oracle-stream.ts';
 
 /** Where the oracle is, and the word that opens it. */
-export interface OracleConfig {
-  readonly url: string;
-  readonly word: string;
+interface OracleConfig {
+  readonly baseUrl: string;
+  readonly auth: CompatAuth;
+  readonly defaultHeaders: Readonly<Record<string, string>>;
 }
 
 /**
  * The example of docs/adding-a-provider.md: an upstream with a body of its own, `{"question": …}`, that answers
  * `{"answer": …, "spent": {"in": n, "out": n}}`, or streams `{"piece": …}` and ends with `{"spent": …}`.
  */
-export const oracle: Omit<ProviderImplementation<OracleConfig>, 'kind'> = {
+export const oracle: ProviderImplementation<OracleConfig> = {
   supports: () => ({ ...permissive, responses: false, embeddings: false, tools: false, vision: false }),
   takes: (_, family) => (family === 'chat_completions' ? 'translated' : undefined),
-  connect: ({ url, word }, context) => {
+  connect: (config, context) => {
     const endpoint: Endpoint = {
-      baseUrl: new URL(url),
-      authenticate: (request) => ({
-        ...request,
-        headers: { ...request.headers, authorization: `Word ${word}` },
-      }),
+      baseUrl: new URL(config.baseUrl),
+      authenticate: configuredHeader(config.auth),
     };
-    const dialect = chat(context);
+    const dialect = chat(config, context);
     return {
       endpoints: [endpoint],
       speak: ({ family }) => (family === 'chat_completions' ? { endpoint, dialect } : undefined),
@@ -43,17 +45,25 @@ export const oracle: Omit<ProviderImplementation<OracleConfig>, 'kind'> = {
   },
 };
 
-const chat = ({ sanitise }: ProviderContext): Dialect => ({
+const chat = ({ defaultHeaders }: OracleConfig, { sanitise }: ProviderContext): Dialect => ({
   encode: (call) =>
     E.map((body: JsonObject) => ({
       path: call.stream ? '/muse' : '/answer',
-      headers: outboundHeaders({}, call),
+      headers: outboundHeaders(defaultHeaders, call),
       body: JSON.stringify(body),
     }))(oracleRequest(parseExact(call.body) as JsonObject, call.route)),
   decode: (body, { answer }) =>
     E.map((value: JsonObject) => ({ value, text: JSON.stringify(value) }))(
       oracleCompletion(body.toString('utf8'), answer),
     ),
-  events: (contentType, { answer }) =>
-    isEventStream(contentType) ? andThen(sseFrames, seal(oracleStream(answer, sanitise))).begin() : undefined,
+  events: (contentType, { answer }) => {
+    const frames = framesOf(contentType);
+    return frames && andThen(frames, seal(oracleStream(answer, sanitise))).begin();
+  },
 });
+
+/** It streams as it likes, and says which. */
+function framesOf(contentType: string): Sealed<Buffer, TextFrame> | undefined {
+  if (isEventStream(contentType)) return sseFrames;
+  return isJsonLines(contentType) ? jsonLineFrames : undefined;
+}

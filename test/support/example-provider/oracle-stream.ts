@@ -1,8 +1,9 @@
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
+import { chatChunk, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
 import { isObject, isString, type JsonObject, parseJson } from '../../../domain/shared/json.ts';
-import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { StreamMachine } from '../../../domain/shared/stream-machine.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
 import { oracleUsage } from './oracle-response.ts';
 
@@ -13,7 +14,7 @@ type Event = StreamEvent<JsonObject>;
 export const oracleStream = (
   names: AnswerNames,
   sanitise: (message: string) => string,
-): StreamMachine<Phase, SseFrame, Event> => ({
+): StreamMachine<Phase, TextFrame, Event> => ({
   start: () => 'open',
   step: (phase, frame) => {
     if (phase === 'over') return [phase, []];
@@ -29,20 +30,9 @@ export const oracleStream = (
 const failed = (message: string): Event => ({ kind: 'failed', error: streamFailure(message) });
 
 const chunk = (
-  { id, model, createdSecs }: AnswerNames,
+  names: AnswerNames,
   delta: JsonObject,
   finish: string | null = null,
-  more: JsonObject = {},
-): Event => ({
-  kind: 'chunk',
-  chunk: {
-    id,
-    object: 'chat.completion.chunk',
-    created: createdSecs,
-    model,
-    choices: [{ index: 0, delta, finish_reason: finish }],
-    ...more,
-  },
-  wire: undefined,
-  terminal: finish !== null,
-});
+  members: JsonObject = {},
+): Event =>
+  writtenChunk(chatChunk(names, [{ index: 0, delta, finish_reason: finish }], members), finish !== null);

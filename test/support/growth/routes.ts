@@ -9,15 +9,15 @@ import type {
 } from '../../../domain/routing/model.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { ProviderConfig } from '../../../infrastructure/config/provider-config.ts';
-import type { ProviderContext, Spoken } from '../../../infrastructure/providers/provider.ts';
-import { implementations } from '../../../infrastructure/providers/registry.ts';
+import type { ProviderContext, Reached } from '../../../infrastructure/providers/provider.ts';
+import { connectedProvider, implementations } from '../../../infrastructure/providers/registry.ts';
 import { textDigest } from '../../../infrastructure/text-digest.ts';
 
 /** A route to one kind of upstream, resolved, and how it is spoken to. */
 export interface SpokenRoute {
   readonly name: string;
   readonly resolved: ResolvedRoute;
-  readonly speak: (call: UpstreamCall) => Spoken | undefined;
+  readonly speak: (call: UpstreamCall) => Reached | undefined;
 }
 
 const base = {
@@ -27,7 +27,7 @@ const base = {
   timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
 } as const;
 
-const configs: Readonly<Record<ProviderKind, ProviderConfig>> = {
+const configs: { readonly [Kind in ProviderKind]: ProviderConfig<Kind> } = {
   compat: { ...base, kind: 'compat', baseUrl: 'http://127.0.0.1:1/v1', auth: { mode: 'none' } },
   cloud_run_compat: {
     ...base,
@@ -67,7 +67,7 @@ export function spokenRoute(
   upstreamModel: string,
   compatibility: Compatibility = {},
 ): SpokenRoute {
-  const { connect, supports, takes } = implementations[kind];
+  const { supports, takes } = implementations[kind];
   const route: Route = {
     routeId: 'r',
     provider: 'up',
@@ -80,7 +80,7 @@ export function spokenRoute(
     extraBody: { metadata: { tier: 'a' } },
   };
   const provider = { id: 'up', kind, pricingProviderId: 'up', supports, takes };
-  return { name, resolved: { route, provider }, speak: connect(configs[kind], context).speak };
+  return { name, resolved: { route, provider }, speak: connectedProvider(configs[kind], context).speak };
 }
 
 const claude = 'anthropic.claude-sonnet-4-5';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
-import type { SseFrame } from '../../domain/shared/sse-frame.ts';
-import { jsonArrayFrames } from '../../infrastructure/providers/cloud-a/json-array.ts';
+import type { TextFrame } from '../../domain/shared/text-frame.ts';
+import { jsonArrayFrames } from '../../infrastructure/providers/wire/json-array.ts';
 import { byteByByte, chunkingsOf } from '../support/arbitraries/bytes.ts';
 import { jsonArraySoup } from '../support/arbitraries/generate-content-streams.ts';
 import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
@@ -24,7 +24,7 @@ const read = (...pieces: readonly (string | Buffer)[]) =>
   outputsOf(
     jsonArrayFrames,
     pieces.map((piece) => Buffer.from(piece as string)),
-  ).map((frame: SseFrame) => (frame.kind === 'frame' ? frame.data : frame.kind));
+  ).map((frame: TextFrame) => (frame.kind === 'frame' ? frame.data : frame.kind));
 
 describe('a JSON array in bytes', () => {
   it.each([

@@ -1,6 +1,7 @@
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
-import type { SseFrame } from '../../../domain/shared/sse-frame.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
+import { addFragment } from './fragments.ts';
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -30,10 +31,10 @@ interface Scan {
  * object, and so does what stands between two of them; an element that the end cuts is none. Bounded: an element over
  * `maxStreamEventBytes` ends the stream with `oversize`.
  */
-export const jsonArrayFrames: Sealed<Buffer, SseFrame> = seal<Scan, Buffer, SseFrame>({
+export const jsonArrayFrames: Sealed<Buffer, TextFrame> = seal<Scan, Buffer, TextFrame>({
   start: () => ({ place: 'before', fragments: [], size: 0, depth: 0, inString: false, escaped: false }),
   step: (scan, chunk) => {
-    const frames: SseFrame[] = [];
+    const frames: TextFrame[] = [];
     let from = 0;
     for (let at = 0; at < chunk.length && scan.place !== 'over'; at += 1) {
       const byte = chunk[at] ?? 0;
@@ -83,32 +84,19 @@ function closes(scan: Scan, byte: number): boolean {
   return false;
 }
 
-function keep(scan: Scan, bytes: Buffer, frames: SseFrame[]): void {
+function keep(scan: Scan, bytes: Buffer, frames: TextFrame[]): void {
   scan.size += bytes.length;
   if (scan.size > maxStreamEventBytes) return giveUp(scan, frames, { kind: 'oversize' });
-  const { fragments } = scan;
-  let last = bytes;
-  for (let before = fragments.at(-1); isSmall(before, last); before = fragments.at(-1)) {
-    fragments.pop();
-    last = Buffer.concat([before, last]);
-  }
-  fragments.push(last);
+  addFragment(scan.fragments, bytes);
 }
 
-/** Fragments below this size are joined early: an upstream that sends byte by byte costs bytes, not objects. */
-const smallBytes = 16 * 1024;
-
-/** Joined only with one that is not larger, a byte is copied a few times, however small the pieces are. */
-const isSmall = (before: Buffer | undefined, last: Buffer): before is Buffer =>
-  before !== undefined && before.length <= last.length && last.length < smallBytes;
-
-function giveUp(scan: Scan, frames: SseFrame[], last: SseFrame): void {
+function giveUp(scan: Scan, frames: TextFrame[], last: TextFrame): void {
   scan.place = 'over';
   scan.fragments.length = 0;
   frames.push(last);
 }
 
-function complete(scan: Scan, frames: SseFrame[]): void {
+function complete(scan: Scan, frames: TextFrame[]): void {
   if (scan.place === 'over') return;
   frames.push(frameOf(Buffer.concat(scan.fragments)));
   scan.fragments.length = 0;
@@ -116,7 +104,7 @@ function complete(scan: Scan, frames: SseFrame[]): void {
   scan.place = 'between';
 }
 
-const frameOf = (wire: Buffer): SseFrame => ({
+const frameOf = (wire: Buffer): TextFrame => ({
   kind: 'frame',
   event: undefined,
   data: wire.toString('utf8'),

@@ -8,33 +8,32 @@ import {
   type JsonObject,
   without,
 } from '../../../domain/shared/json.ts';
-import { namespace } from './generate-content-signatures.ts';
 
 /** A call of a function, or a piece of one, and the thought signature that stood with it. */
-export interface SaidCall {
+export interface CandidateCall {
   readonly call: JsonObject;
   readonly signature: string | undefined;
 }
 
-/** What a candidate says. */
-export interface Said {
+/** The content of a candidate, by kind. */
+export interface CandidateContent {
   readonly text: string;
-  readonly calls: readonly SaidCall[];
-  /** As the compatible APIs tell images in an answer. */
+  readonly calls: readonly CandidateCall[];
+  /** In the shape that the compatible APIs give images in an answer. */
   readonly images: readonly JsonObject[];
   /** Thoughts, and the signatures of other parts than calls. */
   readonly reasoning: readonly JsonObject[];
   /** Parts that a chat completion has no place for: code that was run, media, tools of the platform's own. */
   readonly others: readonly JsonObject[];
-  /** What the platform says about the answer. */
+  /** Members about the answer as a whole. */
   readonly about: JsonObject;
 }
 
-/** Where an answer comes from. */
+/** Members that name the sources of an answer. */
 const abouts = ['groundingMetadata', 'citationMetadata', 'urlContextMetadata'] as const;
 
-/** Blocked candidates have no content, or an empty one, or one without parts: they say nothing. */
-export function saidIn(candidate: JsonObject): Said {
+/** Empty for blocked candidates: they have no content, or an empty one, or one without parts. */
+export function contentOf(candidate: JsonObject): CandidateContent {
   const { content } = candidate;
   const said: Collected = { texts: [], calls: [], images: [], reasoning: [], others: [] };
   const parts = isRecord(content) && isArray(content['parts']) ? content['parts'].filter(isRecord) : [];
@@ -48,7 +47,7 @@ export function saidIn(candidate: JsonObject): Said {
 
 interface Collected {
   readonly texts: string[];
-  readonly calls: SaidCall[];
+  readonly calls: CandidateCall[];
   readonly images: JsonObject[];
   readonly reasoning: JsonObject[];
   readonly others: JsonObject[];
@@ -71,7 +70,7 @@ function collect(part: JsonObject, { texts, calls, images, reasoning, others }: 
   else if (Object.keys(rest).length > 0) others.push(rest);
 }
 
-/** Images of the answer itself: those that the model made while it thought are none of it. */
+/** An image of the answer; one that belongs to a thought is not part of the answer. */
 function imageOf({ thought, inlineData }: JsonObject): JsonObject | undefined {
   if (thought === true || !isRecord(inlineData)) return undefined;
   const { mimeType, data } = inlineData;
@@ -97,8 +96,8 @@ const isPart = (part: Json): boolean =>
 const mayBeParts = mayBe((parts) => isArray(parts) && parts.every(isPart));
 
 /**
- * Whether an answer holds a piece of a type that it cannot have: it would vanish without a word, and what is left would
- * look like the whole answer. Null counts as absent.
+ * Whether an answer holds a piece of a type that it cannot have: it would be dropped silently, and the rest would look
+ * like the whole answer. Null counts as absent.
  */
 export const isMalformed = ({ candidates }: JsonObject): boolean =>
   !mayBe((all) => isArray(all) && all.every(isCandidate))(candidates);
@@ -113,23 +112,6 @@ const thinking = (text: string, signature: string | undefined): JsonObject => ({
   thinking: text,
   ...(signature === undefined ? {} : { signature }),
 });
-
-/**
- * Native reasoning is never placed in the content: it is kept under `provider_metadata.<provider>.reasoning`, with the
- * signatures of calls behind it. Grounding and citations stand beside it as the platform tells them.
- */
-export function metadataOf(
-  { reasoning, others, about }: Pick<Said, 'reasoning' | 'others' | 'about'>,
-  ofCalls: readonly JsonObject[],
-): JsonObject {
-  const all = [...reasoning, ...ofCalls];
-  const own = {
-    ...(all.length === 0 ? {} : { reasoning: all }),
-    ...(others.length === 0 ? {} : { parts: others }),
-    ...about,
-  };
-  return Object.keys(own).length === 0 ? {} : { provider_metadata: { [namespace]: own } };
-}
 
 /** The name in a call, or in a piece of one. */
 export const nameOf = ({ name }: JsonObject): string => (isString(name) ? name : '');

@@ -1,0 +1,38 @@
+import type { JsonObject } from '../shared/json.ts';
+import type { StreamChunk } from '../shared/stream-event.ts';
+
+/** What a translated answer is called: its id, its model, and when it was made. */
+interface ChatNames {
+  readonly id: string;
+  readonly model: string;
+  readonly createdSecs: number;
+}
+
+const envelope = (
+  object: string,
+  { id, createdSecs, model }: ChatNames,
+  choices: readonly JsonObject[],
+  members: JsonObject,
+): JsonObject => ({ id, object, created: createdSecs, model, choices, ...members });
+
+/** A whole answer that was translated to chat; `members` are those beside the choices, such as `usage`. */
+export const chatCompletion = (
+  names: ChatNames,
+  choices: readonly JsonObject[],
+  members: JsonObject = {},
+): JsonObject => envelope('chat.completion', names, choices, members);
+
+/** A piece of a streamed answer that was translated to chat. */
+export const chatChunk = (
+  names: ChatNames,
+  choices: readonly JsonObject[],
+  members: JsonObject = {},
+): JsonObject => envelope('chat.completion.chunk', names, choices, members);
+
+/** A piece that the gateway wrote: nothing came in that could go out in its place. */
+export const writtenChunk = (chunk: JsonObject, terminal: boolean): StreamChunk<JsonObject> => ({
+  kind: 'chunk',
+  chunk,
+  wire: undefined,
+  terminal,
+});

@@ -1,0 +1,33 @@
+import { isString, type Json } from '../../../domain/shared/json.ts';
+
+/** Why the platform's model stopped, in the words of chat completions. */
+const finishReasons: ReadonlyMap<string, string> = new Map([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['tool_use', 'tool_calls'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['guardrail_intervened', 'content_filter'],
+  ['content_filtered', 'content_filter'],
+]);
+
+/** The model made something that the platform could not read: what there is of the answer is no answer. */
+const failures: ReadonlySet<string> = new Set(['malformed_model_output', 'malformed_tool_use']);
+
+export type Stop =
+  | { readonly kind: 'finished'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly message: string }
+  /** An answer must say why it stopped. */
+  | { readonly kind: 'unknown' };
+
+/**
+ * A reason that nobody knows ends the turn. Some models say that the turn has ended where they wait for a tool:
+ * callers need `tool_calls`.
+ */
+export function stopOf(stopReason: Json | undefined, called: boolean): Stop {
+  if (!isString(stopReason) || stopReason === '') return { kind: 'unknown' };
+  if (failures.has(stopReason))
+    return { kind: 'failed', message: `The upstream could not read the model's answer (${stopReason}).` };
+  const reason = finishReasons.get(stopReason) ?? 'stop';
+  return { kind: 'finished', reason: reason === 'stop' && called ? 'tool_calls' : reason };
+}

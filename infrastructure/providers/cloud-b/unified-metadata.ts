@@ -1,0 +1,31 @@
+import { isAbsent, isString, type JsonObject } from '../../../domain/shared/json.ts';
+
+/** The provider's place under `provider_metadata`, for what chat completions have no field for. */
+const namespace = 'cloud_b_platform';
+
+/**
+ * A reasoning block, or a piece of one, in the shape that the platform's messages styles give it:
+ * `{type: thinking, thinking, signature}` or `{type: redacted_thinking, data}`.
+ */
+export function reasoningBlock({ text, signature, redactedContent }: JsonObject): JsonObject | undefined {
+  if (isString(redactedContent)) return { type: 'redacted_thinking', data: redactedContent };
+  if (!isString(text) && !isString(signature)) return undefined;
+  return {
+    type: 'thinking',
+    ...(isString(text) ? { thinking: text } : {}),
+    ...(isString(signature) ? { signature } : {}),
+  };
+}
+
+/** The member of a message, delta, completion or chunk that holds what only this platform has; without any, none. */
+export const ownMetadata = (members: JsonObject): JsonObject => {
+  const there = Object.entries(members).filter(([, value]) => !isAbsent(value));
+  return there.length === 0 ? {} : { provider_metadata: { [namespace]: Object.fromEntries(there) } };
+};
+
+/** What callers asked for in the request, or what the route did: it belongs to the answer as a whole. */
+export const answerMetadata = ({
+  additionalModelResponseFields,
+  trace,
+  performanceConfig,
+}: JsonObject): JsonObject => ownMetadata({ additionalModelResponseFields, trace, performanceConfig });

@@ -1,0 +1,30 @@
+import { promptDetails } from '../../../domain/chat/prompt-details.ts';
+import { tokenCount } from '../../../domain/ledger/usage.ts';
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import { isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+
+/**
+ * Usage as the bill has it: input + cache read + cache write (CONTRACT §5). A part that is no token count makes the
+ * prompt unknown, so that the usage counts as missing.
+ */
+export function chatUsage(reported: Json | undefined): JsonObject | undefined {
+  if (!isRecord(reported)) return undefined;
+  const { inputTokens, outputTokens, totalTokens, cacheReadInputTokens, cacheWriteInputTokens } = reported;
+  const prompt = sumOf([inputTokens, cacheReadInputTokens ?? 0, cacheWriteInputTokens ?? 0]);
+  const completion = tokenCount(outputTokens) ?? null;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: isAbsent(totalTokens) ? sumOf([prompt, completion]) : totalTokens,
+    ...promptDetails(counted(cacheReadInputTokens), counted(cacheWriteInputTokens)),
+  };
+}
+
+/** What is there and is no token count is null. */
+const counted = (value: Json | undefined): number | null | undefined =>
+  isAbsent(value) ? undefined : (tokenCount(value) ?? null);
+
+function sumOf(parts: readonly (Json | undefined)[]): number | null {
+  const counts = parts.map(tokenCount);
+  return counts.every((count) => count !== undefined) ? counts.reduce((sum, count) => sum + count, 0) : null;
+}

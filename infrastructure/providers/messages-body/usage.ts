@@ -1,0 +1,24 @@
+import { promptDetails } from '../../../domain/chat/prompt-details.ts';
+import { tokenCount } from '../../../domain/ledger/usage.ts';
+import { isRecord } from '../../../domain/messages/blocks.ts';
+import { messagesBodyUsage } from '../../../domain/messages/observe-messages.ts';
+import { isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+
+/**
+ * The usage in chat's words, with what was read from a cache and written to one beside the whole prompt. Undefined:
+ * none was reported; counts that cannot be used are null.
+ */
+export function chatUsage(reported: Json | undefined): JsonObject | undefined {
+  if (isAbsent(reported)) return undefined;
+  const usage = messagesBodyUsage(reported);
+  if (usage === undefined) return { prompt_tokens: null, completion_tokens: null, total_tokens: null };
+  const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = isRecord(reported)
+    ? reported
+    : {};
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.totalTokens,
+    ...promptDetails(tokenCount(read), tokenCount(written)),
+  };
+}

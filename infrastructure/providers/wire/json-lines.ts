@@ -1,0 +1,64 @@
+import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
+import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
+import type { TextFrame } from '../../../domain/shared/text-frame.ts';
+import { addFragment } from './fragments.ts';
+
+const LF = 0x0a;
+
+/** Bytes of the line that is being collected: a private buffer, which `step` extends in place. */
+interface Pending {
+  readonly fragments: Buffer[];
+  size: number;
+  over: boolean;
+}
+
+/**
+ * Bytes → lines, each of which is to be a JSON value (`application/x-ndjson`). LF and CRLF end lines, and blank ones
+ * are passed over. A last line without its end is a frame where the bytes ended by themselves, and none where the
+ * connection broke. Bounded: a line over `maxStreamEventBytes` ends the stream with `oversize`.
+ */
+export const jsonLineFrames: Sealed<Buffer, TextFrame> = seal<Pending, Buffer, TextFrame>({
+  start: () => ({ fragments: [], size: 0, over: false }),
+  step: (pending, chunk) => {
+    const frames: TextFrame[] = [];
+    let from = 0;
+    for (let end = chunk.indexOf(LF); end >= 0 && !pending.over; end = chunk.indexOf(LF, from)) {
+      keep(pending, chunk.subarray(from, end + 1), frames);
+      complete(pending, frames);
+      from = end + 1;
+    }
+    keep(pending, chunk.subarray(from), frames);
+    return [pending, frames];
+  },
+  end: (pending, ending) => {
+    const frames: TextFrame[] = [];
+    if (ending.kind === 'eof') complete(pending, frames);
+    return frames;
+  },
+  holds: ({ size }) => size,
+});
+
+function keep(pending: Pending, bytes: Buffer, frames: TextFrame[]): void {
+  if (pending.over || bytes.length === 0) return;
+  pending.size += bytes.length;
+  if (pending.size <= maxStreamEventBytes) return addFragment(pending.fragments, bytes);
+  pending.over = true;
+  empty(pending);
+  frames.push({ kind: 'oversize' });
+}
+
+function complete(pending: Pending, frames: TextFrame[]): void {
+  const wire = Buffer.concat(pending.fragments);
+  empty(pending);
+  const data = wire.toString('utf8').trim();
+  if (data !== '') frames.push({ kind: 'frame', event: undefined, data, wire });
+}
+
+function empty(pending: Pending): void {
+  pending.fragments.length = 0;
+  pending.size = 0;
+}
+
+/** By its content type, in lower case: there are several for the same thing. */
+export const isJsonLines = (contentType: string): boolean =>
+  /^application\/(?:x-)?(?:ndjson|jsonl(?:ines)?)\b/.test(contentType);

@@ -1,0 +1,73 @@
+import { importedBy, resolved, type Source } from './import-rules.ts';
+
+/** Who imports whom among the sources, types included: a type alone also ties two files together. */
+const graphOf = (sources: readonly Source[]): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    sources.map(({ path, text }) => [
+      path,
+      importedBy(text).flatMap((each) => (each.startsWith('.') ? [resolved(path, each)] : [])),
+    ]),
+  );
+
+/** The groups of files that import one another in a circle, each in the order of names. */
+export function circles(sources: readonly Source[]): readonly (readonly string[])[] {
+  const graph = graphOf(sources);
+  const reach = new Map([...graph.keys()].map((file) => [file, reachedFrom(file, graph)]));
+  const groups = [...graph.keys()]
+    .filter((file) => reach.get(file)?.has(file))
+    .map((file) =>
+      [...graph.keys()].filter((each) => reach.get(file)?.has(each) && reach.get(each)?.has(file)).sort(),
+    );
+  return [...new Set(groups.map((group) => group.join()))].sort().map((group) => group.split(','));
+}
+
+function reachedFrom(file: string, graph: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const waiting = [...(graph.get(file) ?? [])];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (reached.has(next)) continue;
+    reached.add(next);
+    waiting.push(...(graph.get(next) ?? []));
+  }
+  return reached;
+}
+
+const listed = /(?:^|\n)(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s*from\s*'(\.[^']+)'/g;
+const whole =
+  /\bimport\s*\(\s*'(\.[^']+)'|(?:^|\n)(?:import|export)\s+\*(?:\s+as\s+\w+)?\s+from\s+'(\.[^']+)'/g;
+const exported =
+  /(?:^|\n)export\s+(?:declare\s+|abstract\s+|async\s+)*(const|let|function\*?|class|interface|type|enum)\s+(\w+)/g;
+
+/** Each export as `file#name`; a whole module that is imported at once is `file#*`. */
+function taken(sources: readonly Source[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { path, text } of sources) {
+    for (const [, members = '', from = ''] of text.matchAll(listed))
+      for (const member of members.split(',')) {
+        const [name = ''] = member
+          .trim()
+          .replace(/^type\s+/, '')
+          .split(/\s+as\s+/);
+        if (name !== '') names.add(`${resolved(path, from)}#${name}`);
+      }
+    for (const [, dynamic, from = dynamic ?? ''] of text.matchAll(whole))
+      names.add(`${resolved(path, from)}#*`);
+  }
+  return names;
+}
+
+/**
+ * What is exported and that no other file of the sources imports, as `file#name`. A type that its own file speaks of is
+ * no such export: it names a part of what the file does export.
+ */
+export function unusedExports(sources: readonly Source[]): readonly string[] {
+  const used = taken(sources);
+  return sources.flatMap(({ path, text }) =>
+    [...text.matchAll(exported)].flatMap(([, kind = '', name = '']) => {
+      if (used.has(`${path}#${name}`) || used.has(`${path}#*`)) return [];
+      const isType = kind === 'type' || kind === 'interface';
+      const spoken = text.match(new RegExp(`\\b${name}\\b`, 'g'))?.length ?? 0;
+      return isType && spoken > 1 ? [] : [`${path}#${name}`];
+    }),
+  );
+}

@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
+import type { TextFrame } from '../../domain/shared/text-frame.ts';
+import { isJsonLines, jsonLineFrames } from '../../infrastructure/providers/wire/json-lines.ts';
+import { byteByByte, chunkingsOf } from '../support/arbitraries/bytes.ts';
+import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
+
+const mebibyte = 1024 * 1024;
+
+const lineSoup: fc.Arbitrary<Buffer> = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom('{"a":1}', '{"b":"Grüße 😀"}', '', ' ', '{"c":', '\uFEFF{}'),
+      fc.constantFrom('\n', '\r\n', '\r', '\n\n', ''),
+    ),
+    { maxLength: 12 },
+  )
+  .map((lines) => Buffer.from(lines.flat().join('')));
+
+describeMachineLaws('jsonLineFrames', {
+  machine: jsonLineFrames,
+  streams: lineSoup,
+  isTerminal: ({ kind }) => kind === 'oversize',
+  endless: {
+    piece: Buffer.alloc(mebibyte, 'a'),
+    pushes: 3 * (maxStreamEventBytes / mebibyte),
+    outputs: [{ kind: 'oversize' }],
+  },
+});
+
+const frameNames = (frames: readonly TextFrame[]): readonly string[] =>
+  frames.map((frame) => (frame.kind === 'frame' ? frame.data : frame.kind));
+
+const read = (...pieces: readonly (string | Buffer)[]): readonly string[] =>
+  frameNames(
+    outputsOf(
+      jsonLineFrames,
+      pieces.map((piece) => Buffer.from(piece as string)),
+    ),
+  );
+
+describe('JSON lines in bytes', () => {
+  it.each([
+    ['LF', '{"a":1}\n{"a":2}\n', ['{"a":1}', '{"a":2}']],
+    ['CRLF', '{"a":1}\r\n{"a":2}\r\n', ['{"a":1}', '{"a":2}']],
+    ['blank lines in front, between and behind', '\n\r\n{"a":1}\n \n\n{"a":2}\n\n', ['{"a":1}', '{"a":2}']],
+    ['no end of the last line', '{"a":1}\n{"a":2}', ['{"a":1}', '{"a":2}']],
+    ['a line that is no JSON', '<html>\n', ['<html>']],
+    ['no bytes', '', []],
+  ])('%s', (_case, text, frames) => {
+    expect(read(text)).toEqual(frames);
+  });
+
+  it('a last line that a broken connection cuts is none', () => {
+    const broken = { kind: 'fault', reason: 'The connection broke.' } as const;
+    const frames = outputsOf(jsonLineFrames, [Buffer.from('{"a":1}\n{"a":2}')], broken);
+    expect(frameNames(frames)).toEqual(['{"a":1}']);
+  });
+
+  it('frames hold the bytes that came, ends of lines and all', () => {
+    const frames = outputsOf(jsonLineFrames, [Buffer.from('{"a":1}\r\n{"a":2}\n')]);
+    expect(frames.map((frame) => frame.kind === 'frame' && Buffer.from(frame.wire).toString())).toEqual([
+      '{"a":1}\r\n',
+      '{"a":2}\n',
+    ]);
+  });
+
+  it('values come out as they are, whatever is in them and however they are cut', () => {
+    const values = fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), { maxLength: 6 });
+    const cut = values.chain((objects) =>
+      fc.tuple(
+        fc.constant(objects),
+        chunkingsOf(Buffer.from(objects.map((each) => `${JSON.stringify(each)}\n`).join(''))),
+      ),
+    );
+    fc.assert(
+      fc.property(cut, ([objects, pieces]) => {
+        expect(read(...pieces).map((data) => JSON.parse(data) as unknown)).toEqual(
+          JSON.parse(JSON.stringify(objects)),
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('a line may be as large as an event, and no larger', () => {
+    const line = (bytes: number) => Buffer.concat([Buffer.alloc(bytes - 1, 'x'), Buffer.from('\n')]);
+    expect(read(line(maxStreamEventBytes), '{}\n').map(({ length }) => length)).toEqual([
+      maxStreamEventBytes - 1,
+      2,
+    ]);
+    expect(read(line(maxStreamEventBytes + 1), '{}\n')).toEqual(['oversize']);
+  });
+
+  it('bytes that come one by one cost no more than bytes', () => {
+    const run = jsonLineFrames.begin();
+    const started = performance.now();
+    const frames = byteByByte(Buffer.from(`"${'x'.repeat(200_000)}"\n`)).flatMap((piece) => run.push(piece));
+    expect(frames).toHaveLength(1);
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
+  it.each([
+    ['application/x-ndjson', true],
+    ['application/ndjson; charset=utf-8', true],
+    ['application/jsonl', true],
+    ['application/x-jsonlines', true],
+    ['application/json', false],
+    ['text/event-stream', false],
+  ])('%s is announced as such: %s', (contentType, announced) => {
+    expect(isJsonLines(contentType)).toBe(announced);
+  });
+});
