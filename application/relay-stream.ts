@@ -12,10 +12,10 @@ import type { AnswerPath, WriteEvents } from './model-request.ts';
 import type { Hold, UpstreamReply } from './ports/upstream.ts';
 
 type Chunk = StreamChunk<JsonObject>;
-type End = StreamEnd<JsonObject>;
+type Last = StreamEnd<JsonObject>;
 
 /** A stream's settlement; left is what the caller must be told instead of the end. */
-export type SettleStream = (end: End, observation: Observation) => Promise<E.Either<GatewayError, void>>;
+export type SettleStream = (last: Last, observation: Observation) => Promise<E.Either<GatewayError, void>>;
 
 export interface Relay {
   readonly path: AnswerPath;
@@ -67,7 +67,7 @@ export const relayStream =
   };
 
 /** The upstream's own failure is settled as a failure, and told already. */
-const isTold = (end: End): boolean => end.kind === 'failed' && end.told === true;
+const isTold = (end: Last): boolean => end.kind === 'failed' && end.told === true;
 
 function watch(
   chunks: readonly Chunk[],
@@ -86,7 +86,7 @@ function watch(
 /** What the caller is told of a stream, and when: translated where that is needed, a held chunk and its followers last. */
 class Telling {
   /** An end that the translation came to by itself. */
-  end: End | undefined;
+  end: Last | undefined;
   private readonly translation: Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>> | undefined;
   private readonly held: Chunk[] = [];
   private heldBytes = 0;
@@ -100,7 +100,7 @@ class Telling {
   }
 
   /** What is left to be told before the settlement. */
-  rest(last: End): readonly Chunk[] {
+  rest(last: Last): readonly Chunk[] {
     return this.translation === undefined ? [] : this.translated([last]);
   }
 
@@ -110,7 +110,7 @@ class Telling {
   }
 
   /** What is told once it is settled: what completes the answer, or what of it does not. */
-  close(end: End): readonly StreamEvent<JsonObject>[] {
+  close(end: Last): readonly StreamEvent<JsonObject>[] {
     return [...(end.kind === 'done' ? this.held : this.held.filter(({ held }) => held !== true)), end];
   }
 

@@ -3,7 +3,7 @@ import { chatCompletions } from '../../../application/families.ts';
 import type { LargeBodies } from '../../../application/ports/large-bodies.ts';
 import type { Upstream } from '../../../application/ports/upstream.ts';
 import { aProvider, aRoute } from '../arbitraries/routing.ts';
-import { toldAnswer } from '../../../application/told-answer.ts';
+import { callerAnswer } from '../../../application/caller-answer.ts';
 import { redactedRequest, redactedResponse } from '../../../domain/payload/payload.ts';
 import { forCaller, redactionRules } from '../../../domain/payload/redact.ts';
 import { answerObject } from '../../../domain/upstream/upstream-fault.ts';
@@ -21,7 +21,7 @@ export const largeBodiesHere = ({ prepare }: Upstream): LargeBodies => ({
       forCaller(redactionRules(source.redactionPaths, source.credentials), callerKey),
       maxBytes,
     ),
-  told: async ({ parts: [part] }) => {
+  readAnswer: async ({ parts: [part] }) => {
     const text = textOf(part?.text ?? new Uint8Array());
     const value = answerObject(text);
     if (E.isLeft(value)) return value;
@@ -30,7 +30,7 @@ export const largeBodiesHere = ({ prepare }: Upstream): LargeBodies => ({
       { route: aRoute(), provider: aProvider('up') },
       '',
     );
-    return E.right(toldAnswer({ speaks }, { value: value.right, text }));
+    return E.right(callerAnswer({ speaks }, { value: value.right, text }));
   },
   redactedAnswer: async ({ text }, { callerKey, source, maxBytes }) =>
     redactedResponse(
