@@ -96,7 +96,7 @@ async function unanswered(
   return refusal(end, error);
 }
 
-/** Where nobody is there to be told, it does not matter what. */
+/** A caller that was cut off is told why; who left reads nothing, so any error will do. */
 const refusal = (end: Called, error: GatewayError): ModelAnswer => ({
   kind: 'refused',
   error: end.kind === 'left' && end.why === 'shutting_down' ? shuttingDown() : error,
@@ -156,7 +156,7 @@ const fitEnd = (
   fit: (error: GatewayError) => GatewayError,
 ): StreamEnd<JsonObject> => (end.kind === 'failed' ? { ...end, error: fit(end.error) } : end);
 
-/** What of a stream is not complete yet counts among what the process holds. */
+/** Counts an event that is not complete yet among what the process holds: many large ones would exhaust its memory. */
 const holdOf =
   (memory: HeldMemory): Hold =>
   (bytes) =>

@@ -18,11 +18,11 @@ export function drainSlots(max: () => number) {
 
 export type DrainSlots = ReturnType<typeof drainSlots>;
 
-/** What happens when the caller leaves. */
+/** Whether a caller left before its answer was complete, and the call upstream with it. */
 export interface Departure {
   /** Why the caller does not get the answer, where it left or was cut off before the answer was complete. */
   readonly early: () => Loss | undefined;
-  /** The answer is complete, or has told its own failure: from now on leaving is not early. True the first time. */
+  /** The answer is complete, or has told its failure: whoever leaves from now on misses nothing. True the first time. */
   readonly answered: () => boolean;
   /** The upstream call has ended. */
   readonly over: () => void;

@@ -24,7 +24,7 @@ interface Settled {
   readonly requestId: string;
 }
 
-/** Everything that may be told of it. */
+/** Everything that logs, metrics and spans may say of it. */
 export function finishedRequest(
   { catalogue, clock }: ServePorts,
   { facts, end, charged, cost, failure, settled, tags, requestId }: Settled,
@@ -70,6 +70,6 @@ function unbilledOf(
   return verdict === 'recorded' || verdict === 'journaled' ? undefined : { reason: verdict, cost: cost.cost };
 }
 
-/** Undefined where the family has no tools; of an answer that never came, none was invoked. */
+/** Undefined where the family has no tools, and 0 where no answer came: nothing was invoked then. */
 export const invokedTools = (ask: AskTerms | undefined, end: RequestEnd): number | undefined =>
   ask?.exposedToolCount === undefined ? undefined : observed(end).invokedToolCount;

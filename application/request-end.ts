@@ -14,7 +14,7 @@ export interface SentStream {
   readonly held: () => HeldEvents;
 }
 
-/** An answer in the caller's own words: no outbound body, and no upstream's other words. */
+/** An answer as its caller gets it. Outbound bodies, and what an upstream said in another family, are not kept. */
 export type Answer =
   /** JSON text, or its bytes. */
   { readonly kind: 'whole'; readonly body: WholeAnswer['text'] } | SentStream;
@@ -50,10 +50,10 @@ export type Called =
       readonly answer: SentStream | undefined;
     };
 
-/** How a request ended. What its caller is told may still be another thing, when it is settled. */
+/** How a request ended, before its settlement: that may yet block a complete answer. */
 export type RequestEnd = Unsent | Called;
 
-/** Of a call that was not made, nothing. */
+/** Nothing was observed where no call was made. */
 export const observed = (end: RequestEnd): Observation =>
   end.kind === 'refused' ? nothingObserved : (end.call?.observation ?? nothingObserved);
 
@@ -106,7 +106,7 @@ export function callEnds({ ask: { stream }, resolved: { route, provider } }: Adm
     completedAt: Math.max(startedAt, clock.now()),
   });
   return {
-    /** The whole answer came, also where its caller had left before. */
+    /** The whole answer came. It is not the caller's where that one had left before: it was drained for its usage. */
     answered: (
       early: Loss | undefined,
       answer: Answer,
@@ -116,7 +116,7 @@ export function callEnds({ ask: { stream }, resolved: { route, provider } }: Adm
       if (early === undefined) return { kind: 'answered', call, answer };
       return { kind: 'left', why: early, call, answer: answer.kind === 'stream' ? answer : undefined };
     },
-    /** It failed, or was cancelled because its caller had left: who left first has not failed. */
+    /** It failed. Where its caller had left before that, the failure is but what the cancelled call came to. */
     failed: (early: Loss | undefined, error: GatewayError, broken: BrokenCall): Called => {
       const { status, statusCode, observation, accepted, answer } = broken;
       const failure = early === undefined ? error : failureOfLoss(early);

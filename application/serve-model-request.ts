@@ -41,7 +41,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
   );
 
   const refuse = async (facts: Facts, error: GatewayError): Promise<ModelAnswer> => {
-    // It may name a key of the caller's body, and that may be anything.
+    // An error may name a key of the caller's body, and that may be a secret.
     const fit = facts.redaction.fit(error);
     const why = facts.request.link.lost();
     await settle.unsent(facts, why === undefined ? { kind: 'refused', error: fit } : { kind: 'left', why });
@@ -87,7 +87,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
   };
 }
 
-/** What it says is seen by nobody: the caller has gone, and what left is recorded as such. */
+/** Ends the story without a call: nothing is sent upstream for nobody. It is recorded as a request that was left. */
 const callerLeft: GatewayError = invalidRequest('The caller left before the request was sent upstream.');
 
 const callTerms = (

@@ -50,7 +50,7 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
   };
 }
 
-/** Who leaves nothing behind asks nobody. */
+/** Without anything to write the ledger is not asked: the database has enough to do. */
 async function recorded(
   { ledger }: ServePorts,
   facts: Facts,
@@ -138,7 +138,7 @@ function costOfCall(ports: ServePorts, facts: WithRoute, end: RequestEnd): Usage
   return usageCost(observed(end).usage, price);
 }
 
-/** A price is the one that is effective at the row's time, which is the database's. */
+/** The price is looked up at the row's time, which is the database's: clocks of replicas differ. */
 function databaseTime({ clock }: ServePorts, { admission, admittedAt }: Facts): number {
   const now = clock.now();
   return admission === undefined ? now : admission.databaseTime.getTime() + Math.max(0, now - admittedAt);

@@ -17,7 +17,7 @@ export type TraceContext = Readonly<Record<string, string>>;
 /** A request to a path that serves models, before anything of it was read. */
 export interface Arrival {
   readonly family: ApiFamily;
-  /** Only what program it names is told of it. */
+  /** Of it only the program that it names is exported: it may hold anything. */
   readonly userAgent: string | undefined;
   /** The caller's own. */
   readonly traceContext: TraceContext;
@@ -57,7 +57,7 @@ export interface UpstreamTelemetry {
 /** Everything that logs, metrics and spans tell of an ended request; no bodies, no secrets. */
 export interface FinishedRequest {
   readonly requestId: string;
-  /** Undefined: nobody's key came with it. */
+  /** Undefined where it ended at the door: then it has no row. */
   readonly requestLogId: string | undefined;
   readonly family: ApiFamily;
   readonly stream: boolean;

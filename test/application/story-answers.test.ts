@@ -139,11 +139,13 @@ describe('words with a secret in them', () => {
     expect(words).toContain('[REDACTED]');
   });
 
-  it('are cut off where a secret may have been halved, and are no longer than a message may be', async () => {
-    const script = refusing(`${'x'.repeat(maxErrorMessageChars - 10)}callers-own-secret`);
-    const { answer } = await new Story({ script }).serve();
+  it.each([
+    ['by the gateway, whose messages are bounded', `${'x'.repeat(maxErrorMessageChars)} more`],
+    ['in the middle of a secret, by the upstream itself', 'Wrong key: callers-own-se…'],
+  ])('lose the half of a secret where they are cut off: %s', async (_, words) => {
+    const { answer } = await new Story({ script: refusing(words) }).serve();
     expect(errorOf(answer)?.message.length).toBeLessThanOrEqual(maxErrorMessageChars);
-    expect(errorOf(answer)?.message).not.toContain('callers');
+    expect(errorOf(answer)?.message).not.toContain('callers-own');
   });
 
   it('lose the labels that they are in, and no others', async () => {
@@ -164,6 +166,20 @@ describe('words with a secret in them', () => {
     const payload = await story.payloads[0]?.make();
     expect(errorOf(story.answer)?.message).toBe('[REDACTED] is bad');
     expect(JSON.stringify([story.log, payload])).not.toContain(token);
+  });
+
+  it('are looked through for it also where the rules were needed before', async () => {
+    const token = 'token-of-this-very-call';
+    const obtained = (): void => {
+      story.policy = { ...story.policy, redaction: redactionRules([], [token]) };
+    };
+    const script = streams([responsesFailed('upstream-credential-1')], obtained, failed(token));
+    const story: Story = new Story({ family: 'responses', stream: true, script });
+    await story.serve();
+    expect(story.sent).toMatchObject([
+      { chunk: { message: '[REDACTED]' } },
+      { error: { message: '[REDACTED]' } },
+    ]);
   });
 
   it('leave an event as it came, bytes and all, where there is none', async () => {
