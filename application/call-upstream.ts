@@ -1,97 +1,73 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.ts';
-import { isCharged, type ResolvedRoute } from '../domain/routing/model.ts';
-import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
-import type { JsonObject } from '../domain/shared/json.ts';
-import type { StreamChunk, StreamEnd } from '../domain/shared/stream-event.ts';
-import { type UpstreamFault, upstreamError } from '../domain/upstream/upstream-fault.ts';
 import { scopeOf } from '../domain/identity/caller.ts';
 import { StreamPayload } from '../domain/payload/stream-payload.ts';
-import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
-import { failuresWithoutSecrets, withoutSecretsOf } from './keep-payload.ts';
+import { isCharged } from '../domain/routing/model.ts';
+import { type GatewayError, overloaded, shuttingDown } from '../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../domain/shared/json.ts';
+import type { StreamEnd } from '../domain/shared/stream-event.ts';
+import { nothingObserved } from '../domain/upstream/observation.ts';
+import { type UpstreamFault, upstreamError } from '../domain/upstream/upstream-fault.ts';
+import { type CallerAnswer, callerAnswer } from './caller-answer.ts';
 import { type Departure, type DrainSlots, watchDeparture } from './departure.ts';
-import type { AnswerPath, HeldMemory, ModelAnswer, ServePolicy, ServePorts } from './model-request.ts';
-import type { CallTerms, Hold, PreparedCall, UpstreamReply } from './ports/upstream.ts';
-import { type ToldAnswer, toldAnswer } from './told-answer.ts';
-import { relayStream, type SettleStream } from './relay-stream.ts';
-import type { End, Facts } from './settle-request.ts';
+import type { HeldMemory, ModelAnswer, ServePolicy, ServePorts } from './model-request.ts';
+import type { UpstreamTelemetry } from './ports/telemetry.ts';
+import type { Hold, UpstreamExecution, UpstreamReply } from './ports/upstream.ts';
+import { relayStream } from './relay-stream.ts';
+import { type Called, callEnds, type CallEnds, failureOf, type SentStream } from './request-end.ts';
+import type { Admitted } from './request-stages.ts';
+import type { SettleRequest } from './settle-request.ts';
 
-type Settle = (facts: Facts, end: End) => Promise<E.Either<GatewayError, void>>;
+/** The one call upstream of a request, from its beginning to its settlement. */
+interface Call {
+  readonly facts: Admitted;
+  readonly execution: UpstreamExecution;
+  readonly departure: Departure;
+  readonly telemetry: UpstreamTelemetry;
+  readonly ends: CallEnds;
+  readonly settle: (end: Called) => ReturnType<SettleRequest['called']>;
+}
 
 /** The one upstream execution of a request, what the caller sees of it, and its settlement. */
 export function callUpstream(
   ports: ServePorts,
   policy: () => ServePolicy,
-  settle: Settle,
+  settle: SettleRequest['called'],
   slots: DrainSlots,
 ) {
-  return async function call(
-    facts: Facts,
-    resolved: ResolvedRoute,
-    path: AnswerPath,
-    terms: CallTerms,
-    prepared: PreparedCall,
-  ): Promise<ModelAnswer> {
-    const upstream = facts.request.telemetry.upstream(resolved);
-    const settled = (end: Ended): ReturnType<Settle> => {
-      upstream.ended(end.attempt, end.observation, end.failure);
+  return async function call(facts: Admitted): Promise<ModelAnswer> {
+    const { request, resolved, prepared } = facts;
+    const telemetry = request.telemetry.upstream(resolved);
+    const ends = callEnds(facts, ports.clock);
+    const execution = prepared.begin(telemetry.traceContext);
+    const drains = mayDrain(facts, policy()) ? slots : undefined;
+    const departure = watchDeparture(request.link, execution, drains, policy());
+    const settled: Call['settle'] = (end) => {
+      telemetry.ended(end.call.attempt, end.call.observation, failureOf(end));
       return settle(facts, end);
     };
-    const stream = facts.ask?.stream ?? false;
-    const { link, memory } = facts.request;
-    const startedAt = ports.clock.now();
-    const attempt = (status: AttemptStatus, statusCode?: number, failure?: End['failure']): Attempt =>
-      ended(resolved, stream, startedAt, ports.clock.now(), status, statusCode, failure);
+    const called: Call = { facts, execution, departure, telemetry, ends, settle: settled };
 
-    const clean = (error: GatewayError): GatewayError => withoutSecretsOf(error, facts.request, policy());
-    const execution = prepared.begin(upstream.traceContext);
-    const departure = watchDeparture(link, execution, drains(facts, policy()) ? slots : undefined, policy());
-
-    const replied = await readReply(await execution.reply, ports, facts, path, terms, policy);
-    if (E.isLeft(replied)) {
-      departure.over();
-      const error = clean(upstreamError(replied.left));
-      const end = unanswered(error, stream, departure, execution.accepted(), attempt);
-      await settled(end);
-      return { kind: 'refused', error: end.failure === 'client_closed' ? error : end.failure };
-    }
-    const answer = replied.right;
-    if (answer.kind === 'stream') {
-      const payload = new StreamPayload(policy().payloads);
-      const settleStream: SettleStream = (end, observation) =>
-        settled({
-          ...endOf(end, answer.status, departure, observation, attempt),
-          answered: { kind: 'stream', held: () => payload.held() },
-        });
-      const cancel = (): void => execution.cancel();
-      const fit = (chunks: Chunks): Chunks => failuresWithoutSecrets(chunks, facts.request, policy());
-      const forward = async (pass: Pass, room: Hold) =>
-        cleanEnd(await answer.forward((chunks) => pass(fit(chunks)), room), clean);
-      const reply = { ...answer, forward };
-      const { firstContent } = upstream;
-      const relay = { path, reply, hold: holdOf(memory), departure, cancel, payload, firstContent };
-      return { kind: 'stream', deliver: relayStream({ ...relay, settle: settleStream }) };
-    }
-    departure.over();
-    return whole(answer.answer, answer.status, departure, settled, attempt);
+    const replied = await readReply(await execution.reply, ports, facts, policy);
+    if (E.isLeft(replied)) return unanswered(called, replied.left);
+    const reply = replied.right;
+    if (reply.kind === 'stream') return streamed(called, reply, new StreamPayload(policy().payloads));
+    return whole(called, reply.answer, reply.status);
   };
 }
 
-/** A stream, or a whole answer as it is told; a large one is read beside the event loop. */
+/** A stream, or a whole answer as its caller gets it; a large one is read beside the event loop. */
 async function readReply(
   reply: E.Either<UpstreamFault, UpstreamReply>,
   { largeBodies }: ServePorts,
-  { request, family }: Facts,
-  path: AnswerPath,
-  terms: CallTerms,
+  { request, family, terms, path }: Admitted,
   policy: () => ServePolicy,
 ) {
   if (E.isLeft(reply)) return reply;
   const { right: answer } = reply;
   if (answer.kind === 'stream') return E.right(answer);
   const { kind, status } = answer;
-  if (kind === 'whole') return E.right({ kind, status, answer: toldAnswer(path, answer.answer) });
-  const told = await largeBodies.told({
+  if (kind === 'whole') return E.right({ kind, status, answer: callerAnswer(path, answer.answer) });
+  const read = await largeBodies.readAnswer({
     requestLogId: request.requestLogId,
     scope: scopeOf(request.caller),
     family,
@@ -99,118 +75,95 @@ async function readReply(
     parts: answer.parts,
     source: policy().redactionSource,
   });
-  if (E.isRight(told)) return E.right({ kind: 'whole' as const, status, answer: told.right });
-  return E.left(told.left.kind === 'protocol' ? { ...told.left, status } : told.left);
+  if (E.isRight(read)) return E.right({ kind: 'whole' as const, status, answer: read.right });
+  return E.left(read.left.kind === 'protocol' ? { ...read.left, status } : read.left);
 }
 
-/** What of a stream is not complete yet counts among what the process holds. */
+/** The upstream gave no answer, or one that is a failure. */
+async function unanswered(
+  { facts, execution, departure, ends, settle }: Call,
+  fault: UpstreamFault,
+): Promise<ModelAnswer> {
+  departure.over();
+  const error = facts.redaction.fit(upstreamError(fault));
+  const end = ends.failed(departure.early(), error, {
+    status: facts.ask.stream ? 'stream_start_error' : 'provider_error',
+    statusCode: error.upstream?.upstreamStatus,
+    observation: nothingObserved,
+    accepted: execution.accepted(),
+  });
+  await settle(end);
+  return refusal(end, error);
+}
+
+/** A caller that was cut off is told why; who left reads nothing, so any error will do. */
+const refusal = (end: Called, error: GatewayError): ModelAnswer => ({
+  kind: 'refused',
+  error: end.kind === 'left' && end.why === 'shutting_down' ? shuttingDown() : error,
+});
+
+async function whole(
+  { facts, departure, ends, settle }: Call,
+  { observation, text }: CallerAnswer,
+  statusCode: number,
+): Promise<ModelAnswer> {
+  departure.over();
+  const early = departure.early();
+  if (E.isLeft(text)) {
+    const error = facts.redaction.fit(upstreamError(text.left));
+    const broken = { status: 'provider_error', statusCode, observation, accepted: true } as const;
+    const end = ends.failed(early, error, broken);
+    await settle(end);
+    return refusal(end, error);
+  }
+  const answer = { kind: 'whole', body: text.right } as const;
+  const settled = await settle(ends.answered(early, answer, { statusCode, observation }));
+  return E.isLeft(settled) ? { kind: 'refused', error: settled.left } : { kind: 'whole', text: text.right };
+}
+
+function streamed(
+  { facts, execution, departure, telemetry, ends, settle }: Call,
+  reply: UpstreamReply & { kind: 'stream' },
+  payload: StreamPayload,
+): ModelAnswer {
+  const { request, redaction, path } = facts;
+  const answer: SentStream = { kind: 'stream', held: () => payload.held() };
+  const deliver = relayStream({
+    path,
+    reply: {
+      ...reply,
+      forward: async (pass, hold) =>
+        fitEnd(await reply.forward((chunks) => pass(redaction.fitChunks(chunks)), hold), redaction.fit),
+    },
+    hold: holdOf(request.memory),
+    departure,
+    cancel: () => execution.cancel(),
+    payload,
+    firstContent: telemetry.firstContent,
+    settle: (last, observation) => {
+      const early = departure.early();
+      const seen = { statusCode: reply.status, observation };
+      if (last.kind === 'done') return settle(ends.answered(early, answer, seen));
+      const broken = { ...seen, status: 'stream_error', accepted: true, answer } as const;
+      return settle(ends.failed(early, last.error, broken));
+    },
+  });
+  return { kind: 'stream', deliver };
+}
+
+const fitEnd = (
+  end: StreamEnd<JsonObject>,
+  fit: (error: GatewayError) => GatewayError,
+): StreamEnd<JsonObject> => (end.kind === 'failed' ? { ...end, error: fit(end.error) } : end);
+
+/** Counts an event that is not complete yet among what the process holds: many large ones would exhaust its memory. */
 const holdOf =
   (memory: HeldMemory): Hold =>
   (bytes) =>
     memory.holdUnfinished(bytes) ? undefined : overloaded;
 
-/** With the call upstream that it is the end of. */
-type Ended = End & { readonly attempt: Attempt };
-
-type Chunks = readonly StreamChunk<JsonObject>[];
-type Pass = Parameters<(UpstreamReply & { kind: 'stream' })['forward']>[0];
-
-const cleanEnd = (
-  end: StreamEnd<JsonObject>,
-  clean: (error: GatewayError) => GatewayError,
-): StreamEnd<JsonObject> => (end.kind === 'failed' ? { ...end, error: clean(end.error) } : end);
-
-type AttemptOf = (status: AttemptStatus, statusCode?: number, failure?: End['failure']) => Attempt;
-
-/** The upstream gave no answer, or one that is a failure. */
-function unanswered(
-  error: GatewayError,
-  stream: boolean,
-  departure: Departure,
-  accepted: boolean,
-  attempt: AttemptOf,
-) {
-  const early = departure.early();
-  const failure = early ?? error;
-  const status = stream ? 'stream_start_error' : 'provider_error';
-  return {
-    failure,
-    attempt: attempt(status, error.upstream?.upstreamStatus, failure),
-    observation: nothingObserved,
-    charged: early !== undefined && accepted,
-  };
-}
-
-async function whole(
-  { observation, told }: ToldAnswer,
-  status: number,
-  departure: Departure,
-  settle: (end: Ended) => ReturnType<Settle>,
-  attempt: AttemptOf,
-): Promise<ModelAnswer> {
-  const left = departure.early();
-  if (E.isLeft(told)) {
-    const error = upstreamError(told.left);
-    const failure = left ?? error;
-    const failed = attempt('provider_error', status, failure);
-    await settle({ failure, attempt: failed, observation, charged: left !== undefined });
-    return { kind: 'refused', error };
-  }
-  const settled = await settle({
-    failure: left,
-    attempt: attempt('success', status),
-    observation,
-    answered: { kind: 'whole', body: told.right },
-    charged: true,
-  });
-  if (E.isLeft(settled)) return { kind: 'refused', error: settled.left };
-  return { kind: 'whole', text: told.right };
-}
-
-function endOf(
-  last: StreamEnd<JsonObject>,
-  status: number,
-  departure: Departure,
-  observation: Observation,
-  attempt: AttemptOf,
-): Ended {
-  const left = departure.early();
-  if (last.kind === 'done')
-    return { failure: left, attempt: attempt('success', status), observation, charged: true };
-  const failure = left ?? last.error;
-  return {
-    failure,
-    attempt: attempt('stream_error', status, failure),
-    observation,
-    charged: left !== undefined,
-  };
-}
-
-const drains = ({ admission, family }: Facts, policy: ServePolicy): boolean =>
+/** Whether a stream that its caller leaves is read on, so that its cost is known. */
+const mayDrain = ({ admission, family }: Admitted, policy: ServePolicy): boolean =>
   isCharged(family) &&
   (policy.drainOnDisconnect === 'always' ||
-    (policy.drainOnDisconnect === 'hard_budget' && admission?.budget?.terms.hardLimit === true));
-
-function ended(
-  { route, provider }: ResolvedRoute,
-  stream: boolean,
-  startedAt: number,
-  completedAt: number,
-  status: AttemptStatus,
-  statusCode: number | undefined,
-  failure: End['failure'],
-): Attempt {
-  const error = failure === 'client_closed' ? undefined : failure;
-  return {
-    attemptNumber: 1,
-    providerKey: provider.id,
-    upstreamModel: route.upstreamModel,
-    status,
-    statusCode,
-    errorCode: failure === 'client_closed' ? failure : error?.code,
-    errorDetail: error?.message,
-    stream,
-    startedAt,
-    completedAt: Math.max(startedAt, completedAt),
-  };
-}
+    (policy.drainOnDisconnect === 'hard_budget' && admission.budget?.terms.hardLimit === true));

@@ -1,9 +1,7 @@
-import { shuttingDown } from '../domain/shared/gateway-error.ts';
 import type { CallerLink, Loss, ServePolicy } from './model-request.ts';
 import type { UpstreamExecution } from './ports/upstream.ts';
-import type { End } from './settle-request.ts';
 
-/** Keeps reading upstream after the caller left, so that usage is known; only so many at once. */
+/** Places for streams that are read on after their caller left, so that their usage is known: only so many at once. */
 export function drainSlots(max: () => number) {
   let taken = 0;
   return {
@@ -20,19 +18,15 @@ export function drainSlots(max: () => number) {
 
 export type DrainSlots = ReturnType<typeof drainSlots>;
 
-/** What happens when the caller leaves. */
+/** Whether a caller left before its answer was complete, and the call upstream with it. */
 export interface Departure {
-  /** How the request ends when the caller left, or was cut off, before the answer was complete; else undefined. */
-  readonly early: () => End['failure'];
-  /** The answer is complete, or has told its own failure: from now on leaving is not early. True the first time. */
+  /** Why the caller does not get the answer, where it left or was cut off before the answer was complete. */
+  readonly early: () => Loss | undefined;
+  /** The answer is complete, or has told its failure: whoever leaves from now on misses nothing. True the first time. */
   readonly answered: () => boolean;
   /** The upstream call has ended. */
   readonly over: () => void;
 }
-
-/** A loss as what the request ends with. */
-export const failureOf = (loss: Loss | undefined): End['failure'] =>
-  loss === 'shutting_down' ? shuttingDown() : loss;
 
 /** A caller that leaves early, or is cut off, cancels the upstream call, or leaves it to be drained for a bounded time. */
 export function watchDeparture(
@@ -55,7 +49,7 @@ export function watchDeparture(
     }
   });
   return {
-    early: () => failureOf(early),
+    early: () => early,
     answered: () => {
       if (state !== 'open') return false;
       state = 'answered';

@@ -41,7 +41,7 @@ import { namedKey } from '../domain/shared/named-key.ts';
 import type { Watched } from '../domain/shared/json-scan.ts';
 import { seal } from '../domain/shared/stream-machine.ts';
 import { nothingObserved } from '../domain/upstream/observation.ts';
-import type { Ask, Family, ReadFault, Spoken } from './model-request.ts';
+import type { Ask, Family, ReadFault, UpstreamFamily } from './model-request.ts';
 
 const reading =
   <A>(
@@ -56,7 +56,7 @@ const reading =
     return E.left({ ...invalidRequest(message, path), ...(tooManyValues ? { tooManyValues } : {}) });
   };
 
-const speaksChat: Spoken = {
+const speaksChat: UpstreamFamily = {
   family: 'chat_completions',
   observeWhole: observeCompletion,
   observer: () => new ChatObserver(),
@@ -69,7 +69,7 @@ export const chatCompletions: Family<ChatRequest> = {
   answerPath: () => ({ speaks: speaksChat }),
 };
 
-const speaksMessages: Spoken = {
+const speaksMessages: UpstreamFamily = {
   family: 'messages',
   observeWhole: observeMessage,
   observer: () => new MessagesObserver(),
@@ -124,7 +124,7 @@ function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<Gateway
 const takesMessages = ({ provider, route }: ResolvedRoute): boolean =>
   provider.takes(route, 'messages') !== undefined;
 
-const speaksCount: Spoken = {
+const speaksCount: UpstreamFamily = {
   family: 'count_tokens',
   observeWhole: () => nothingObserved,
   observer: () => ({ see: () => undefined, observed: () => nothingObserved }),
@@ -156,7 +156,7 @@ const notCounted = (model: string): GatewayError => ({
   param: 'model',
 });
 
-const speaksResponses: Spoken = {
+const speaksResponses: UpstreamFamily = {
   family: 'responses',
   observeWhole: observeResponse,
   observer: () => new ResponsesObserver(),
@@ -171,7 +171,7 @@ export const responses = (digest: Digest): Family<ResponsesRequest> => ({
   answerPath: () => ({ speaks: speaksResponses }),
 });
 
-const speaksEmbeddings: Spoken = {
+const speaksEmbeddings: UpstreamFamily = {
   family: 'embeddings',
   observeWhole: observeEmbeddings,
   observer: () => ({ see: () => undefined, observed: () => nothingObserved }),

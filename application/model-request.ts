@@ -36,7 +36,7 @@ export interface ModelRequest {
   readonly userAgent: string | undefined;
   /** Names in lower case. */
   readonly headers: PayloadHeaders;
-  /** The key that came with it, whole and its secret alone: they are kept nowhere. */
+  /** The key that came with it, whole and its secret alone, so that both are hidden wherever they are echoed. */
   readonly callerKey: readonly string[];
   readonly telemetry: RequestTelemetry;
   /** The values of `anthropic-beta`. */
@@ -89,7 +89,7 @@ export interface AskTerms {
   readonly exposedToolCount: number | undefined;
 }
 
-/** With the body itself. */
+/** The reading view with the body itself. */
 export interface Ask extends AskTerms {
   readonly document: Pick<JsonDocument, 'value' | 'valueCount'>;
 }
@@ -99,15 +99,15 @@ export interface Family<A extends Ask> {
   readonly name: ApiFamily;
   /** The request field that asks for a capability, where it is not the one that chat completions have. */
   readonly fields?: Partial<Record<Capability, string>>;
-  /** What is told where no route has what the request needs, in place of which capability that is. */
+  /** The refusal where no route has what the request needs, for a family whose callers do not know capabilities. */
   readonly unserved?: (model: string) => GatewayError;
   /** Refuses, before it is parsed, what holds more JSON values than `maxValues`. */
   readonly read: (body: string, maxValues?: number) => Either<ReadFault, A>;
   /** What goes upstream, as JSON text. */
   readonly write: (ask: A, resolved: ResolvedRoute) => Either<GatewayError, string>;
-  /** Tells what a provider refuses of what was written under the names that the caller wrote. */
+  /** Puts the fields of a provider's refusal under the names that the caller wrote: it sees another body. */
   readonly inCallersNames?: (error: GatewayError, ask: A, resolved: ResolvedRoute) => GatewayError;
-  /** The id of the request makes the ids of a translated answer. */
+  /** A translated answer is named after the request's own id. */
   readonly answerPath: (
     ask: Pick<AskTerms, 'model'>,
     resolved: ResolvedRoute,
@@ -118,21 +118,21 @@ export interface Family<A extends Ask> {
 /** Why a body could not be read. */
 export type ReadFault = GatewayError & { readonly tooManyValues?: true };
 
-/** In which family the upstream is spoken to, and how its answer is read. */
+/** The way of an answer: from the family that the upstream speaks to the caller's. */
 export interface AnswerPath {
-  readonly speaks: Spoken;
-  /** How the answer is told in the caller's words; absent when they are the upstream's. */
+  readonly speaks: UpstreamFamily;
+  /** Absent where the caller speaks the upstream's family: then the answer stays as it came. */
   readonly translation?: Translation;
 }
 
-/** A family that upstreams are spoken to in. */
-export interface Spoken {
+/** The family that an upstream is spoken to in, and how usage and tool calls are read out of what it says. */
+export interface UpstreamFamily {
   readonly family: ApiFamily;
   readonly observeWhole: (answer: JsonObject) => Observation;
   readonly observer: () => StreamObserver;
 }
 
-/** From the family that the upstream speaks into the caller's; what is observed is what the upstream said. */
+/** Puts an answer into the caller's family. Usage is read before that, from what the upstream itself said. */
 export interface Translation {
   readonly whole: (answer: JsonObject) => Either<UpstreamFault, JsonObject>;
   readonly stream: () => Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>>;

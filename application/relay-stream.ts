@@ -12,10 +12,14 @@ import type { AnswerPath, WriteEvents } from './model-request.ts';
 import type { Hold, UpstreamReply } from './ports/upstream.ts';
 
 type Chunk = StreamChunk<JsonObject>;
-type End = StreamEnd<JsonObject>;
+type LastEvent = StreamEnd<JsonObject>;
+type Translating = Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>>;
 
-/** A stream's settlement; left is what the caller must be told instead of the end. */
-export type SettleStream = (end: End, observation: Observation) => Promise<E.Either<GatewayError, void>>;
+/** A stream's settlement; left is what the caller must be told instead of the last event. */
+export type SettleStream = (
+  last: LastEvent,
+  observation: Observation,
+) => Promise<E.Either<GatewayError, void>>;
 
 export interface Relay {
   readonly path: AnswerPath;
@@ -24,51 +28,54 @@ export interface Relay {
   readonly departure: Departure;
   /** Ends the upstream call at once. */
   readonly cancel: () => void;
-  /** Sees what the caller is told. */
+  /** Sees the events that go to the caller. */
   readonly payload: StreamPayload;
-  /** Told once, when content begins to come. */
+  /** Called once, when content begins to come. */
   readonly firstContent: () => void;
   readonly settle: SettleStream;
 }
 
 /**
  * Passes a stream on as it comes. What ends it is held back until the settlement is committed: whoever received the
- * end is in the ledger. It runs to its end even when the caller has left.
+ * end is in the ledger. It runs to its end even when the caller has left, so that it is settled.
  */
 export const relayStream =
   ({ path, reply, hold, departure, cancel, payload, firstContent, settle }: Relay) =>
-  async (tell: WriteEvents): Promise<void> => {
+  async (writeToCaller: WriteEvents): Promise<void> => {
     const write: WriteEvents = (events) => {
       for (const event of events) if (event.kind === 'chunk') payload.see(event);
-      return tell(events);
+      return writeToCaller(events);
     };
     const observer = path.speaks.observer();
     let begun = false;
-    const telling = new Telling(path.translation?.stream());
+    const outbound = new OutboundStream(path.translation?.stream());
     const last = await reply.forward((chunks) => {
       watch(chunks, observer, departure, reply);
       if (!begun && chunks.some(({ chunk }) => hasContent(path.speaks.family, chunk))) {
         begun = true;
         firstContent();
       }
-      const told = telling.chunks(chunks);
-      if (telling.end !== undefined || telling.full()) cancel();
-      return told.length === 0 ? undefined : write(told);
+      const ready = outbound.chunks(chunks);
+      if (outbound.end !== undefined || outbound.isFull()) cancel();
+      return ready.length === 0 ? undefined : write(ready);
     }, hold);
     departure.over();
     if (last.kind === 'failed' && last.chunk !== undefined) observer.see(last.chunk);
-    const rest = telling.rest(last);
+    const rest = outbound.rest(last);
     if (rest.length > 0) await write(rest);
-    const end = telling.end ?? last;
+    const end = outbound.end ?? last;
     const settled = await settle(end, observer.observed());
     await write(
-      E.isLeft(settled) && !isTold(end) ? [{ kind: 'failed', error: settled.left }] : telling.close(end),
+      E.isLeft(settled) && !hasItsWords(end)
+        ? [{ kind: 'failed', error: settled.left }]
+        : outbound.afterSettlement(end),
     );
   };
 
-/** The upstream's own failure is settled as a failure, and told already. */
-const isTold = (end: End): boolean => end.kind === 'failed' && end.told === true;
+/** The caller has the upstream's own words for the failure: a second failure behind them would be one too many. */
+const hasItsWords = (end: LastEvent): boolean => end.kind === 'failed' && end.told === true;
 
+/** Reads usage and tool calls beside the stream, and sees when its answer is complete or has failed. */
 function watch(
   chunks: readonly Chunk[],
   observer: StreamObserver,
@@ -78,20 +85,20 @@ function watch(
   for (const { chunk, terminal, held, failing } of chunks) {
     observer.see(chunk);
     if (terminal && departure.answered()) reply.endWithin(held === true ? heldTerminalMs : afterTerminalMs);
-    // The upstream has told its failure: who hangs up on it has not left early.
+    // Whoever hangs up on a failure that the upstream has told has not left early: there is nothing to wait for.
     if (failing === true && departure.answered()) reply.endWithin(heldTerminalMs);
   }
 }
 
-/** What the caller is told of a stream, and when: translated where that is needed, a held chunk and its followers last. */
-class Telling {
+/** What goes to the caller before the settlement, and what waits for it: a held chunk, and all that follows one. */
+class OutboundStream {
   /** An end that the translation came to by itself. */
-  end: End | undefined;
-  private readonly translation: Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>> | undefined;
+  end: LastEvent | undefined;
+  private readonly translation: Translating | undefined;
   private readonly held: Chunk[] = [];
   private heldBytes = 0;
 
-  constructor(translation: Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>> | undefined) {
+  constructor(translation: Translating | undefined) {
     this.translation = translation;
   }
 
@@ -99,31 +106,31 @@ class Telling {
     return this.translation === undefined ? this.withoutHeld(chunks) : this.translated(chunks);
   }
 
-  /** What is left to be told before the settlement. */
-  rest(last: End): readonly Chunk[] {
+  /** What the last event of the upstream adds before the settlement. */
+  rest(last: LastEvent): readonly Chunk[] {
     return this.translation === undefined ? [] : this.translated([last]);
   }
 
-  /** No more can be held: the upstream is not listened to any longer. */
-  full(): boolean {
+  /** No more can be held: the upstream need not be listened to any longer. */
+  isFull(): boolean {
     return this.heldBytes > maxHeldBytes;
   }
 
-  /** What is told once it is settled: what completes the answer, or what of it does not. */
-  close(end: End): readonly StreamEvent<JsonObject>[] {
+  /** All that waited, where the answer is complete; of a failed one, what does not make it look complete. */
+  afterSettlement(end: LastEvent): readonly StreamEvent<JsonObject>[] {
     return [...(end.kind === 'done' ? this.held : this.held.filter(({ held }) => held !== true)), end];
   }
 
   private translated(events: readonly StreamEvent<JsonObject>[]): readonly Chunk[] {
-    const told: Chunk[] = [];
+    const chunks: Chunk[] = [];
     for (const event of events) {
       if (this.end !== undefined) break;
       for (const each of this.translation?.push(event) ?? []) {
-        if (each.kind === 'chunk') told.push(each);
+        if (each.kind === 'chunk') chunks.push(each);
         else this.end = each;
       }
     }
-    return this.withoutHeld(told);
+    return this.withoutHeld(chunks);
   }
 
   /** From the first held chunk on nothing leaves: the order stays, and nobody has the answer before it is settled. */

@@ -5,11 +5,9 @@ import { type Caller, mayUseModel } from '../domain/identity/caller.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import { resolveRoute } from '../domain/routing/resolve-route.ts';
 import { unknownModel } from '../domain/routing/unknown-model.ts';
-import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
-import { nothingObserved } from '../domain/upstream/observation.ts';
+import { type GatewayError, invalidRequest, shuttingDown } from '../domain/shared/gateway-error.ts';
 import { callUpstream } from './call-upstream.ts';
-import { drainSlots, failureOf } from './departure.ts';
-import { withoutSecretsOf } from './keep-payload.ts';
+import { drainSlots } from './departure.ts';
 import type {
   AnswerPath,
   Ask,
@@ -25,7 +23,9 @@ import type { CatalogueSnapshot } from './ports/catalogue.ts';
 import type { Admission } from './ports/ledger.ts';
 import type { CallTerms } from './ports/upstream.ts';
 import { requestBody } from './request-body.ts';
-import { type Facts, settleRequest } from './settle-request.ts';
+import { requestRedaction } from './request-redaction.ts';
+import type { Admitted, Arrived, Asked, Facts, Prepared, Routed } from './request-stages.ts';
+import { settleRequest } from './settle-request.ts';
 
 /**
  * The life of a model request: read → resolve → prepare → admit → execute → settle. Nothing is sent upstream
@@ -36,39 +36,36 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
   const call = callUpstream(
     ports,
     policy,
-    settle,
+    settle.called,
     drainSlots(() => policy().maxDrains),
   );
 
+  const refuse = async (facts: Facts, error: GatewayError): Promise<ModelAnswer> => {
+    // An error may name a key of the caller's body, and that may be a secret.
+    const fit = facts.redaction.fit(error);
+    const why = facts.request.link.lost();
+    await settle.unsent(facts, why === undefined ? { kind: 'refused', error: fit } : { kind: 'left', why });
+    return { kind: 'refused', error: why === 'shutting_down' ? shuttingDown() : fit };
+  };
+
   return async function serve<A extends Ask>(family: Family<A>, request: ModelRequest): Promise<ModelAnswer> {
     const body = requestBody(ports, family, request, policy().bodyMaxValues);
-    let facts: Facts = { family: family.name, request, body };
-    const refuse = async (error: GatewayError): Promise<ModelAnswer> => {
-      // It may name a key of the caller's body, and that may be anything.
-      const told = withoutSecretsOf(error, request, policy());
-      const failure = failureOf(request.link.lost()) ?? told;
-      await settle(facts, {
-        failure,
-        attempt: undefined,
-        observation: nothingObserved,
-        charged: false,
-      });
-      return { kind: 'refused', error: failure === 'client_closed' ? told : failure };
-    };
+    const redaction = requestRedaction(request, policy);
+    const arrived: Arrived = { family: family.name, request, body, redaction };
 
     const ask = E.isLeft(request.tags) ? request.tags : await body.read();
-    if (E.isLeft(ask)) return refuse(ask.left);
-    facts = { ...facts, ask: ask.right };
+    if (E.isLeft(ask)) return refuse(arrived, ask.left);
+    const asked: Asked = { ...arrived, ask: ask.right };
 
     const resolved = resolve(ports.catalogue.snapshot(), family, request, ask.right);
-    if (E.isLeft(resolved)) return refuse(resolved.left);
-    facts = { ...facts, resolved: resolved.right };
-
+    if (E.isLeft(resolved)) return refuse(asked, resolved.left);
     const path = family.answerPath(ask.right, resolved.right, request.requestLogId);
+    const routed: Routed = { ...asked, resolved: resolved.right, path };
+
     const terms = callTerms(request, ask.right, resolved.right, path);
-    const prepared = await body.prepare(resolved.right, terms);
-    if (E.isLeft(prepared)) return refuse(prepared.left);
-    facts = { ...facts, notes: prepared.right.notes };
+    const written = await body.prepare(resolved.right, terms);
+    if (E.isLeft(written)) return refuse(routed, written.left);
+    const prepared: Prepared = { ...routed, terms, prepared: written.right };
 
     const admission = await request.telemetry.during('admission', () =>
       ports.ledger.admit({
@@ -79,18 +76,18 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
         claim: policy().duplicateRequestIds === 'reject' && request.callerChoseRequestId,
       }),
     );
-    if (E.isLeft(admission)) return refuse(admission.left);
-    facts = { ...facts, admission: admission.right, admittedAt: ports.clock.now() };
+    if (E.isLeft(admission)) return refuse(prepared, admission.left);
+    const admitted: Admitted = { ...prepared, admission: admission.right, admittedAt: ports.clock.now() };
 
     const rejection = admissionRejection(admission.right, policy());
-    if (rejection !== undefined) return refuse(rejection);
-    if (request.link.lost() !== undefined) return refuse(callerLeft);
+    if (rejection !== undefined) return refuse(admitted, rejection);
+    if (request.link.lost() !== undefined) return refuse(admitted, callerLeft);
 
-    return call(facts, resolved.right, path, terms, prepared.right);
+    return call(admitted);
   };
 }
 
-/** Nobody is there to be told, or soon; nothing is sent upstream for nobody. */
+/** Ends the story without a call: nothing is sent upstream for nobody. It is recorded as a request that was left. */
 const callerLeft: GatewayError = invalidRequest('The caller left before the request was sent upstream.');
 
 const callTerms = (

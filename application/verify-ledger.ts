@@ -17,12 +17,12 @@ export interface LedgerVerification {
   readonly differences: readonly string[];
 }
 
-/** Differences that are told one by one; a ledger with more of them needs no longer list. */
+/** Differences that are listed: a ledger with more of them is broken altogether, and a longer list would not help. */
 const maxDifferences = 1000;
 
 /**
  * Recomputes every ledger row from its tokens and its stored prices, and every day total and usage rollup from its
- * rows. A row that cannot be is named, and the others are looked at all the same.
+ * rows. An impossible row is named, and does not keep the others from being looked at.
  */
 export const verifyLedger = (audit: LedgerAudit) => async (): Promise<LedgerVerification> => {
   const differences: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * So many places for those who wait. Whoever comes has a place: when all are taken, it is that of whoever has waited
- * longest of the network with the most places, who is sent away. So no number of slow ones keeps a quick one out.
+ * A bounded number of places to wait in. Whoever comes gets one: when all are taken, the one who has waited longest, of
+ * the network that has the most, is sent away for it. So no number of slow callers keeps a quick one out.
  */
 export function fairRoom(places: number) {
   const networks = new Map<string, Set<() => void>>();

@@ -66,9 +66,8 @@ function waitingLine() {
 }
 
 /**
- * Lets so many run at once. Of those who wait the network goes first whose last turn is longest ago, and of it the
- * address: round robin, in which one who comes seldom is before all who come often. Whoever gives up waiting has no
- * turn: undefined.
+ * Lets a bounded number run at once, round robin by network, and by address within one: the network whose last turn is
+ * longest ago goes first, so that who comes seldom is before all who come often. Undefined for who gave up waiting.
  */
 export function fairTurns(atOnce: number) {
   const line = waitingLine();

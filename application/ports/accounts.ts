@@ -1,14 +1,16 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { PresentedKey } from '../../domain/identity/api-key.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
-import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import type { CodedError } from '../../domain/shared/gateway-error.ts';
 
 export interface Accounts {
   /**
-   * Whose key this is. Left: `invalid_api_key` (unknown, revoked, of an inactive owner) or
-   * `store_unavailable`. A revocation takes effect within 5 seconds.
+   * Whose key this is; `invalid_api_key` where it is unknown, revoked or of an inactive owner. A revocation takes
+   * effect within 5 seconds.
    */
-  readonly authenticate: (key: PresentedKey) => Promise<Either<GatewayError, Caller>>;
+  readonly authenticate: (
+    key: PresentedKey,
+  ) => Promise<Either<CodedError<'invalid_api_key' | 'store_unavailable'>, Caller>>;
 }
 
 /** A key as lists show it; never its secret. */

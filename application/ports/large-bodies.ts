@@ -6,7 +6,7 @@ import type { ApiFamily } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { AskTerms } from '../model-request.ts';
-import type { ToldAnswer } from '../told-answer.ts';
+import type { CallerAnswer } from '../caller-answer.ts';
 import type { SharedText } from './shared-text.ts';
 import type { AnswerPart, CallTerms, PreparedCall } from './upstream.ts';
 
@@ -50,9 +50,9 @@ export interface LargeBodies {
   readonly prepare: (body: LargeBody, terms: CallTerms) => Promise<Either<GatewayError, PreparedCall>>;
   /** What may be kept of it; a body that is no JSON is null there. */
   readonly redacted: (body: LargeBody, request: Redaction) => Promise<StoredPayload>;
-  /** Reads a whole answer and puts it into the caller's words. */
-  readonly told: (answer: LargeAnswer) => Promise<Either<UpstreamFault, ToldAnswer>>;
-  /** What may be kept of an answer as it was told. */
+  /** Reads a whole answer, and puts it into the caller's words where those are others. */
+  readonly readAnswer: (answer: LargeAnswer) => Promise<Either<UpstreamFault, CallerAnswer>>;
+  /** What may be kept of an answer as the caller got it. */
   readonly redactedAnswer: (
     answer: Pick<LargeAnswer, 'scope'> & { readonly text: Uint8Array },
     rules: Omit<Redaction, 'headers'>,

@@ -4,7 +4,7 @@ import type { Caller } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
 import type { RequestLog } from '../../domain/request-log/request-log.ts';
-import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import type { CodedError } from '../../domain/shared/gateway-error.ts';
 
 export interface AdmissionAsk {
   readonly requestLogId: string;
@@ -82,8 +82,15 @@ export type Verdict =
       readonly databaseTime: Date;
     };
 
-/** Admission and settlement. Both are shared by concurrent requests; a left is always `store_unavailable`. */
+/** The database cannot be asked: who asks again later may be served. */
+export type StoreUnavailable = CodedError<'store_unavailable'>;
+
+/** The database refused the record, and would refuse it again. */
+export type NotRecorded = CodedError<'internal_error'>;
+
+/** Admission and settlement. Each is one statement that concurrent requests share. */
 export interface Ledger {
-  readonly admit: (ask: AdmissionAsk) => Promise<Either<GatewayError, Admission>>;
-  readonly settle: (record: SettlementRecord) => Promise<Either<GatewayError, Verdict>>;
+  readonly admit: (ask: AdmissionAsk) => Promise<Either<StoreUnavailable, Admission>>;
+  /** Left: nobody knows that it was written, so nothing complete may leave. */
+  readonly settle: (record: SettlementRecord) => Promise<Either<StoreUnavailable | NotRecorded, Verdict>>;
 }

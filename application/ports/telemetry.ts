@@ -6,7 +6,8 @@ import type { Picodollars } from '../../domain/money/money.ts';
 import type { CallerTags } from '../../domain/request-log/caller-tags.ts';
 import type { Attempt, AttemptStatus } from '../../domain/request-log/request-log.ts';
 import type { ApiFamily, ResolvedRoute } from '../../domain/routing/model.ts';
-import type { ErrorCode, GatewayError, Outcome } from '../../domain/shared/gateway-error.ts';
+import type { GatewayError, Outcome } from '../../domain/shared/gateway-error.ts';
+import type { EndCode, RequestFailure } from '../../domain/shared/request-failure.ts';
 import type { Observation } from '../../domain/upstream/observation.ts';
 import type { Verdict } from './ledger.ts';
 
@@ -16,7 +17,7 @@ export type TraceContext = Readonly<Record<string, string>>;
 /** A request to a path that serves models, before anything of it was read. */
 export interface Arrival {
   readonly family: ApiFamily;
-  /** Only what program it names is told of it. */
+  /** Of it only the program that it names is exported: it may hold anything. */
   readonly userAgent: string | undefined;
   /** The caller's own. */
   readonly traceContext: TraceContext;
@@ -32,10 +33,10 @@ export type Step = 'admission' | 'settlement';
 
 /** One request, from its arrival to the last byte of its answer. */
 export interface RequestTelemetry {
-  readonly during: <A>(
+  readonly during: <L extends GatewayError, A>(
     step: Step,
-    work: () => Promise<Either<GatewayError, A>>,
-  ) => Promise<Either<GatewayError, A>>;
+    work: () => Promise<Either<L, A>>,
+  ) => Promise<Either<L, A>>;
   /** The one call upstream begins now. */
   readonly upstream: (resolved: ResolvedRoute) => UpstreamTelemetry;
   /** Its one outcome; whatever comes after the first is ignored. */
@@ -50,23 +51,19 @@ export interface UpstreamTelemetry {
   /** The first chunk with content has come. */
   readonly firstContent: () => void;
   /** The call is over; its settlement comes now. */
-  readonly ended: (
-    attempt: Attempt,
-    observation: Observation,
-    failure: GatewayError | 'client_closed' | undefined,
-  ) => void;
+  readonly ended: (attempt: Attempt, observation: Observation, failure: RequestFailure | undefined) => void;
 }
 
 /** Everything that logs, metrics and spans tell of an ended request; no bodies, no secrets. */
 export interface FinishedRequest {
   readonly requestId: string;
-  /** Undefined: nobody's key came with it. */
+  /** Undefined where it ended at the door: then it has no row. */
   readonly requestLogId: string | undefined;
   readonly family: ApiFamily;
   readonly stream: boolean;
   readonly outcome: Outcome;
   readonly statusCode: number;
-  readonly errorCode: ErrorCode | 'client_closed' | undefined;
+  readonly errorCode: EndCode | undefined;
   readonly latencyMs: number;
   readonly caller: Caller | undefined;
   /** Of the catalogue; undefined where the request names none that is there. */

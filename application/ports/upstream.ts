@@ -6,7 +6,7 @@ import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { SharedText } from './shared-text.ts';
 
-/** One call to one upstream, but for its body. */
+/** One call to one upstream, without its body. */
 export interface CallTerms {
   readonly route: Route;
   /** What the body is written in. */
@@ -24,7 +24,7 @@ export interface UpstreamCall extends CallTerms {
   readonly body: string;
 }
 
-/** Answers carry the model name that the upstream gave (pass-through) or the requested id (translations). */
+/** What a translated answer carries: the requested model id. One that passes through has the upstream's own names. */
 export interface AnswerNames {
   readonly id: string;
   readonly model: string;
@@ -38,8 +38,8 @@ export interface WholeAnswer {
 }
 
 /**
- * Counts so many bytes of an event that is not complete yet among what the process holds, in place of those before;
- * the error with which a stream ends when they are more than it may hold.
+ * Counts the bytes of an event that is not complete yet among what the process holds, in place of those counted before.
+ * Gives back the error that the stream ends with where there is no room for them.
  */
 export type Hold = (bytes: number) => GatewayError | undefined;
 
@@ -82,7 +82,7 @@ export interface UpstreamExecution {
 
 /** A call that can be sent. */
 export interface PreparedCall {
-  /** What of the caller's request does not go along although nothing was refused: for the row's metadata. */
+  /** What was left out of the caller's request without a refusal: the log row's metadata say so. */
   readonly notes: JsonObject;
   /** W3C trace context goes upstream, lower-case names; nothing else of the caller's headers does. */
   readonly begin: (traceContext: Readonly<Record<string, string>>) => UpstreamExecution;

@@ -14,7 +14,7 @@ import { maxJsonDepth } from '../shared/limits.ts';
 import { isRecord } from './blocks.ts';
 
 /** What a translated answer is called: an id of the gateway's own, and the model as the caller asked for it. */
-export interface AnswerNames {
+export interface MessageNames {
   readonly id: string;
   readonly model: string;
 }
@@ -158,7 +158,7 @@ const nothingWritten: JsonObject = { ephemeral_5m_input_tokens: 0, ephemeral_1h_
 
 /** A message as it is told whole, and as a stream begins it. */
 export const messageOf = (
-  { id, model }: AnswerNames,
+  { id, model }: MessageNames,
   content: readonly JsonObject[],
   stop: string | null,
   reported: Json | undefined,

@@ -7,7 +7,7 @@ import type { UpstreamFault } from '../upstream/upstream-fault.ts';
 import { isMalformed } from './answer-shape.ts';
 import { isRecord } from './blocks.ts';
 import {
-  type AnswerNames,
+  type MessageNames,
   type CallPiece,
   callsOf,
   firstChoice,
@@ -28,7 +28,7 @@ import {
  */
 export function fromChatCompletion(
   completion: JsonObject,
-  about: AnswerNames,
+  about: MessageNames,
 ): Either<UpstreamFault, JsonObject> {
   if (isMalformed(completion, 'message'))
     return E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.' });
@@ -48,7 +48,7 @@ export function fromChatCompletion(
 const proseBlock = (text: string, block: (text: string) => JsonObject): readonly JsonObject[] =>
   text === '' ? [] : [block(text)];
 
-function toolUses(said: JsonObject, about: AnswerNames): readonly JsonObject[] {
+function toolUses(said: JsonObject, about: MessageNames): readonly JsonObject[] {
   const legacy = legacyCallOf(said);
   const calls = legacy === undefined ? callsOf(said) : [...callsOf(said), legacy];
   return calls.flatMap((call, ordinal) => (saysNothing(call) ? [] : [toolUse(call, about.id, ordinal)]));

@@ -8,7 +8,7 @@ import { isMalformed } from './answer-shape.ts';
 import { isRecord } from './blocks.ts';
 import { BlockWriter, type MessagesEvent } from './block-writer.ts';
 import {
-  type AnswerNames,
+  type MessageNames,
   type CallPiece,
   callsOf,
   firstChoice,
@@ -28,7 +28,9 @@ import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
  * committed. There is no `[DONE]` here. A failure passes as it is, a malformed piece is one, and what either cut off
  * never looks finished.
  */
-export const messagesStream = (about: AnswerNames): StreamMachine<Translation, ChatEvent, MessagesEvent> => ({
+export const messagesStream = (
+  about: MessageNames,
+): StreamMachine<Translation, ChatEvent, MessagesEvent> => ({
   start: () => new Translation(about),
   step: (translation, event) => [translation, translation.see(event)],
   end: (translation, ending) => translation.end(ending),
@@ -49,7 +51,7 @@ const messageStop: MessagesEvent = {
 
 /** One answer under translation; it changes as events are seen. */
 class Translation {
-  private readonly about: AnswerNames;
+  private readonly about: MessageNames;
   private readonly writer: BlockWriter;
   private readonly calls = new StreamedCalls();
   private phase: 'new' | 'begun' | 'over' = 'new';
@@ -57,7 +59,7 @@ class Translation {
   private finish: Json | undefined;
   private refused = false;
 
-  constructor(about: AnswerNames) {
+  constructor(about: MessageNames) {
     this.about = about;
     this.writer = new BlockWriter(about.id);
   }

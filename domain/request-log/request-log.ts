@@ -1,7 +1,7 @@
 import type { TokenUsage } from '../ledger/usage.ts';
 import type { ApiFamily } from '../routing/model.ts';
-import type { ErrorCode } from '../shared/gateway-error.ts';
 import type { JsonObject } from '../shared/json.ts';
+import type { EndCode } from '../shared/request-failure.ts';
 import type { AgentHarness } from './agent-harness.ts';
 import type { CallerTags } from './caller-tags.ts';
 import { type PayloadPolicy, payloadPolicyVersion } from './capture-policy.ts';
@@ -14,7 +14,7 @@ export interface RequestLog {
   readonly resolvedModelKey: string | undefined;
   readonly providerKey: string | undefined;
   readonly statusCode: number;
-  readonly errorCode: ErrorCode | 'client_closed' | undefined;
+  readonly errorCode: EndCode | undefined;
   readonly latencyMs: number;
   readonly usage: TokenUsage | undefined;
   readonly exposedToolCount: number | undefined;
@@ -35,7 +35,7 @@ export interface Attempt {
   readonly upstreamModel: string;
   readonly status: AttemptStatus;
   readonly statusCode: number | undefined;
-  readonly errorCode: string | undefined;
+  readonly errorCode: EndCode | undefined;
   readonly errorDetail: string | undefined;
   readonly stream: boolean;
   /** Milliseconds since the epoch. */

@@ -57,6 +57,9 @@ export interface GatewayError {
   readonly upstream?: UpstreamRefusal;
 }
 
+/** An error that a port's own types name: nothing else comes out of it. */
+export type CodedError<Code extends ErrorCode> = GatewayError & { readonly code: Code };
+
 export interface UpstreamRefusal {
   /** The HTTP status for the caller (CONTRACT §4, "Upstream statuses"). */
   readonly status: number;
@@ -155,14 +158,14 @@ export const tooManyRequests: GatewayError = {
 };
 
 /** The database cannot be asked: nothing is sent upstream, and the caller may try again. */
-export const storeUnavailable = (): GatewayError => ({
+export const storeUnavailable = (): CodedError<'store_unavailable'> => ({
   code: 'store_unavailable',
   message: 'The gateway cannot reach its database; the request was not completed.',
   retryAfterSecs: 5,
 });
 
 /** The gateway ends before the answer does, and has cut it off: no fault of the caller's. */
-export const shuttingDown = (): GatewayError => ({
+export const shuttingDown = (): CodedError<'shutting_down'> => ({
   code: 'shutting_down',
   message: 'The gateway is shutting down and has cut this answer off; try again.',
   retryAfterSecs: 1,

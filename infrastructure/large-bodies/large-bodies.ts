@@ -44,7 +44,7 @@ export function largeBodies(executor: Executor, options: LargeBodyOptions): Larg
         async (config) => (await done('write', body.scope, { body, terms, config })) ?? E.left(overloaded),
       ),
     redacted: async (body, redaction) => kept(await done('redact', body.scope, { body, redaction })),
-    told: async (answer) => {
+    readAnswer: async (answer) => {
       const config = executor.configOf(answer.terms);
       if (config === undefined) return E.left(gone);
       return (await done('tell', answer.scope, { answer, config })) ?? E.left(tooLarge);

@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { AskTerms } from '../../application/model-request.ts';
 import type { LargeAnswer, LargeBody, Redaction } from '../../application/ports/large-bodies.ts';
 import type { CallTerms } from '../../application/ports/upstream.ts';
-import type { ToldAnswer } from '../../application/told-answer.ts';
+import type { CallerAnswer } from '../../application/caller-answer.ts';
 import type { StoredPayload } from '../../domain/payload/payload.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
@@ -25,7 +25,7 @@ export interface Tasks {
   };
   readonly tell: {
     readonly ask: { readonly answer: LargeAnswer; readonly config: ProviderConfig };
-    readonly answer: Either<UpstreamFault, ToldAnswer>;
+    readonly answer: Either<UpstreamFault, CallerAnswer>;
   };
   readonly redactAnswer: {
     readonly ask: { readonly text: Uint8Array; readonly rules: Omit<Redaction, 'headers'> };

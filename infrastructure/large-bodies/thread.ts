@@ -37,15 +37,15 @@ function done(work: Work, task: Task): Answered {
       return { answer: { kind: 'done', value: work.redact(task.ask) }, handedOver: [] };
     case 'tell': {
       const value = work.tell(task.ask);
-      return { answer: { kind: 'done', value }, handedOver: toldBuffers(value) };
+      return { answer: { kind: 'done', value }, handedOver: answerBuffers(value) };
     }
     case 'redactAnswer':
       return { answer: { kind: 'done', value: work.redactAnswer(task.ask) }, handedOver: [] };
   }
 }
 
-const toldBuffers = (value: Tasks['tell']['answer']): ArrayBuffer[] =>
-  E.isRight(value) && E.isRight(value.right.told) ? buffersOf([{ body: value.right.told.right }]) : [];
+const answerBuffers = (value: Tasks['tell']['answer']): ArrayBuffer[] =>
+  E.isRight(value) && E.isRight(value.right.text) ? buffersOf([{ body: value.right.text.right }]) : [];
 
 /** Small ones share a buffer with others, and are copied. */
 const buffersOf = (texts: readonly { readonly body: string | Uint8Array }[]): ArrayBuffer[] =>

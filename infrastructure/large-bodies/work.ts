@@ -10,7 +10,7 @@ import {
 } from '../../application/families.ts';
 import type { AnswerPath, Ask, AskTerms, Family } from '../../application/model-request.ts';
 import type { LargeBody, Redaction } from '../../application/ports/large-bodies.ts';
-import { toldAnswer } from '../../application/told-answer.ts';
+import { callerAnswer } from '../../application/caller-answer.ts';
 import { redactedRequest, redactedResponse } from '../../domain/payload/payload.ts';
 import { forCaller, type RedactionRules, redactionRules } from '../../domain/payload/redact.ts';
 import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model.ts';
@@ -133,11 +133,11 @@ function tell({ answer, config }: Tasks['tell']['ask']): Tasks['tell']['answer']
     'decodeMany' in dialect
       ? dialect.decodeMany(bodies, terms)
       : dialect.decode(bodies[0]?.body ?? Buffer.alloc(0), terms);
-  return E.map((whole: Parameters<typeof toldAnswer>[1]) => {
-    const { observation, told } = toldAnswer(path, whole);
-    const text = E.map((said: string | Uint8Array) => (typeof said === 'string' ? bytesOf(said) : said))(
-      told,
+  return E.map((whole: Parameters<typeof callerAnswer>[1]) => {
+    const { observation, text } = callerAnswer(path, whole);
+    const bytes = E.map((said: string | Uint8Array) => (typeof said === 'string' ? bytesOf(said) : said))(
+      text,
     );
-    return { observation, told: text };
+    return { observation, text: bytes };
   })(read);
 }

@@ -6,7 +6,7 @@ import { type DatabasePool, sql } from 'slonik';
 import type { Accounts } from '../../application/ports/accounts.ts';
 import type { PresentedKey } from '../../domain/identity/api-key.ts';
 import type { Caller, KeyOwner } from '../../domain/identity/caller.ts';
-import { type GatewayError, storeUnavailable } from '../../domain/shared/gateway-error.ts';
+import { type CodedError, storeUnavailable } from '../../domain/shared/gateway-error.ts';
 import { secretDigest } from '../key-secrets.ts';
 import { bytes, orNull } from './codecs.ts';
 import { Collector } from './collector.ts';
@@ -68,7 +68,10 @@ export function accountsStore(
 }
 
 /** Compared in constant time; unknown and wrong keys are told apart by nothing. */
-function verified(known: KnownKey | undefined, { secret }: PresentedKey): Either<GatewayError, Caller> {
+function verified(
+  known: KnownKey | undefined,
+  { secret }: PresentedKey,
+): Either<CodedError<'invalid_api_key'>, Caller> {
   const given = secretDigest(secret);
   const same = timingSafeEqual(given, known?.secretSha256 ?? Buffer.alloc(given.length));
   return known !== undefined && same

@@ -7,12 +7,14 @@ import type {
   Admission,
   AdmissionAsk,
   Ledger,
+  NotRecorded,
   SettlementRecord,
+  StoreUnavailable,
   Verdict,
 } from '../../application/ports/ledger.ts';
 import type { Cadence } from '../../domain/budget/budget.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
-import { type GatewayError, storeUnavailable } from '../../domain/shared/gateway-error.ts';
+import { storeUnavailable } from '../../domain/shared/gateway-error.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import { instant, instantText, integer, orNull } from './codecs.ts';
 import { Collector, putBack, WaitedTooLong } from './collector.ts';
@@ -50,17 +52,17 @@ const maxTriesAgain = 2;
 
 /** Admission and settlement over PostgreSQL, each in one statement that concurrent requests share. */
 export function ledgerStore(pool: DatabasePool, options: LedgerOptions): LedgerStore {
-  const admissions = new Collector<AdmissionAsk, Either<GatewayError, Admission>>({
+  const admissions = new Collector<AdmissionAsk, Either<StoreUnavailable, Admission>>({
     run: (asks) => orUnavailable(() => admitBatch(pool, asks, options), asks.length, options),
     lane: () => undefined,
     size: ({ requestId }) => 512 + requestId.length,
   });
-  const settlements = new Collector<SettlementRecord, Either<GatewayError, Verdict>>({
+  const settlements = new Collector<SettlementRecord, Settled>({
     run: (records) => settleBatch(pool, records, options),
     lane: laneOf,
     size: ({ logged }) => 2048 + 2 * (logged?.log.requestId.length ?? 0),
   });
-  const given = async <A>(waiting: Promise<Either<GatewayError, A>>): Promise<Either<GatewayError, A>> => {
+  const given = async <L, A>(waiting: Promise<Either<L, A>>): Promise<Either<L | StoreUnavailable, A>> => {
     try {
       return await waiting;
     } catch (error) {
@@ -70,7 +72,7 @@ export function ledgerStore(pool: DatabasePool, options: LedgerOptions): LedgerS
     }
   };
   const lastCall = new LastCall();
-  const answered = <A>(waiting: Promise<Either<GatewayError, A>>): Promise<Either<GatewayError, A>> =>
+  const answered = <L, A>(waiting: Promise<Either<L, A>>): Promise<Either<L | StoreUnavailable, A>> =>
     lastCall.within(given(waiting), () => E.left(storeUnavailable()));
   return {
     waiting: () => ({ admission: admissions.depth, settlement: settlements.depth }),
@@ -161,7 +163,7 @@ async function admitBatch(
   pool: DatabasePool,
   asks: readonly AdmissionAsk[],
   { claimSeconds, process }: Pick<LedgerOptions, 'claimSeconds' | 'process'>,
-): Promise<readonly Either<GatewayError, Admission>[]> {
+): Promise<readonly Either<StoreUnavailable, Admission>[]> {
   const scopes = [...new Map(asks.map(({ caller }) => [scopeOf(caller), scopeRow(caller)])).values()];
   const chosen = asks.filter(({ callerChoseRequestId }) => callerChoseRequestId).map(askRow);
   const statement = sql.type(row(t.type({ result: admissionResult })))`
@@ -213,7 +215,7 @@ const verdictResult = t.type({
 });
 type VerdictResult = t.TypeOf<typeof verdictResult>;
 
-type Settled = Either<GatewayError, Verdict>;
+type Settled = Either<StoreUnavailable | NotRecorded, Verdict>;
 
 /**
  * One transaction for the batch. A batch that fails is judged again: after a lost connection once more, after a
@@ -241,7 +243,7 @@ async function settleBatch(
   }
 }
 
-const failureOf = (fault: DatabaseFault): GatewayError =>
+const failureOf = (fault: DatabaseFault): StoreUnavailable | NotRecorded =>
   fault === 'refused'
     ? { code: 'internal_error', message: 'The gateway could not record the request.' }
     : storeUnavailable();
@@ -278,10 +280,10 @@ function verdictOf(result: VerdictResult): Verdict {
 }
 
 async function orUnavailable<A>(
-  run: () => Promise<readonly Either<GatewayError, A>[]>,
+  run: () => Promise<readonly Either<StoreUnavailable, A>[]>,
   count: number,
   options: LedgerOptions,
-): Promise<readonly Either<GatewayError, A>[]> {
+): Promise<readonly Either<StoreUnavailable, A>[]> {
   try {
     return await run();
   } catch (error) {

@@ -2,7 +2,7 @@ import type { TokenUsage } from '../../domain/ledger/usage.ts';
 import { billedOutputTokens } from '../../domain/money/price-usage.ts';
 import type { Attempt } from '../../domain/request-log/request-log.ts';
 import type { ApiFamily, ProviderKind, ResolvedRoute } from '../../domain/routing/model.ts';
-import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import type { RequestFailure } from '../../domain/shared/request-failure.ts';
 
 /** A call upstream that has ended. */
 export interface EndedCall {
@@ -54,8 +54,8 @@ export const outputTokens = (usage: TokenUsage): number => Number(billedOutputTo
 const timeoutStatus = 504;
 
 /** `error.type` of a call upstream: the status of the upstream's refusal, `timeout`, else the error's code. */
-export function errorTypeOf(failure: GatewayError | 'client_closed' | undefined): string | undefined {
-  if (failure === undefined || failure === 'client_closed') return failure;
+export function errorTypeOf(failure: RequestFailure | undefined): string | undefined {
+  if (failure === undefined || failure.code === 'client_closed') return failure?.code;
   const { status, upstreamStatus } = failure.upstream ?? {};
   if (upstreamStatus !== undefined && upstreamStatus >= 300) return String(upstreamStatus);
   return status === timeoutStatus ? 'timeout' : failure.code;

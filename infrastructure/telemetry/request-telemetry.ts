@@ -44,7 +44,7 @@ class ObservedRequest implements RequestTelemetry {
     this.trace = sinks.tracer?.begin(arrival.traceContext);
   }
 
-  during<A>(step: Step, work: () => Promise<Either<GatewayError, A>>): Promise<Either<GatewayError, A>> {
+  during<L extends GatewayError, A>(step: Step, work: () => Promise<Either<L, A>>): Promise<Either<L, A>> {
     return this.trace?.spans === undefined ? work() : this.step(step, work);
   }
 
@@ -81,10 +81,10 @@ class ObservedRequest implements RequestTelemetry {
     spans.request(serverSpan(this.ended, this.harness(), status), this.startedAt);
   }
 
-  private async step<A>(
+  private async step<L extends GatewayError, A>(
     step: Step,
-    work: () => Promise<Either<GatewayError, A>>,
-  ): Promise<Either<GatewayError, A>> {
+    work: () => Promise<Either<L, A>>,
+  ): Promise<Either<L, A>> {
     const startedAt = performance.now();
     const done = await work();
     this.trace?.spans?.step(step, E.isLeft(done) ? done.left.code : undefined, startedAt);

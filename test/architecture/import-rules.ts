@@ -139,7 +139,7 @@ export const rules: readonly Rule[] = [
     files: [
       /^infrastructure\/(?:large-bodies\/|text-digest\.ts$|config\/provider-config\.ts$)/,
       /^infrastructure\/providers\/(?:executor|registry|sanitiser|written)\.ts$/,
-      /^application\/(?:ports\/|(?:families|model-request|told-answer)\.ts$)/,
+      /^application\/(?:ports\/|(?:families|model-request|caller-answer)\.ts$)/,
       /^domain\//,
     ],
     packages: [fpTs, node],

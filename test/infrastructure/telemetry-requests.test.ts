@@ -6,6 +6,7 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { FinishedRequest } from '../../application/ports/telemetry.ts';
 import type { Attempt } from '../../domain/request-log/request-log.ts';
+import { clientClosed } from '../../domain/shared/request-failure.ts';
 import { hasContent } from '../../domain/upstream/first-content.ts';
 import { nothingObserved } from '../../domain/upstream/observation.ts';
 import { upstreamError } from '../../domain/upstream/upstream-fault.ts';
@@ -202,7 +203,7 @@ describe('the GenAI instruments', () => {
       { kind: 'transport' },
       { kind: 'protocol', message: 'no', status: 200 },
     ] as const;
-    for (const failure of [undefined, ...faults.map(upstreamError), 'client_closed' as const])
+    for (const failure of [undefined, ...faults.map(upstreamError), clientClosed])
       telemetryTo({ log: () => undefined, metrics })
         .begin(arrival)
         .upstream(resolved)

@@ -6,18 +6,19 @@ import type { UpstreamFault } from '../domain/upstream/upstream-fault.ts';
 import type { AnswerPath } from './model-request.ts';
 import type { WholeAnswer } from './ports/upstream.ts';
 
-/** A whole answer in the caller's words, and what was seen in it; left is what in it cannot be told. */
-export interface ToldAnswer {
+/** A whole answer as its caller gets it, and what was seen in it. */
+export interface CallerAnswer {
   readonly observation: Observation;
-  readonly told: Either<UpstreamFault, WholeAnswer['text']>;
+  /** Left: what the upstream said cannot be said in the caller's family. */
+  readonly text: Either<UpstreamFault, WholeAnswer['text']>;
 }
 
-export const toldAnswer = (
+export const callerAnswer = (
   { speaks, translation }: AnswerPath,
   { value, text }: WholeAnswer,
-): ToldAnswer => ({
+): CallerAnswer => ({
   observation: speaks.observeWhole(value),
-  told: translation === undefined ? E.right(text) : E.map(printed)(translation.whole(value)),
+  text: translation === undefined ? E.right(text) : E.map(printed)(translation.whole(value)),
 });
 
 const printed = (body: JsonObject): string => JSON.stringify(body);

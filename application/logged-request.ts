@@ -1,0 +1,88 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { UsageCost } from '../domain/ledger/usage-cost-event.ts';
+import { type Picodollars, toUsd } from '../domain/money/money.ts';
+import { agentHarness, boundedUserAgent } from '../domain/request-log/agent-harness.ts';
+import { type CallerTags, noTags } from '../domain/request-log/caller-tags.ts';
+import { logMetadata, type RequestLog } from '../domain/request-log/request-log.ts';
+import type { JsonObject } from '../domain/shared/json.ts';
+import { maxModelKeyChars } from '../domain/shared/limits.ts';
+import { endStatus } from '../domain/shared/request-failure.ts';
+import { invokedTools } from './finished-request.ts';
+import type { ModelRequest, ServePolicy, ServePorts } from './model-request.ts';
+import type { LoggedRequest } from './ports/ledger.ts';
+import { attemptOf, failureOf, observed, type RequestEnd } from './request-end.ts';
+import type { RequestRedaction } from './request-redaction.ts';
+import type { Facts } from './request-stages.ts';
+
+interface Ended {
+  readonly facts: Facts;
+  readonly end: RequestEnd;
+  /** Whether it writes a ledger row. */
+  readonly charged: boolean;
+  readonly cost: UsageCost | undefined;
+}
+
+/** The summary row of a request that has ended, before anybody has judged its charge. */
+export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: Ended): LoggedRequest {
+  const { facts, end, charged, cost } = ended;
+  const money = cost?.pricingStatus === 'priced' ? cost.cost : undefined;
+  const metadata = logMetadata(
+    facts.family,
+    facts.ask?.stream ?? false,
+    policy.payloads,
+    charged ? undefined : seenCost(end, money),
+    facts.prepared?.notes,
+  );
+  return {
+    caller: facts.request.caller,
+    log: summary(ports, facts, end, metadata),
+    blockedCostUsd: charged && money !== undefined ? toUsd(money) : undefined,
+  };
+}
+
+/** Usage seen in a request that writes no ledger row, and its cost, stay on the log row. */
+const seenCost = (end: RequestEnd, money: Picodollars | undefined): JsonObject | undefined =>
+  observed(end).usage === undefined || money === undefined ? undefined : { unbilled_cost_usd: toUsd(money) };
+
+/** Where a caller can put any text, it is cleaned of secrets first, and cut off after that. */
+function summary(ports: ServePorts, facts: Facts, end: RequestEnd, metadata: JsonObject): RequestLog {
+  const { request, ask, resolved, redaction } = facts;
+  const attempt = attemptOf(end);
+  const failure = failureOf(end);
+  return {
+    requestLogId: request.requestLogId,
+    requestId: request.requestId,
+    modelKey: cleaned(ask?.model, redaction)?.slice(0, maxModelKeyChars),
+    resolvedModelKey: resolved === undefined ? undefined : ask?.model,
+    providerKey: resolved?.provider.id,
+    statusCode: endStatus(failure),
+    errorCode: failure?.code,
+    latencyMs: Math.max(0, ports.clock.now() - request.receivedAt),
+    usage: observed(end).usage,
+    exposedToolCount: ask?.exposedToolCount,
+    invokedToolCount: invokedTools(ask, end),
+    tags: cleanTags(request.tags, redaction),
+    userAgent: boundedUserAgent(cleaned(request.userAgent, redaction)),
+    harness: agentHarness(request.userAgent),
+    metadata,
+    attempts: attempt === undefined ? [] : [attempt],
+  };
+}
+
+/** Tags that are not well-formed are none. */
+export function cleanTags(given: ModelRequest['tags'], redaction: RequestRedaction): CallerTags {
+  const tags = E.isRight(given) ? given.right : noTags;
+  if (tags === noTags) return tags;
+  return {
+    service: cleaned(tags.service, redaction),
+    component: cleaned(tags.component, redaction),
+    env: cleaned(tags.env, redaction),
+    bespoke: tags.bespoke.map(({ key, value }) => ({
+      key: redaction.clean(key),
+      value: redaction.clean(value),
+    })),
+  };
+}
+
+const cleaned = (text: string | undefined, { clean }: RequestRedaction): string | undefined =>
+  text === undefined ? undefined : clean(text);

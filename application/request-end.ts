@@ -1,0 +1,141 @@
+import type { HeldEvents } from '../domain/payload/stream-payload.ts';
+import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.ts';
+import { type GatewayError, shuttingDown } from '../domain/shared/gateway-error.ts';
+import { clientClosed, type RequestFailure } from '../domain/shared/request-failure.ts';
+import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
+import type { Loss } from './model-request.ts';
+import type { Clock } from './ports/clock.ts';
+import type { WholeAnswer } from './ports/upstream.ts';
+import type { Admitted } from './request-stages.ts';
+
+/** What the caller of a stream was sent of it. */
+export interface SentStream {
+  readonly kind: 'stream';
+  readonly held: () => HeldEvents;
+}
+
+/** An answer as its caller gets it. Outbound bodies, and what an upstream said in another family, are not kept. */
+export type Answer =
+  /** JSON text, or its bytes. */
+  { readonly kind: 'whole'; readonly body: WholeAnswer['text'] } | SentStream;
+
+/** A call upstream that is over. */
+export interface EndedCall {
+  readonly attempt: Attempt;
+  readonly observation: Observation;
+  /** The upstream answered 2xx: it may bill. */
+  readonly accepted: boolean;
+}
+
+/** A request that ended before anything was sent upstream. */
+export type Unsent =
+  | { readonly kind: 'refused'; readonly error: GatewayError }
+  | { readonly kind: 'left'; readonly why: Loss; readonly call?: undefined };
+
+/** A request whose call upstream is over. */
+export type Called =
+  | { readonly kind: 'answered'; readonly call: EndedCall; readonly answer: Answer }
+  /** The upstream failed, before its answer or in it. */
+  | {
+      readonly kind: 'failed';
+      readonly error: GatewayError;
+      readonly call: EndedCall;
+      readonly answer: SentStream | undefined;
+    }
+  /** The caller left, or was cut off, before the answer was complete. */
+  | {
+      readonly kind: 'left';
+      readonly why: Loss;
+      readonly call: EndedCall;
+      readonly answer: SentStream | undefined;
+    };
+
+/** How a request ended, before its settlement: that may yet block a complete answer. */
+export type RequestEnd = Unsent | Called;
+
+/** Nothing was observed where no call was made. */
+export const observed = (end: RequestEnd): Observation =>
+  end.kind === 'refused' ? nothingObserved : (end.call?.observation ?? nothingObserved);
+
+export const attemptOf = (end: RequestEnd): Attempt | undefined =>
+  end.kind === 'refused' ? undefined : end.call?.attempt;
+
+/** Which end writes a ledger row, in a family that uses a model (CONTRACT §5). */
+export function writesLedgerRow(end: RequestEnd): boolean {
+  switch (end.kind) {
+    case 'answered':
+      return true;
+    // Whoever leaves after an upstream 2xx is charged: the upstream bills what nobody waits for.
+    case 'left':
+      return end.call?.accepted === true;
+    case 'refused':
+    case 'failed':
+      return false;
+  }
+}
+
+/** Why it did not end well. */
+export function failureOf(end: RequestEnd): RequestFailure | undefined {
+  switch (end.kind) {
+    case 'answered':
+      return undefined;
+    case 'left':
+      return failureOfLoss(end.why);
+    case 'refused':
+    case 'failed':
+      return end.error;
+  }
+}
+
+const failureOfLoss = (why: Loss): RequestFailure =>
+  why === 'shutting_down' ? shuttingDown() : clientClosed;
+
+/** How a call that begins now may end: each as it is recorded in its attempt. */
+export function callEnds({ ask: { stream }, resolved: { route, provider } }: Admitted, clock: Clock) {
+  const startedAt = clock.now();
+  const attempt = (status: AttemptStatus, statusCode?: number, failure?: RequestFailure): Attempt => ({
+    attemptNumber: 1,
+    providerKey: provider.id,
+    upstreamModel: route.upstreamModel,
+    status,
+    statusCode,
+    errorCode: failure?.code,
+    errorDetail: failure?.code === 'client_closed' ? undefined : failure?.message,
+    stream,
+    startedAt,
+    completedAt: Math.max(startedAt, clock.now()),
+  });
+  return {
+    /** The whole answer came. It is not the caller's where that one had left before: it was drained for its usage. */
+    answered: (
+      early: Loss | undefined,
+      answer: Answer,
+      { statusCode, observation }: { readonly statusCode: number; readonly observation: Observation },
+    ): Called => {
+      const call = { attempt: attempt('success', statusCode), observation, accepted: true };
+      if (early === undefined) return { kind: 'answered', call, answer };
+      return { kind: 'left', why: early, call, answer: answer.kind === 'stream' ? answer : undefined };
+    },
+    /** It failed. Where its caller had left before that, the failure is but what the cancelled call came to. */
+    failed: (early: Loss | undefined, error: GatewayError, broken: BrokenCall): Called => {
+      const { status, statusCode, observation, accepted, answer } = broken;
+      const failure = early === undefined ? error : failureOfLoss(early);
+      const call = { attempt: attempt(status, statusCode, failure), observation, accepted };
+      return early === undefined
+        ? { kind: 'failed', error, call, answer }
+        : { kind: 'left', why: early, call, answer };
+    },
+  };
+}
+
+export type CallEnds = ReturnType<typeof callEnds>;
+
+/** What is known of a call that brought no whole answer. */
+interface BrokenCall {
+  readonly status: Exclude<AttemptStatus, 'success'>;
+  /** What the upstream answered, where it did. */
+  readonly statusCode: number | undefined;
+  readonly observation: Observation;
+  readonly accepted: boolean;
+  readonly answer?: SentStream;
+}

@@ -1,0 +1,76 @@
+import { withoutHalves } from '../domain/payload/halves.ts';
+import { forCaller, redactedError, type RedactionRules } from '../domain/payload/redact.ts';
+import { withoutSecrets } from '../domain/payload/secrets.ts';
+import { withFitWords } from '../domain/responses/response-failure.ts';
+import type { GatewayError, UpstreamLabels } from '../domain/shared/gateway-error.ts';
+import { isString, type JsonObject } from '../domain/shared/json.ts';
+import type { StreamChunk } from '../domain/shared/stream-event.ts';
+import { boundedMessage } from '../domain/upstream/upstream-fault.ts';
+import type { ModelRequest, ServePolicy } from './model-request.ts';
+
+type Chunks = readonly StreamChunk<JsonObject>[];
+
+/** What may be told and kept of one request: nothing that its caller or the configuration keeps secret. */
+export interface RequestRedaction {
+  readonly rules: () => RedactionRules;
+  /** A text of the caller's, which may hold any. */
+  readonly clean: (text: string) => string;
+  /** An error as it may be told and kept. */
+  readonly fit: (error: GatewayError) => GatewayError;
+  /** The same of events in which an upstream tells of its failure in its own words. */
+  readonly fitChunks: (chunks: Chunks) => Chunks;
+}
+
+/**
+ * The rules are compiled when they are first needed, and again only after the configuration's secrets have changed: a
+ * token that a provider obtained for this very call is one of them.
+ */
+export function requestRedaction(
+  { callerKey }: Pick<ModelRequest, 'callerKey'>,
+  policy: () => Pick<ServePolicy, 'redaction'>,
+): RequestRedaction {
+  let compiled: { readonly of: RedactionRules; readonly rules: RedactionRules } | undefined;
+  const rules = (): RedactionRules => {
+    const { redaction } = policy();
+    if (compiled?.of !== redaction) compiled = { of: redaction, rules: forCaller(redaction, callerKey) };
+    return compiled.rules;
+  };
+  return {
+    rules,
+    clean: (text) => withoutSecrets(text, rules().secrets),
+    fit: (error) => fitError(error, rules()),
+    fitChunks: (chunks) =>
+      chunks.some(({ failing }) => failing === true)
+        ? chunks.map((chunk) => fitChunk(chunk, rules()))
+        : chunks,
+  };
+}
+
+function fitError(error: GatewayError, rules: RedactionRules): GatewayError {
+  const { param, upstream } = error;
+  const { secrets } = rules;
+  return {
+    ...error,
+    message: withoutHalves(boundedMessage(redactedError(error.message, rules)), secrets),
+    ...(param === undefined ? {} : { param: withoutHalves(withoutSecrets(param, secrets), secrets) }),
+    ...(upstream?.labels === undefined
+      ? {}
+      : { upstream: { ...upstream, labels: fitLabels(upstream.labels, rules) } }),
+  };
+}
+
+/** A label in which something is to be hidden is left out: nobody could act on what would stay of it. */
+const fitLabels = (labels: UpstreamLabels, rules: RedactionRules): UpstreamLabels =>
+  Object.fromEntries(
+    Object.entries(labels).filter(([, label]: [string, string]) => redactedError(label, rules) === label),
+  );
+
+/** An event that is changed is spelled again, under the name that it came with. */
+function fitChunk(event: StreamChunk<JsonObject>, rules: RedactionRules): StreamChunk<JsonObject> {
+  if (event.failing !== true) return event;
+  const chunk = withFitWords(event.chunk, (words) => redactedError(words, rules));
+  if (chunk === event.chunk) return event;
+  const { type } = chunk;
+  const name = event.name ?? (isString(type) ? type : undefined);
+  return { ...event, chunk, wire: undefined, text: undefined, name };
+}

@@ -1,0 +1,46 @@
+import type { ResolvedRoute } from '../domain/routing/model.ts';
+import type { AnswerPath, Ask, AskTerms, Family, ModelRequest } from './model-request.ts';
+import type { Admission } from './ports/ledger.ts';
+import type { CallTerms, PreparedCall } from './ports/upstream.ts';
+import type { RequestBody } from './request-body.ts';
+import type { RequestRedaction } from './request-redaction.ts';
+
+/** What is known of a request where its story begins. */
+interface Begun {
+  readonly family: Family<Ask>['name'];
+  readonly request: ModelRequest;
+  readonly body: RequestBody;
+  readonly redaction: RequestRedaction;
+}
+
+interface Reading {
+  readonly ask: AskTerms;
+}
+
+interface Routing {
+  readonly resolved: ResolvedRoute;
+  readonly path: AnswerPath;
+}
+
+interface Preparation {
+  readonly terms: CallTerms;
+  readonly prepared: PreparedCall;
+}
+
+interface Admittance {
+  readonly admission: Admission;
+  /** The gateway's clock when the admission came, milliseconds since the epoch. */
+  readonly admittedAt: number;
+}
+
+type Without<A> = { readonly [K in keyof A]?: undefined };
+
+/** The stages of a request; each knows all that the one before it knew. */
+export type Arrived = Begun & Without<Reading & Routing & Preparation & Admittance>;
+export type Asked = Begun & Reading & Without<Routing & Preparation & Admittance>;
+export type Routed = Begun & Reading & Routing & Without<Preparation & Admittance>;
+export type Prepared = Begun & Reading & Routing & Preparation & Without<Admittance>;
+export type Admitted = Begun & Reading & Routing & Preparation & Admittance;
+
+/** A request at any stage. */
+export type Facts = Arrived | Asked | Routed | Prepared | Admitted;

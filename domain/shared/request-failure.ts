@@ -1,0 +1,27 @@
+import { type ErrorCode, errorStatus, type GatewayError, type Outcome, outcomeOf } from './gateway-error.ts';
+
+/** What a request that did not end well, its log row and its attempt are found under. */
+export type EndCode = ErrorCode | 'client_closed';
+
+/** Why a request did not end well. Nobody is there to be told that the caller left: logs, metrics and payloads are. */
+export type RequestFailure = GatewayError | ClientClosed;
+
+interface ClientClosed {
+  readonly code: 'client_closed';
+  readonly message: string;
+}
+
+export const clientClosed: ClientClosed = { code: 'client_closed', message: 'The caller left.' };
+
+/** A caller that left is logged with status 499. */
+const clientClosedStatus = 499;
+
+export const endStatus = (failure: RequestFailure | undefined): number => {
+  if (failure === undefined) return 200;
+  return failure.code === 'client_closed' ? clientClosedStatus : errorStatus(failure);
+};
+
+export const endOutcome = (failure: RequestFailure | undefined): Outcome => {
+  if (failure === undefined) return 'success';
+  return failure.code === 'client_closed' ? failure.code : outcomeOf[failure.code];
+};

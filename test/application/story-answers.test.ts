@@ -1,0 +1,203 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { sharedText } from '../../application/ports/shared-text.ts';
+import type { ModelAnswer } from '../../application/model-request.ts';
+import { invalidRequest, type UpstreamLabels } from '../../domain/shared/gateway-error.ts';
+import { redactionRules } from '../../domain/payload/redact.ts';
+import { maxErrorMessageChars } from '../../domain/shared/limits.ts';
+import { fails, says, type Script, streams } from '../support/fakes/scripted-upstream.ts';
+import { aBudget, answer, cost, Story, type StoryOptions } from '../support/fakes/story.ts';
+import { chatText, failed, failedAsTold, responsesFailed } from '../support/fakes/stream-chunks.ts';
+
+/** What must be told to nobody: a credential of the configuration, the caller's own secret, and anybody's key. */
+const secrets = [
+  'upstream-credential-1',
+  'callers-own-secret',
+  'gwk_12345678.abcdefghijklmnopqrstuvwxyz0123456789',
+  'https://u:p@h/path?token=abc',
+];
+
+const errorOf = (answer: ModelAnswer | undefined) => (answer?.kind === 'refused' ? answer.error : undefined);
+
+const wordsOf = async (options: StoryOptions): Promise<string> => {
+  const story = await new Story(options).serve();
+  return JSON.stringify([story.answer, story.sent, story.log, story.finished, story.calls]);
+};
+
+describe('a whole answer', () => {
+  it('is the upstream’s own text where nothing translates it', async () => {
+    const text = '{ "choices": [], "n": 9007199254740993 }';
+    const script: Script = {
+      answer: E.right({ kind: 'whole', status: 200, answer: { value: answer, text } }),
+    };
+    expect((await new Story({ script }).serve()).answer).toEqual({ kind: 'whole', text });
+  });
+
+  it('is told in the caller’s words where the upstream speaks others, under the model that was asked for', async () => {
+    const { answer: told } = await new Story({ family: 'messages' }).serve();
+    expect(told?.kind === 'whole' && JSON.parse(told.text.toString())).toMatchObject({
+      id: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
+      type: 'message',
+      model: 'fast',
+      content: [{ type: 'text', text: 'Hello.' }],
+      usage: { input_tokens: 10, output_tokens: 20 },
+    });
+  });
+
+  it('that cannot be told in the caller’s words is a failure of the upstream, and its usage is unbilled', async () => {
+    const story = await new Story({
+      family: 'messages',
+      script: says({ ...answer, choices: 'none' }),
+    }).serve();
+    expect(story.refusedWith).toBe('upstream_error');
+    expect(story.log).toMatchObject({ attempts: [{ status: 'provider_error', statusCode: 200 }] });
+    expect(story.finished).toMatchObject([{ unbilled: { reason: 'failed', cost } }]);
+    expect(story.ledger.rows).toEqual([]);
+  });
+
+  it('that is large is read beside the event loop, and told as a small one is', async () => {
+    const parts = [{ text: sharedText([Buffer.from(JSON.stringify(answer))]), inputs: 1 }];
+    const story = await new Story({
+      script: { answer: E.right({ kind: 'large', status: 200, parts }) },
+    }).serve();
+    expect(story.answer).toEqual({ kind: 'whole', text: JSON.stringify(answer) });
+    expect(story.ledger.rows).toHaveLength(1);
+  });
+
+  it('that is large and unreadable is a failure with the status that it came with', async () => {
+    const parts = [{ text: sharedText([Buffer.from('[')]), inputs: 1 }];
+    const story = await new Story({
+      script: { answer: E.right({ kind: 'large', status: 200, parts }) },
+    }).serve();
+    expect(story.refusedWith).toBe('upstream_error');
+    expect(story.log).toMatchObject({ attempts: [{ status: 'provider_error', statusCode: 200 }] });
+  });
+
+  it.each([
+    ['store_unavailable', 'lost'],
+    ['internal_error', 'refuses'],
+  ] as const)('is never told where it could not be recorded: %s', async (code, database) => {
+    const script: Script = { ...says(answer), meanwhile: () => (story.ledger.database = database) };
+    const story: Story = new Story({ script, budget: aBudget() });
+    await story.serve();
+    expect(story.answer).toMatchObject({ kind: 'refused', error: { code } });
+    expect(story.finished).toMatchObject([
+      { errorCode: code, settled: 'lost', cost: undefined, unbilled: { reason: 'lost', cost } },
+    ]);
+  });
+});
+
+describe('a refusal', () => {
+  it('stays what it was where it could not be logged', async () => {
+    const script: Script = {
+      ...fails({ kind: 'transport' }),
+      meanwhile: () => (story.ledger.database = 'refuses'),
+    };
+    const story: Story = new Story({ script });
+    await story.serve();
+    expect(story.refusedWith).toBe('upstream_error');
+    expect(story.finished).toMatchObject([{ outcome: 'upstream_error', settled: 'lost' }]);
+  });
+
+  it('tells when a budget’s window ends', async () => {
+    const { answer } = await new Story({ budget: aBudget({ amount: 0n }) }).serve();
+    expect(errorOf(answer)).toMatchObject({ budgetResetsAt: '2028-04-01T00:00:00.000Z' });
+  });
+
+  it('names the models that the key may use, and no other', async () => {
+    const caller = {
+      apiKeyId: 'k',
+      keyOwner: { kind: 'team', teamId: 't' },
+      allowedModels: ['none'],
+    } as const;
+    const { answer } = await new Story({ asks: { model: 'fats' }, request: { caller } }).serve();
+    expect(errorOf(answer)?.message).not.toContain('`fast`');
+    const granted = await new Story({ asks: { model: 'fats' } }).serve();
+    expect(errorOf(granted.answer)?.message).toContain('`fast`');
+  });
+});
+
+describe('words with a secret in them', () => {
+  const withAll = secrets.join(' and ');
+  /** A field is named by a key of the caller's body, which may be a key in the other sense, and no URL. */
+  const keys = secrets.slice(0, 3).join();
+  const refusing = (message: string, labels?: UpstreamLabels): Script =>
+    fails({ kind: 'status', status: 400, message, headers: {}, ...(labels && { labels }) });
+
+  it.each<[string, StoryOptions]>([
+    ['of the gateway', { request: { body: E.left(invalidRequest(withAll, keys)) } }],
+    ['of a dialect', { script: { ...says(answer), refusal: invalidRequest(withAll, keys) } }],
+    ['of an upstream that refuses', { script: refusing(withAll) }],
+    ['of an upstream that breaks off', { stream: true, script: streams([chatText('Hi')], failed(withAll)) }],
+    [
+      'of an upstream that tells its failure in an event of its own',
+      { family: 'responses', stream: true, script: streams([responsesFailed(withAll)], failedAsTold) },
+    ],
+  ])('%s are told, logged and exported without it', async (_, options) => {
+    const words = await wordsOf(options);
+    for (const secret of secrets) expect(words).not.toContain(secret);
+    expect(words).toContain('[REDACTED]');
+  });
+
+  it.each([
+    ['by the gateway, whose messages are bounded', `${'x'.repeat(maxErrorMessageChars)} more`],
+    ['in the middle of a secret, by the upstream itself', 'Wrong key: callers-own-se…'],
+  ])('lose the half of a secret where they are cut off: %s', async (_, words) => {
+    const { answer } = await new Story({ script: refusing(words) }).serve();
+    expect(errorOf(answer)?.message.length).toBeLessThanOrEqual(maxErrorMessageChars);
+    expect(errorOf(answer)?.message).not.toContain('callers-own');
+  });
+
+  it('lose the labels that they are in, and no others', async () => {
+    const labels = { code: 'context_length_exceeded', param: 'callers-own-secret' };
+    const { answer } = await new Story({ script: refusing('No.', labels) }).serve();
+    expect(errorOf(answer)?.upstream?.labels).toEqual({ code: 'context_length_exceeded' });
+  });
+
+  it('are looked through for what became a secret meanwhile: a token that was obtained for this very call', async () => {
+    const token = 'token-of-this-very-call';
+    const script: Script = { ...refusing(`${token} is bad`), meanwhile: () => obtained() };
+    const story: Story = new Story({ script });
+    const obtained = (): void => {
+      const source = { redactionPaths: [], credentials: [token] };
+      story.policy = { ...story.policy, redaction: redactionRules([], [token]), redactionSource: source };
+    };
+    await story.serve();
+    const payload = await story.payloads[0]?.make();
+    expect(errorOf(story.answer)?.message).toBe('[REDACTED] is bad');
+    expect(JSON.stringify([story.log, payload])).not.toContain(token);
+  });
+
+  it('are looked through for it also where the rules were needed before', async () => {
+    const token = 'token-of-this-very-call';
+    const obtained = (): void => {
+      story.policy = { ...story.policy, redaction: redactionRules([], [token]) };
+    };
+    const script = streams([responsesFailed('upstream-credential-1')], obtained, failed(token));
+    const story: Story = new Story({ family: 'responses', stream: true, script });
+    await story.serve();
+    expect(story.sent).toMatchObject([
+      { chunk: { message: '[REDACTED]' } },
+      { error: { message: '[REDACTED]' } },
+    ]);
+  });
+
+  it('leave an event as it came, bytes and all, where there is none', async () => {
+    const event = responsesFailed('It is too hot.');
+    const story = await new Story({
+      family: 'responses',
+      stream: true,
+      script: streams([event], failedAsTold),
+    }).serve();
+    expect(story.sent[0]).toBe(event);
+  });
+});
+
+describe('the names of a translated answer', () => {
+  it('are made of the request’s own id, the model that was asked for and the time when it came', async () => {
+    const story = await new Story({ request: { requestLogId: '0190-a', receivedAt: 1_234_567 } }).serve();
+    expect(story.upstream.calls).toMatchObject([
+      { answer: { id: 'chatcmpl-0190a', model: 'fast', createdSecs: 1234 } },
+    ]);
+  });
+});

@@ -1,0 +1,273 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Loss } from '../../application/model-request.ts';
+import { fails, growing, says, type Script, type Step, streams } from '../support/fakes/scripted-upstream.ts';
+import { aBudget, answer, cost, FakeLink, Story, type StoryOptions } from '../support/fakes/story.ts';
+import {
+  chatFinish,
+  chatText,
+  chatUsage,
+  done,
+  failed,
+  failedAsTold,
+  responsesCompleted,
+  responsesFailed,
+  responsesText,
+} from '../support/fakes/stream-chunks.ts';
+
+/** Steps of a stream; `leave` is where the caller goes. */
+type Steps = (leave: () => unknown) => readonly Step[];
+
+const midway: Steps = (leave) => [[chatText('Hi')], leave, [chatFinish], [chatUsage], done];
+const afterUsage: Steps = (leave) => [[chatText('Hi'), chatUsage], leave, [chatFinish], done];
+const afterFinish: Steps = (leave) => [[chatText('Hi')], [chatFinish], leave, [chatUsage], done];
+
+async function left(
+  options: StoryOptions & { readonly steps?: Steps },
+  why: Loss = 'client_closed',
+): Promise<Story> {
+  const { steps = midway, ...rest } = options;
+  const script = streams(...steps(() => story.link.lose(why)));
+  const story: Story = new Story({ stream: true, script, ...rest });
+  return story.serve();
+}
+
+const hard = { budget: aBudget() };
+const soft = { budget: aBudget({ hardLimit: false }) };
+const drained = 'cancel within 30000 ms';
+
+/** How a caller that left is logged: with status 499, and what became of the call upstream. */
+const rowsOf = ({ log, ledger, finished }: Story) => ({
+  status: log?.statusCode,
+  code: log?.errorCode,
+  attempts: log?.attempts.map(({ status, errorCode }) => [status, errorCode]),
+  ledger: ledger.rows.map(({ charge }) => charge.cost.pricingStatus),
+  outcome: finished.map(({ outcome }) => outcome).join(),
+});
+const closed = { status: 499, code: 'client_closed', outcome: 'client_closed' };
+
+describe('a caller that leaves', () => {
+  it('before the call was sent has no call, and no ledger row', async () => {
+    const story = new Story();
+    const served = story.serve();
+    story.link.lose();
+    await served;
+    expect(story.told).not.toContain('sent upstream');
+    expect(rowsOf(story)).toEqual({ ...closed, attempts: [], ledger: [] });
+  });
+
+  it('before the upstream answered has its call cancelled, and no ledger row: nothing was accepted', async () => {
+    const script: Script = { ...says(answer), accepts: false, meanwhile: () => story.link.lose() };
+    const story: Story = new Story({ script });
+    await story.serve();
+    expect(story.upstream.orders).toEqual(['cancel']);
+    expect(rowsOf(story)).toEqual({
+      ...closed,
+      attempts: [['provider_error', 'client_closed']],
+      ledger: [],
+    });
+  });
+
+  it('after an upstream 2xx has a ledger row, without usage where none was seen', async () => {
+    const script: Script = { ...says(answer), accepts: true, meanwhile: () => story.link.lose() };
+    const story: Story = new Story({ script });
+    await story.serve();
+    expect(rowsOf(story)).toEqual({
+      ...closed,
+      attempts: [['provider_error', 'client_closed']],
+      ledger: ['usage_missing'],
+    });
+  });
+
+  it.each<[string, Steps, string]>([
+    ['without usage', midway, 'usage_missing'],
+    ['priced where usage was seen before', afterUsage, 'priced'],
+  ])('in the middle of a stream has a ledger row %s', async (_, steps, status) => {
+    const story = await left({ steps });
+    expect(story.upstream.orders).toEqual(['cancel']);
+    expect(rowsOf(story)).toEqual({
+      ...closed,
+      attempts: [['stream_error', 'client_closed']],
+      ledger: [status],
+    });
+  });
+
+  it('is written to no longer, while its stream goes on to its end', async () => {
+    const story = await left(hard);
+    expect(story.sentKinds).toEqual(['chunk']);
+  });
+
+  it.each<[string, Steps, StoryOptions]>([
+    ['the `finish_reason`', afterFinish, {}],
+    [
+      'a terminal event that is held',
+      (leave) => [[responsesText('Hi')], [responsesCompleted], leave, done],
+      { family: 'responses' },
+    ],
+  ])('after %s has left nothing early: it is a success', async (_, steps, options) => {
+    const story = await left({ steps, ...options });
+    expect(story.upstream.orders).not.toContain('cancel');
+    expect(rowsOf(story)).toEqual({
+      status: 200,
+      code: undefined,
+      attempts: [['success', undefined]],
+      ledger: ['priced'],
+      outcome: 'success',
+    });
+  });
+
+  it('after the upstream told its failure has not left early: the failure is the upstream’s', async () => {
+    const steps: Steps = (leave) => [[responsesFailed('It is too hot.')], leave, failedAsTold];
+    const story = await left({ steps, family: 'responses' });
+    expect(rowsOf(story)).toMatchObject({ code: 'upstream_error', outcome: 'upstream_error', ledger: [] });
+  });
+
+  it('from a call that fails by itself has left first: no ledger row but for what was accepted', async () => {
+    const meanwhile = (): void => story.link.lose();
+    const script: Script = { ...fails({ kind: 'timeout', phase: 'first_byte' }), meanwhile };
+    const story: Story = new Story({ script, policy: { drainOnDisconnect: 'always' } });
+    await story.serve();
+    expect(story.upstream.orders).toEqual([drained]);
+    expect(rowsOf(story)).toMatchObject({ ...closed, ledger: [] });
+  });
+
+  it('is no failure of its own where its cost is blocked: it has left', async () => {
+    const policy = { drainOnDisconnect: 'always' } as const;
+    const story = await left({ budget: aBudget({ amount: cost - 1n }), policy });
+    expect(story.finished).toMatchObject([{ outcome: 'client_closed', settled: 'blocked' }]);
+    expect(story.ledger.rows).toEqual([]);
+  });
+});
+
+describe('a stream that its caller left is drained', () => {
+  it.each<[string, StoryOptions]>([
+    [
+      'for an owner with a hard limit, where that is asked',
+      { ...hard, policy: { drainOnDisconnect: 'hard_budget' } },
+    ],
+    ['for anybody, where that is asked', { policy: { drainOnDisconnect: 'always' } }],
+  ])('%s: for a bounded time, so that its cost is known', async (_, options) => {
+    const story = await left(options);
+    expect(story.upstream.orders).toEqual([drained]);
+    expect(rowsOf(story)).toEqual({
+      ...closed,
+      attempts: [['success', undefined]],
+      ledger: ['priced'],
+    });
+  });
+
+  it.each<[string, StoryOptions]>([
+    ['where nobody asks for it', { ...hard, policy: { drainOnDisconnect: 'never' } }],
+    ['for a soft limit', { ...soft, policy: { drainOnDisconnect: 'hard_budget' } }],
+    ['for an owner without a budget', { policy: { drainOnDisconnect: 'hard_budget' } }],
+    [
+      'where as many are drained as may be at once',
+      { policy: { drainOnDisconnect: 'always', maxDrains: 0 } },
+    ],
+    [
+      'where it is not charged',
+      {
+        family: 'count_tokens',
+        provider: { takes: () => 'as_written' },
+        policy: { drainOnDisconnect: 'always' },
+      },
+    ],
+  ])('not %s', async (_, options) => {
+    expect((await left(options)).upstream.orders).toEqual(['cancel']);
+  });
+
+  it('without usage where it does not come to its end in that time', async () => {
+    const steps: Steps = (leave) => [[chatText('Hi')], leave, failed('The upstream did not finish in time.')];
+    const story = await left({ steps, policy: { drainOnDisconnect: 'always' } });
+    expect(rowsOf(story)).toEqual({
+      ...closed,
+      attempts: [['stream_error', 'client_closed']],
+      ledger: ['usage_missing'],
+    });
+  });
+
+  const oneAtOnce: StoryOptions = {
+    stream: true,
+    policy: { drainOnDisconnect: 'always', maxDrains: 1 },
+  };
+
+  it('in a place that the next one has when it has ended', async () => {
+    const links = [new FakeLink(), new FakeLink()];
+    let served = 0;
+    const script = streams(...midway(() => links[served]?.lose()));
+    const story = new Story({ ...oneAtOnce, script });
+    for (const link of links) {
+      await story.serve({ link });
+      served += 1;
+    }
+    expect(story.upstream.orders).toEqual([drained, drained]);
+  });
+
+  it('in a place that the next one does not have before', async () => {
+    const links = [new FakeLink(), new FakeLink()];
+    const script = streams(...midway(() => leaveAndBegin(links.shift())));
+    const story = new Story({ ...oneAtOnce, script });
+    const leaveAndBegin = async (link: FakeLink | undefined) => {
+      link?.lose();
+      const [next] = links;
+      if (next !== undefined) await story.serve({ link: next });
+    };
+    const [first] = links;
+    await story.serve({ ...(first && { link: first }) });
+    expect(story.upstream.orders).toEqual([drained, 'cancel']);
+    expect(story.finished).toHaveLength(2);
+  });
+});
+
+describe('what the gateway cuts off at its own end', () => {
+  const cut = { status: 503, code: 'shutting_down', outcome: 'interrupted' };
+
+  it('is told so in the stream, charged as one that was left, and not its caller’s doing', async () => {
+    const story = await left({}, 'shutting_down');
+    expect(story.sentKinds).toEqual(['chunk', 'failed']);
+    expect(story.refusedWith).toBe('shutting_down');
+    expect(rowsOf(story)).toEqual({
+      ...cut,
+      attempts: [['stream_error', 'shutting_down']],
+      ledger: ['usage_missing'],
+    });
+  });
+
+  it('is told so before its call was sent, too', async () => {
+    const story = new Story();
+    const served = story.serve();
+    story.link.lose('shutting_down');
+    await served;
+    expect(story.answer).toMatchObject({ kind: 'refused', error: { code: 'shutting_down' } });
+    expect(rowsOf(story)).toEqual({ ...cut, attempts: [], ledger: [] });
+  });
+
+  it('is told so instead of a whole answer that came while it was drained', async () => {
+    const script: Script = { ...says(answer), meanwhile: () => story.link.lose('shutting_down') };
+    const story: Story = new Story({ script, policy: { drainOnDisconnect: 'always' } });
+    await story.serve();
+    expect(story.answer).toMatchObject({ kind: 'refused', error: { code: 'shutting_down' } });
+    expect(rowsOf(story)).toEqual({ ...cut, attempts: [['success', undefined]], ledger: ['priced'] });
+  });
+
+  it('is a success where the answer was complete already', async () => {
+    const story = await left({ steps: afterFinish }, 'shutting_down');
+    expect(story.sentKinds.at(-1)).toBe('done');
+    expect(rowsOf(story)).toMatchObject({ status: 200, outcome: 'success', ledger: ['priced'] });
+  });
+
+  it('goes by what came first: who had left before is not told, and has left', async () => {
+    const steps: Steps = (leave) => [
+      [chatText('Hi')],
+      () => story.link.lose('client_closed'),
+      leave,
+      growing(10),
+      failed(),
+    ];
+    const story: Story = new Story({
+      stream: true,
+      script: streams(...steps(() => story.link.lose('shutting_down'))),
+    });
+    await story.serve();
+    expect(rowsOf(story)).toMatchObject(closed);
+  });
+});

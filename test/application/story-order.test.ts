@@ -1,0 +1,211 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import type { ApiFamily } from '../../domain/routing/model.ts';
+import { invalidRequest } from '../../domain/shared/gateway-error.ts';
+import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
+import { aModel, aRoute } from '../support/arbitraries/routing.ts';
+import { fails, says, type Script, streams, turn } from '../support/fakes/scripted-upstream.ts';
+import { aBudget, answer, Story, type StoryOptions } from '../support/fakes/story.ts';
+import {
+  chatFinish,
+  chatText,
+  chatUsage,
+  done,
+  responsesCompleted,
+  responsesText,
+} from '../support/fakes/stream-chunks.ts';
+
+const chatStream = streams([chatText('Hel')], [chatText('lo.')], [chatFinish], [chatUsage], done);
+
+describe('the order of a model request', () => {
+  it('is admission, call, settlement, answer, payload, for a whole answer', async () => {
+    const { told } = await new Story().serve();
+    expect(told).toEqual([
+      'admission asked',
+      'admitted',
+      'sent upstream',
+      'settlement asked',
+      'recorded',
+      'payload kept',
+      'outcome: success',
+      'caller: whole',
+    ]);
+  });
+
+  it('is the same for a stream, whose chunks do not wait for the settlement', async () => {
+    const { told } = await new Story({ stream: true, script: chatStream }).serve();
+    expect(told).toEqual([
+      'admission asked',
+      'admitted',
+      'sent upstream',
+      'first content',
+      'caller: chunk',
+      'caller: chunk',
+      'caller: chunk',
+      'caller: chunk',
+      'settlement asked',
+      'recorded',
+      'payload kept',
+      'outcome: success',
+      'caller: done',
+    ]);
+  });
+
+  const families = fc.constantFrom<ApiFamily>(
+    'chat_completions',
+    'messages',
+    'responses',
+    'embeddings',
+    'count_tokens',
+  );
+  const faults = fc.constantFrom<UpstreamFault>(
+    { kind: 'transport' },
+    { kind: 'timeout', phase: 'total' },
+    { kind: 'status', status: 400, message: 'No.', headers: {} },
+    { kind: 'protocol', message: 'Not JSON.' },
+  );
+  const scripts: fc.Arbitrary<Script> = fc.oneof(
+    fc.constant(says(answer)),
+    fc.constant(chatStream),
+    faults.map(fails),
+  );
+  const stories = fc.record({
+    family: families,
+    stream: fc.boolean(),
+    script: scripts,
+    amount: fc.constantFrom(0n, 1n, 1_000_000_000n),
+    hardLimit: fc.boolean(),
+    database: fc.constantFrom('there' as const, 'lost' as const),
+    request: fc.constantFrom<NonNullable<StoryOptions['request']>>(
+      {},
+      { body: E.left(invalidRequest('No body.')) },
+    ),
+  });
+
+  it('always: nothing is sent upstream before the owner was admitted, at most one call is, and one outcome comes', async () => {
+    await fc.assert(
+      fc.asyncProperty(stories, async ({ amount, hardLimit, database, ...options }) => {
+        const story = new Story({
+          ...options,
+          budget: aBudget({ amount, hardLimit }),
+          provider: { takes: () => 'as_written' },
+        });
+        story.ledger.database = database;
+        await story.serve();
+        const { told, finished } = story;
+        const sent = told.indexOf('sent upstream');
+        if (sent >= 0) expect(told.slice(0, sent)).toContain('admitted');
+        expect(told.filter((line) => line === 'sent upstream').length).toBeLessThanOrEqual(1);
+        expect(finished).toHaveLength(1);
+      }),
+      { seed: 161, numRuns: 150 },
+    );
+  });
+
+  it('always: nothing complete reaches a caller before its rows are committed, whatever the database does', async () => {
+    await fc.assert(
+      fc.asyncProperty(stories, async ({ amount, hardLimit, database, ...options }) => {
+        const story: Story = new Story({
+          ...options,
+          script: { ...options.script, meanwhile: () => (story.ledger.database = database) },
+          budget: aBudget({ amount, hardLimit }),
+          provider: { takes: () => 'as_written' },
+        });
+        const { told } = await story.serve();
+        const complete = told.findIndex((line) => /^caller: (?:whole|done|held chunk)$/.test(line));
+        if (complete >= 0) expect(told.slice(0, complete).join()).toMatch(/recorded|journaled/);
+      }),
+      { seed: 162, numRuns: 150 },
+    );
+  });
+});
+
+describe('before the settlement is committed', () => {
+  /** What the caller has when the ledger is asked to settle. */
+  const hasThen = async (options: StoryOptions): Promise<readonly string[]> => {
+    const { told } = await new Story(options).serve();
+    return told.slice(0, told.indexOf('recorded')).filter((line) => line.startsWith('caller'));
+  };
+
+  it('the caller of a whole answer has nothing', async () => {
+    expect(await hasThen({})).toEqual([]);
+  });
+
+  it('the caller of a chat stream has all but `[DONE]`', async () => {
+    expect(await hasThen({ stream: true, script: chatStream })).toEqual(Array(4).fill('caller: chunk'));
+  });
+
+  it('the caller of a responses stream has all but the terminal event, and what comes after it', async () => {
+    const script = streams([responsesText('Hi')], [responsesCompleted, responsesText('late')], done);
+    expect(await hasThen({ family: 'responses', stream: true, script })).toEqual(['caller: chunk']);
+  });
+
+  it('the caller of a translated messages stream has all but `message_stop`', async () => {
+    const story = await new Story({ family: 'messages', stream: true, script: chatStream }).serve();
+    const types = story.sent.map((event) => event.kind === 'chunk' && event.chunk['type']);
+    expect(types.slice(-4)).toEqual(['content_block_stop', 'message_delta', 'message_stop', false]);
+    expect(story.told.filter((line) => /caller|settlement|recorded/.test(line)).slice(-5)).toEqual([
+      'caller: chunk',
+      'settlement asked',
+      'recorded',
+      'caller: held chunk',
+      'caller: done',
+    ]);
+  });
+
+  it('the journal counts as committed where the database is lost and nobody need be judged', async () => {
+    const script = streams([chatText('Hi')], () => (story.ledger.database = 'lost'), [chatFinish], done);
+    const story: Story = new Story({ stream: true, script });
+    await story.serve();
+    expect(story.before('journaled', 'caller: done')).toBe(true);
+    expect(story.ledger.journal).toHaveLength(1);
+  });
+});
+
+describe('nothing is sent upstream, and the ledger is not asked', () => {
+  it.each<[string, StoryOptions]>([
+    ['for a body that could not be taken', { request: { body: E.left(invalidRequest('Too slow.')) } }],
+    ['for a body that is no JSON', { request: { body: E.right('{') } }],
+    ['for tags that are not well-formed', { request: { tags: E.left(invalidRequest('No tag.')) } }],
+    ['for a model that is not there', { asks: { model: 'none' } }],
+    ['for a model without a route', { models: [aModel([])] }],
+    ['for what the upstream cannot express', { script: { ...says(answer), refusal: invalidRequest('n') } }],
+  ])('%s', async (_, options) => {
+    const { told } = await new Story(options).serve();
+    expect(told).not.toContain('admission asked');
+    expect(told).not.toContain('sent upstream');
+    expect(told.at(-1)).toBe('caller: refused');
+  });
+});
+
+describe('a call', () => {
+  it('goes to the first route alone, also when that one fails', async () => {
+    const routes = [aRoute({ upstreamModel: 'first' }), aRoute({ upstreamModel: 'second', priority: 200 })];
+    const story = await new Story({ models: [aModel(routes)], script: fails({ kind: 'transport' }) }).serve();
+    expect(story.upstream.calls.map(({ route }) => route.upstreamModel)).toEqual(['first']);
+    expect(story.refusedWith).toBe('upstream_error');
+  });
+
+  it('has the body that was prepared before the admission, and the trace context of its own span', async () => {
+    const story = await new Story({
+      request: { body: E.right('{"model":"fast","messages":[{"role":"user","content":""}],"x":1.10}') },
+    }).serve();
+    expect(story.upstream.calls).toMatchObject([
+      { family: 'chat_completions', stream: false, body: expect.stringContaining('"x":1.10') },
+    ]);
+    expect(story.upstream.traceContexts).toEqual([{ traceparent: 'of the span' }]);
+  });
+
+  it('is held while the caller of its stream has no room', async () => {
+    const room = Promise.withResolvers<void>();
+    const story = new Story({ stream: true, script: chatStream });
+    story.slow = () => (story.sent.length === 1 ? room.promise : undefined);
+    const served = story.serve();
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    expect(story.sentKinds).toEqual(['chunk']);
+    room.resolve();
+    await served;
+    expect(story.sentKinds).toEqual(['chunk', 'chunk', 'chunk', 'chunk', 'done']);
+  });
+});

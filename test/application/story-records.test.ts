@@ -1,0 +1,248 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { sharedText } from '../../application/ports/shared-text.ts';
+import type { CaptureMode } from '../../domain/request-log/capture-policy.ts';
+import { maxBodyBytesHere, maxModelKeyChars, maxUserAgentChars } from '../../domain/shared/limits.ts';
+import { fails, says, type Script, streams } from '../support/fakes/scripted-upstream.ts';
+import { aBudget, aCaller, answer, cost, Story, type StoryOptions } from '../support/fakes/story.ts';
+import { chatFinish, chatText, chatUsage, done, failed } from '../support/fakes/stream-chunks.ts';
+
+const secret = 'callers-own-secret';
+const logging = (captureMode: CaptureMode): NonNullable<StoryOptions['policy']> => ({
+  payloads: { captureMode, requestMaxBytes: 65_536, responseMaxBytes: 65_536, streamMaxEvents: 2 },
+});
+const unlogged = aCaller({ keyOwner: { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } });
+
+describe('a settled request', () => {
+  it('leaves its charge and its log row in one record', async () => {
+    const story = await new Story({ asks: { tools: [] }, request: { userAgent: 'curl/8' } }).serve();
+    const { requestLogId } = story.ledger.rows[0]?.charge ?? {};
+    expect(story.ledger.rows).toMatchObject([
+      {
+        charge: {
+          requestId: 'request-1',
+          modelKey: 'fast',
+          providerKey: 'up',
+          upstreamModel: 'upstream-fast',
+          cost: { pricingStatus: 'priced', cost },
+        },
+      },
+    ]);
+    expect(story.log).toMatchObject({
+      requestLogId,
+      requestId: 'request-1',
+      modelKey: 'fast',
+      resolvedModelKey: 'fast',
+      providerKey: 'up',
+      statusCode: 200,
+      errorCode: undefined,
+      latencyMs: 7,
+      usage: { promptTokens: 10, completionTokens: 20, totalTokens: 30 },
+      exposedToolCount: 0,
+      invokedToolCount: 0,
+      userAgent: 'curl/8',
+      metadata: { noted: 'by the upstream', operation: 'chat_completions', stream: false },
+      attempts: [{ status: 'success', statusCode: 200, errorDetail: undefined }],
+    });
+  });
+
+  it('is told to the telemetry as its call upstream and its one outcome', async () => {
+    const story = await new Story().serve();
+    expect(story.calls).toMatchObject([[{ status: 'success' }, { usage: { totalTokens: 30 } }, undefined]]);
+    expect(story.finished).toMatchObject([
+      {
+        requestId: 'request-1',
+        family: 'chat_completions',
+        modelKey: 'fast',
+        latencyMs: 7,
+        settled: 'recorded',
+      },
+    ]);
+  });
+
+  it('of an unknown model is told under no name that its caller chose', async () => {
+    const story = await new Story({ asks: { model: 'none' } }).serve();
+    expect(story.finished).toMatchObject([{ modelKey: undefined, resolved: undefined }]);
+    expect(story.log).toMatchObject({ modelKey: 'none', resolvedModelKey: undefined });
+  });
+
+  it('is priced by the price that is effective at the database’s time of its admission, and what has gone by since', async () => {
+    const day = 24 * 60 * 60 * 1000;
+    const later = (days: number): Script => ({ ...says(answer), meanwhile: () => (story.now += days * day) });
+    let story: Story;
+    const statusAfter = async (databaseTime: string, days: number) => {
+      story = new Story({ script: later(days) });
+      story.ledger.now = new Date(databaseTime);
+      await story.serve();
+      return story.ledger.rows[0]?.charge.cost.pricingStatus;
+    };
+    // The price is of 2020; the gateway's own clock says 2028.
+    expect(await statusAfter('2019-12-30T00:00:00Z', 1)).toBe('unpriced');
+    expect(await statusAfter('2019-12-30T00:00:00Z', 2)).toBe('priced');
+  });
+
+  it('counts no tools where its family has none', async () => {
+    const script = says({ usage: { prompt_tokens: 3, total_tokens: 3 } });
+    const story = await new Story({ family: 'embeddings', script }).serve();
+    expect(story.log).toMatchObject({ exposedToolCount: undefined, invokedToolCount: undefined });
+  });
+
+  it('may wait in the journal from the database’s time of its admission on, unless its owner must be judged', async () => {
+    const lost = (budget?: ReturnType<typeof aBudget>): Story => {
+      const script: Script = { ...says(answer), meanwhile: () => (story.ledger.database = 'lost') };
+      const story: Story = new Story({ script, ...(budget && { budget }) });
+      return story;
+    };
+    const { ledger } = await lost().serve();
+    expect(ledger.journal).toMatchObject([{ deferrableTo: ledger.now }]);
+    expect((await lost(aBudget({ hardLimit: false })).serve()).ledger.journal).toHaveLength(1);
+    expect((await lost(aBudget()).serve()).ledger.journal).toEqual([]);
+  });
+});
+
+describe('where a caller can put any text', () => {
+  const tags = E.right({
+    service: `s-${secret}`,
+    component: undefined,
+    env: 'prod',
+    bespoke: [{ key: 'a', value: secret }],
+  });
+  const clean = {
+    service: 's-[REDACTED]',
+    component: undefined,
+    env: 'prod',
+    bespoke: [{ key: 'a', value: '[REDACTED]' }],
+  };
+
+  it.each<[string, StoryOptions]>([
+    ['logged', {}],
+    ['not logged', { policy: logging('disabled') }],
+  ])('no secret stays in the tags of a request that is %s', async (_, options) => {
+    const story = await new Story({ ...options, request: { tags } }).serve();
+    expect(story.finished).toMatchObject([{ tags: clean }]);
+    if (story.log !== undefined) expect(story.log.tags).toEqual(clean);
+  });
+
+  it('no secret stays in a model’s name or a user agent, and both are cut off after that', async () => {
+    const userAgent = `${'u'.repeat(maxUserAgentChars - 5)}${secret}`;
+    const model = `${'m'.repeat(maxModelKeyChars - 5)}${secret}`;
+    const { log } = await new Story({ asks: { model }, request: { userAgent } }).serve();
+    expect(log?.modelKey).toBe(`${'m'.repeat(maxModelKeyChars - 5)}[REDA`);
+    expect(log?.userAgent).toBe(`${'u'.repeat(maxUserAgentChars - 5)}[REDA`);
+  });
+
+  it('a request id stays as the caller wrote it in the tables, and is exported without a secret', async () => {
+    const requestId = `mine ${secret}`;
+    const story = await new Story({ request: { requestId } }).serve();
+    expect([story.log?.requestId, story.ledger.rows[0]?.charge.requestId]).toEqual([requestId, requestId]);
+    expect(story.finished).toMatchObject([{ requestId: 'mine [REDACTED]' }]);
+  });
+});
+
+describe('log rows', () => {
+  it.each<[string, StoryOptions, number]>([
+    ['are not written where capture is disabled', { policy: logging('disabled') }, 0],
+    ['are not written for a user with logging off', { request: { caller: unlogged } }, 0],
+    ['are written without payloads for `summary_only`', { policy: logging('summary_only') }, 1],
+  ])('%s, and the charge is all the same', async (_, options, rows) => {
+    const story = await new Story(options).serve();
+    expect(story.ledger.logs).toHaveLength(rows);
+    expect(story.payloads).toEqual([]);
+    expect(story.ledger.rows).toHaveLength(1);
+  });
+
+  it('and nothing else is left by a refusal that nobody logs: the ledger is not asked', async () => {
+    const { told, finished } = await new Story({
+      policy: logging('disabled'),
+      asks: { model: 'none' },
+    }).serve();
+    expect(told).toEqual(['outcome: not_found', 'caller: refused']);
+    expect(finished).toMatchObject([{ settled: 'recorded' }]);
+  });
+});
+
+describe('a payload', () => {
+  const payloadOf = async (options: StoryOptions) => {
+    const story = await new Story(options).serve();
+    const { request, response } = (await story.payloads[0]?.make()) ?? {};
+    return { story, request: JSON.parse(request?.text ?? ''), response: JSON.parse(response?.text ?? '') };
+  };
+
+  it('is the caller’s body and headers, and the answer as it was told', async () => {
+    const { story, request, response } = await payloadOf({ asks: { user: secret } });
+    expect(request).toEqual({
+      headers: { 'content-type': 'application/json' },
+      body: { model: 'fast', messages: [{ role: 'user', content: 'Hi' }], user: '[REDACTED]' },
+    });
+    expect(response).toEqual({ body: answer });
+    expect(story.payloads).toMatchObject([{ requestLogId: story.log?.requestLogId }]);
+  });
+
+  it('is never the outbound body', async () => {
+    const { story, request } = await payloadOf({ family: 'messages' });
+    expect(story.upstream.calls[0]?.body).toContain('max_completion_tokens');
+    expect(request.body).toHaveProperty('max_tokens');
+    expect(request.body).not.toHaveProperty('max_completion_tokens');
+  });
+
+  it('of a stream is its first events as they were told, its usage, and its error', async () => {
+    const events = [[chatText('a')], [chatText('b')], [chatText('c')], [chatUsage]];
+    const policy = logging('redacted_payloads');
+    const good = await payloadOf({ stream: true, policy, script: streams(...events, [chatFinish], done) });
+    expect(good.response).toMatchObject({
+      stream: true,
+      events: [chatText('a').chunk, chatText('b').chunk],
+      usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 },
+      error: null,
+    });
+    const bad = await payloadOf({ stream: true, policy, script: streams([chatText('a')], failed('Broke.')) });
+    expect(bad.response).toMatchObject({ error: { code: 'upstream_error', message: 'Broke.' } });
+  });
+
+  it.each<[string, StoryOptions, object]>([
+    ['a failure', { script: fails({ kind: 'transport' }) }, { code: 'upstream_error' }],
+    ['a blocked answer', { budget: aBudget({ amount: cost - 1n }) }, { code: 'budget_exceeded' }],
+    ['a refusal with a field', { asks: { model: 'none' } }, { code: 'model_not_found', param: 'model' }],
+  ])('of %s is the error alone, as it was told', async (_, options, error) => {
+    const { response } = await payloadOf(options);
+    expect(response.body).toMatchObject({ error });
+    expect(JSON.stringify(response)).not.toContain('Hello.');
+  });
+
+  it('of a caller that left says so', async () => {
+    const story: Story = new Story({ script: { ...says(answer), meanwhile: () => story.link.lose() } });
+    await story.serve();
+    const { response } = (await story.payloads[0]?.make()) ?? {};
+    expect(JSON.parse(response?.text ?? '')).toEqual({
+      body: { error: { code: 'client_closed', message: 'The caller left.' } },
+    });
+  });
+
+  it('of large bodies is made beside the event loop', async () => {
+    const large = JSON.stringify({ ...answer, pad: `${secret} ${'x'.repeat(maxBodyBytesHere)}` });
+    const reply = { value: answer, text: Buffer.from(large) };
+    const body = sharedText([Buffer.from('{"model":"fast","messages":[{"role":"user","content":"Hi"}]}')]);
+    const { request, response } = await payloadOf({
+      request: { body: E.right(body) },
+      script: { answer: E.right({ kind: 'whole', status: 200, answer: reply }) },
+    });
+    expect(request.body).toEqual({ model: 'fast', messages: [{ role: 'user', content: 'Hi' }] });
+    expect(JSON.stringify(response)).not.toContain(secret);
+  });
+
+  it('holds the memory of its request and its answer until it is made', async () => {
+    const { payloads, told } = await new Story().serve();
+    expect(payloads).toMatchObject([{ held: { bytes: 4 + JSON.stringify(answer).length } }]);
+    payloads[0]?.held?.release();
+    expect(told.at(-1)).toBe('memory let go');
+  });
+
+  it('is not kept where the log row is in the journal, or could not be written', async () => {
+    for (const database of ['lost', 'refuses'] as const) {
+      const script: Script = { ...says(answer), meanwhile: () => (story.ledger.database = database) };
+      const story: Story = new Story({ script });
+      await story.serve();
+      expect(story.payloads).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,319 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest, type Outcome } from '../../domain/shared/gateway-error.ts';
+import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
+import { aModel, allBut, aRoute } from '../support/arbitraries/routing.ts';
+import { fails, says, streams } from '../support/fakes/scripted-upstream.ts';
+import { aBudget, aCaller, answer, cost, costUsd, Story, type StoryOptions } from '../support/fakes/story.ts';
+import { chatFinish, chatText, chatUsage, done, failed } from '../support/fakes/stream-chunks.ts';
+
+/** A request before which something happens to the ledger. */
+type Prepared = StoryOptions & { readonly before?: (story: Story) => unknown };
+
+const served = async ({ before, ...options }: Prepared): Promise<Story> => {
+  const story = new Story(options);
+  await before?.(story);
+  story.told.splice(0);
+  return story.serve();
+};
+
+/** The same request id was accounted before, by another request of the same owner. */
+const accounted = (story: Story) => story.serve({ requestLogId: '01900000-0000-7000-8000-000000000001' });
+
+const reject = { duplicateRequestIds: 'reject' } as const;
+
+describe('a request that is rejected before the provider has zero attempts, no ledger row, and one outcome', () => {
+  it.each<[string, Prepared, GatewayError['code'], number, Outcome]>([
+    ['malformed JSON', { request: { body: E.right('{') } }, 'invalid_request', 400, 'invalid_request'],
+    [
+      'a body that is too large',
+      { request: { body: E.left({ code: 'request_too_large', message: 'No.' }) } },
+      'request_too_large',
+      413,
+      'invalid_request',
+    ],
+    [
+      'more values than a body may have',
+      { asks: { metadata: Object.fromEntries(Array.from({ length: 1001 }, (_, n) => [`k${n}`, n])) } },
+      'invalid_request',
+      400,
+      'invalid_request',
+    ],
+    [
+      'a tag',
+      { request: { tags: E.left(invalidRequest('No.')) } },
+      'invalid_request',
+      400,
+      'invalid_request',
+    ],
+    ['an unknown model', { asks: { model: 'none' } }, 'model_not_found', 404, 'not_found'],
+    [
+      'a model that is not granted',
+      { request: { caller: aCaller({ allowedModels: ['other'] }) } },
+      'model_not_granted',
+      403,
+      'forbidden',
+    ],
+    [
+      'a route that is not there',
+      { models: [aModel([])] },
+      'no_routes_available',
+      503,
+      'no_routes_available',
+    ],
+    [
+      'a capability mismatch',
+      { stream: true, models: [aModel([aRoute({ capabilities: allBut('stream') })])] },
+      'invalid_request',
+      400,
+      'invalid_request',
+    ],
+    [
+      'what the upstream cannot express',
+      { script: { ...says(answer), refusal: invalidRequest('No.') } },
+      'invalid_request',
+      400,
+      'invalid_request',
+    ],
+    [
+      'an upstream that counts no tokens',
+      { family: 'count_tokens' },
+      'not_supported',
+      404,
+      'invalid_request',
+    ],
+    ['memory that is full', { before: (story) => (story.room = 10) }, 'overloaded', 503, 'overloaded'],
+    [
+      'a hard budget that is used up',
+      { budget: aBudget({ amount: 0n }) },
+      'budget_exceeded',
+      429,
+      'budget_error',
+    ],
+    [
+      'a window that a blocked cost has shut',
+      {
+        budget: aBudget({ amount: cost - 1n }),
+        before: async (story) => {
+          story.ledger.closeOnBlock = true;
+          await story.serve({ requestId: 'blocked' });
+        },
+      },
+      'budget_exceeded',
+      429,
+      'budget_error',
+    ],
+    [
+      'a request id that was accounted, where duplicates are rejected',
+      { policy: reject, before: accounted },
+      'duplicate_request_id',
+      409,
+      'invalid_request',
+    ],
+    [
+      'a request id that is in flight, where duplicates are rejected',
+      {
+        policy: reject,
+        before: ({ ledger, caller }) =>
+          ledger.admit({
+            requestLogId: 'another',
+            requestId: 'request-1',
+            callerChoseRequestId: true,
+            caller,
+            claim: true,
+          }),
+      },
+      'duplicate_request_id',
+      409,
+      'invalid_request',
+    ],
+  ])('%s', async (_, options, code, status, outcome) => {
+    const story = await served(options);
+    expect(story.refusedWith).toBe(code);
+    expect(story.finished.at(-1)).toMatchObject({ outcome, errorCode: code, statusCode: status });
+    expect(story.log).toMatchObject({ statusCode: status, errorCode: code, attempts: [] });
+    expect(story.ledger.rows.map(({ charge }) => charge.requestLogId)).not.toContain(story.log?.requestLogId);
+    expect(story.told).not.toContain('sent upstream');
+  });
+
+  it('a database that is lost before the admission: 503 `store_unavailable`', async () => {
+    const story = await served({ before: ({ ledger }) => (ledger.database = 'lost') });
+    expect(story.refusedWith).toBe('store_unavailable');
+    expect(story.finished).toMatchObject([{ outcome: 'overloaded', statusCode: 503, settled: 'lost' }]);
+    expect(story.told).not.toContain('sent upstream');
+  });
+});
+
+describe('a failure of the upstream is one failed attempt, no ledger row, and outcome `upstream_error`', () => {
+  const status = (status: number): UpstreamFault => ({ kind: 'status', status, message: 'No.', headers: {} });
+  const faults: readonly (readonly [string, UpstreamFault, number, number | undefined])[] = [
+    ['400', status(400), 400, 400],
+    ['429', status(429), 429, 429],
+    ['401, which is ours', status(401), 502, 401],
+    ['500', status(500), 502, 500],
+    ['503', status(503), 503, 503],
+    ['a time-out', { kind: 'timeout', phase: 'first_byte' }, 504, undefined],
+    ['a broken connection', { kind: 'transport' }, 502, undefined],
+    ['an answer that is none', { kind: 'protocol', message: 'No JSON.', status: 200 }, 502, 200],
+  ];
+
+  it.each(
+    faults.flatMap(([name, ...rest]) => [[name, false, ...rest] as const, [name, true, ...rest] as const]),
+  )('%s (stream: %p)', async (_, stream, fault, told, upstreamStatus) => {
+    const story = await new Story({ stream, script: fails(fault) }).serve();
+    expect(story.answer).toMatchObject({
+      kind: 'refused',
+      error: { code: 'upstream_error', upstream: { status: told } },
+    });
+    expect(story.log).toMatchObject({ statusCode: told, errorCode: 'upstream_error' });
+    expect(story.log?.attempts).toMatchObject([
+      {
+        attemptNumber: 1,
+        providerKey: 'up',
+        upstreamModel: 'upstream-fast',
+        status: stream ? 'stream_start_error' : 'provider_error',
+        statusCode: upstreamStatus,
+        errorCode: 'upstream_error',
+        stream,
+      },
+    ]);
+    expect(story.finished).toMatchObject([{ outcome: 'upstream_error', statusCode: told, cost: undefined }]);
+    expect(story.ledger.rows).toEqual([]);
+  });
+
+  it('a stream that breaks off is a failed attempt with the status that began it, and its usage is unbilled', async () => {
+    const script = streams([chatText('Hi')], [chatUsage], failed('It broke.'));
+    const story = await new Story({ stream: true, script }).serve();
+    expect(story.log).toMatchObject({
+      statusCode: 502,
+      attempts: [
+        { status: 'stream_error', statusCode: 200, errorCode: 'upstream_error', errorDetail: 'It broke.' },
+      ],
+      metadata: { accounting: { unbilled_cost_usd: costUsd } },
+    });
+    expect(story.ledger.rows).toEqual([]);
+    expect(story.finished).toMatchObject([
+      { outcome: 'upstream_error', cost: undefined, unbilled: { reason: 'failed', cost } },
+    ]);
+  });
+});
+
+describe('the two checks of a hard limit', () => {
+  it('let one request through that begins below the amount, and block its cost if it would pass it', async () => {
+    const story = await new Story({ budget: aBudget({ amount: cost - 1n }) }).serve();
+    expect(story.refusedWith).toBe('budget_exceeded');
+    expect(story.ledger.rows).toEqual([]);
+    expect(story.log).toMatchObject({
+      statusCode: 429,
+      errorCode: 'budget_exceeded',
+      attempts: [{ status: 'success', statusCode: 200 }],
+      metadata: { accounting: { blocked_cost_usd: costUsd } },
+    });
+    expect(story.finished).toMatchObject([
+      {
+        outcome: 'budget_error',
+        statusCode: 429,
+        settled: 'blocked',
+        attemptStatus: 'success',
+        cost: undefined,
+        unbilled: { reason: 'blocked', cost },
+      },
+    ]);
+  });
+
+  it('may be filled to the picodollar, and let nobody in after that', async () => {
+    const story = await new Story({ budget: aBudget({ amount: cost }) }).serve();
+    expect(story.finished).toMatchObject([{ outcome: 'success', cost: { cost } }]);
+    await story.serve({ requestId: 'request-2' });
+    expect(story.refusedWith).toBe('budget_exceeded');
+  });
+
+  it('never hold up the owner of a soft limit', async () => {
+    const story = new Story({ budget: aBudget({ amount: 0n, hardLimit: false }) });
+    await story.serve();
+    await story.serve({ requestId: 'request-2' });
+    expect(story.finished).toMatchObject([{ outcome: 'success' }, { outcome: 'success' }]);
+    expect(story.ledger.rows).toHaveLength(2);
+  });
+
+  it('are both bypassed by a duplicate, which is served and writes no second row', async () => {
+    const story = new Story({ budget: aBudget({ amount: cost }) });
+    await story.serve();
+    await story.serve();
+    expect(story.answer?.kind).toBe('whole');
+    expect(story.ledger.rows).toHaveLength(1);
+    expect(story.finished[1]).toMatchObject({
+      outcome: 'success',
+      settled: 'duplicate',
+      cost: undefined,
+      unbilled: { reason: 'duplicate', cost },
+    });
+  });
+
+  it('do not see what has no price', async () => {
+    const story = await new Story({ budget: aBudget({ amount: 1n }), unpriced: true }).serve();
+    expect(story.ledger.rows).toMatchObject([{ charge: { cost: { pricingStatus: 'unpriced' } } }]);
+    expect(story.finished).toMatchObject([{ outcome: 'success', unbilled: undefined }]);
+  });
+});
+
+describe('the claim on a request id', () => {
+  it('is asked for where duplicates are rejected and the caller chose the id, and ends with its request', async () => {
+    const story = new Story({ policy: reject, script: fails({ kind: 'transport' }) });
+    await story.serve();
+    await story.serve();
+    expect(story.finished).toMatchObject([{ outcome: 'upstream_error' }, { outcome: 'upstream_error' }]);
+  });
+
+  it('is held while the request is in flight', async () => {
+    const script = streams(
+      [chatText('Hi')],
+      async () => second.push(await story.serve()),
+      [chatFinish],
+      done,
+    );
+    const second: Story[] = [];
+    const story: Story = new Story({ policy: reject, stream: true, script });
+    await story.serve();
+    expect(story.finished).toMatchObject([{ errorCode: 'duplicate_request_id' }, { outcome: 'success' }]);
+  });
+
+  it.each<[string, StoryOptions]>([
+    ['where duplicates are allowed', {}],
+    ['where the gateway chose the id', { policy: reject, request: { callerChoseRequestId: false } }],
+  ])('is not asked for %s', async (_, options) => {
+    const script = streams(
+      [chatText('Hi')],
+      () => inFlight.push(story.ledger.admit(ask)),
+      [chatFinish],
+      done,
+    );
+    const inFlight: ReturnType<Story['ledger']['admit']>[] = [];
+    const story: Story = new Story({ ...options, stream: true, script });
+    const { caller } = story;
+    const ask = {
+      requestLogId: 'another',
+      requestId: 'request-1',
+      callerChoseRequestId: true,
+      caller,
+      claim: true,
+    };
+    await story.serve();
+    expect(await inFlight[0]).toMatchObject({ right: { claimed: true } });
+  });
+});
+
+describe('a count of tokens', () => {
+  it('is in the log alone: it writes no ledger row, whatever its outcome', async () => {
+    const script = says({ input_tokens: 10, usage: { prompt_tokens: 1, completion_tokens: 1 } });
+    const story = await new Story({
+      family: 'count_tokens',
+      provider: { takes: () => 'as_written' },
+      script,
+    }).serve();
+    expect(story.answer?.kind).toBe('whole');
+    expect(story.ledger.rows).toEqual([]);
+    expect(story.log).toMatchObject({ statusCode: 200, attempts: [{ status: 'success' }] });
+    expect(story.finished).toMatchObject([{ outcome: 'success', cost: undefined, unbilled: undefined }]);
+  });
+});

@@ -1,0 +1,303 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { ApiFamily } from '../../domain/routing/model.ts';
+import { maxHeldBytes } from '../../domain/shared/limits.ts';
+import { type Chunk, growing, type Step, streams } from '../support/fakes/scripted-upstream.ts';
+import { aBudget, cost, costUsd, Story, type StoryOptions } from '../support/fakes/story.ts';
+import {
+  chatFinish,
+  chatText,
+  chatUsage,
+  done,
+  failed,
+  failedAsTold,
+  messageDelta,
+  messageStop,
+  messageText,
+  responsesCompleted,
+  responsesFailed,
+  responsesText,
+} from '../support/fakes/stream-chunks.ts';
+
+/** A family's stream, and what of it waits for the settlement. */
+interface Shape {
+  readonly family: ApiFamily;
+  readonly provider?: StoryOptions['provider'];
+  readonly steps: readonly Step[];
+  /** What is sent after the settlement went well. */
+  readonly held: readonly string[];
+}
+
+const asWritten: NonNullable<StoryOptions['provider']> = { takes: () => 'as_written' };
+
+const shapes: Readonly<Record<string, Shape>> = {
+  'a chat stream': {
+    family: 'chat_completions',
+    steps: [[chatText('Hi')], [chatFinish], [chatUsage]],
+    held: ['done'],
+  },
+  'a responses stream': {
+    family: 'responses',
+    steps: [[responsesText('Hi')], [responsesCompleted]],
+    held: ['held chunk', 'done'],
+  },
+  'a messages stream in its own words': {
+    family: 'messages',
+    provider: asWritten,
+    steps: [[messageText('Hi')], [messageDelta, messageStop]],
+    held: ['held chunk', 'done'],
+  },
+  'a messages stream that is translated': {
+    family: 'messages',
+    steps: [[chatText('Hi')], [chatFinish], [chatUsage]],
+    held: ['held chunk', 'done'],
+  },
+};
+
+/** What becomes of the settlement, and what the caller has after the chunks that did not wait for it. */
+interface Verdict {
+  readonly options?: StoryOptions;
+  /** Happens before the stream ends. */
+  readonly before?: (story: Story) => unknown;
+  readonly refusal?: string;
+  readonly outcome: string;
+  readonly settled: string;
+  readonly rows: number;
+}
+
+const verdicts: Readonly<Record<string, Verdict>> = {
+  recorded: { outcome: 'success', settled: 'recorded', rows: 1 },
+  duplicate: {
+    before: (story) => story.ledger.rows.push(rowOf(story)),
+    outcome: 'success',
+    settled: 'duplicate',
+    rows: 1,
+  },
+  journaled: {
+    before: ({ ledger }) => (ledger.database = 'lost'),
+    outcome: 'success',
+    settled: 'journaled',
+    rows: 0,
+  },
+  blocked: {
+    options: { budget: aBudget({ amount: cost - 1n }) },
+    refusal: 'budget_exceeded',
+    outcome: 'budget_error',
+    settled: 'blocked',
+    rows: 0,
+  },
+  'lost, with a hard limit': {
+    options: { budget: aBudget() },
+    before: ({ ledger }) => (ledger.database = 'lost'),
+    refusal: 'store_unavailable',
+    outcome: 'overloaded',
+    settled: 'lost',
+    rows: 0,
+  },
+  'lost, with a journal that is full': {
+    before: ({ ledger }) => {
+      ledger.database = 'lost';
+      ledger.journalTakes = false;
+    },
+    refusal: 'store_unavailable',
+    outcome: 'overloaded',
+    settled: 'lost',
+    rows: 0,
+  },
+  refused: {
+    before: ({ ledger }) => (ledger.database = 'refuses'),
+    refusal: 'internal_error',
+    outcome: 'internal_error',
+    settled: 'lost',
+    rows: 0,
+  },
+};
+
+/** A row of another request with the same id. */
+const rowOf = ({ caller, ledger }: Story): Story['ledger']['rows'][number] => ({
+  charge: {
+    requestLogId: 'another',
+    requestId: 'request-1',
+    caller,
+    modelKey: 'fast',
+    providerKey: 'up',
+    upstreamModel: 'upstream-fast',
+    cost: { pricingStatus: 'usage_missing' },
+  },
+  at: ledger.now,
+});
+
+describe.each(Object.entries(shapes))(
+  '%s whose settlement is',
+  (_shape, { family, provider, steps, held }) => {
+    it.each(Object.entries(verdicts))('%s', async (_verdict, { options, before, refusal, ...expected }) => {
+      const script = streams(...steps, () => before?.(story), done);
+      const story: Story = new Story({
+        family,
+        stream: true,
+        script,
+        ...(provider && { provider }),
+        ...options,
+      });
+      await story.serve();
+      const after = refusal === undefined ? held : ['failed'];
+      expect(story.sentKinds).toEqual([...story.sentKinds.filter((kind) => kind === 'chunk'), ...after]);
+      expect(story.sentKinds).toContain('chunk');
+      expect(story.refusedWith).toBe(refusal);
+      expect(story.ledger.rows).toHaveLength(expected.rows);
+      expect(story.finished).toMatchObject([
+        { outcome: expected.outcome, settled: expected.settled, attemptStatus: 'success' },
+      ]);
+    });
+
+    it('not asked for until the upstream has ended, which may fail yet: then nothing that was held is sent', async () => {
+      const script = streams(...steps, failed());
+      const story = await new Story({ family, stream: true, script, ...(provider && { provider }) }).serve();
+      expect(story.sentKinds.filter((kind) => kind !== 'chunk')).toEqual(['failed']);
+      expect(story.refusedWith).toBe('upstream_error');
+      expect(story.ledger.rows).toEqual([]);
+      expect(story.log).toMatchObject({ metadata: { accounting: { unbilled_cost_usd: costUsd } } });
+    });
+  },
+);
+
+describe('a stream', () => {
+  const chunks = fc.constantFrom<Chunk>(
+    chatText('a'),
+    chatFinish,
+    chatUsage,
+    responsesText('b'),
+    responsesCompleted,
+    responsesFailed('No.'),
+    messageText('c'),
+    messageStop,
+  );
+  const anyStream = fc.record({
+    batches: fc.array(fc.array(chunks, { minLength: 1, maxLength: 4 }), { maxLength: 6 }),
+    end: fc.constantFrom(done, failed(), failedAsTold),
+    family: fc.constantFrom<ApiFamily>('chat_completions', 'messages', 'responses'),
+    written: fc.boolean(),
+    amount: fc.constantFrom(1n, 10n * cost),
+  });
+
+  it('always has one end, which comes last, and no event follows a failure', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyStream, async ({ batches, end, family, written, amount }) => {
+        const story = await new Story({
+          family,
+          stream: true,
+          script: streams(...batches, end),
+          budget: aBudget({ amount }),
+          ...(written && { provider: asWritten }),
+        }).serve();
+        const ends = story.sentKinds.map((kind) => kind === 'done' || kind === 'failed');
+        expect(ends.filter(Boolean)).toHaveLength(1);
+        expect(ends.at(-1)).toBe(true);
+        expect(story.told.filter((line) => line === 'settlement asked')).toHaveLength(1);
+        if (story.sentKinds.at(-1) === 'failed') expect(story.sentKinds).not.toContain('held chunk');
+      }),
+      { seed: 163, numRuns: 300 },
+    );
+  });
+
+  it('always reaches the caller in the order in which it came, each chunk once, where nothing translates it', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyStream, async ({ batches, family }) => {
+        const script = streams(...batches, done);
+        const story = await new Story({ family, stream: true, script, provider: asWritten }).serve();
+        expect(story.sent).toEqual([...batches.flat(), done]);
+      }),
+      { seed: 164, numRuns: 100 },
+    );
+  });
+
+  it('is passed on as the very chunks that came, with their bytes', async () => {
+    const [text, finish] = [chatText('Hi'), chatFinish];
+    const story = await new Story({ stream: true, script: streams([text], [finish], done) }).serve();
+    expect([story.sent[0] === text, story.sent[1] === finish]).toEqual([true, true]);
+  });
+
+  it('is waited for 10 s after its `finish_reason`, and 1 s after a terminal event that is held or failed', async () => {
+    const ordersOf = async (family: ApiFamily, ...steps: readonly Step[]) =>
+      (await new Story({ family, stream: true, script: streams(...steps, done) }).serve()).upstream.orders;
+    expect(await ordersOf('chat_completions', [chatFinish])).toEqual(['end within 10000 ms']);
+    expect(await ordersOf('chat_completions', [chatFinish], [chatFinish])).toEqual(['end within 10000 ms']);
+    expect(await ordersOf('responses', [responsesCompleted])).toEqual(['end within 1000 ms']);
+    expect(await ordersOf('responses', [responsesFailed('No.')])).toEqual(['end within 1000 ms']);
+    expect(await ordersOf('chat_completions', [chatText('Hi')])).toEqual([]);
+  });
+
+  it('is not listened to any longer when more follows a held event than may wait', async () => {
+    const large = responsesText('x'.repeat(maxHeldBytes));
+    const script = streams([responsesCompleted], [large], [responsesText('never read')], done);
+    const story = await new Story({ family: 'responses', stream: true, script }).serve();
+    expect(story.upstream.orders).toEqual(['end within 1000 ms', 'cancel']);
+    expect(story.sent.map((event) => event.kind === 'chunk' && event.chunk['delta'])).not.toContain(
+      'never read',
+    );
+    expect(story.refusedWith).toBe('upstream_error');
+  });
+
+  it('that its translation ends is not listened to any longer, and fails by the translation’s word', async () => {
+    const calls = Array.from({ length: 1025 }, (_, index) => ({
+      index,
+      id: `c${index}`,
+      function: { name: 'f' },
+    }));
+    const [{ chunk }] = [chatText('')];
+    const many = { ...chatText(''), chunk: { ...chunk, choices: [{ delta: { tool_calls: calls } }] } };
+    const script = streams([many], [chatText('never told')], done);
+    const story = await new Story({ family: 'messages', stream: true, script }).serve();
+    expect(story.upstream.orders).toEqual(['cancel']);
+    expect(story.sent.at(-1)).toMatchObject({
+      kind: 'failed',
+      error: { message: 'The upstream sent too many tool calls in one answer.' },
+    });
+    expect(story.log).toMatchObject({ attempts: [{ status: 'stream_error' }], errorCode: 'upstream_error' });
+  });
+
+  it('whose upstream told its failure in its own words ends with them, and the gateway adds none', async () => {
+    const script = streams([responsesText('Hi')], [responsesFailed('It is too hot.')], failedAsTold);
+    const story = await new Story({ family: 'responses', stream: true, script }).serve();
+    expect(story.sentKinds).toEqual(['chunk', 'chunk', 'failed']);
+    expect(story.sent.at(-1)).toMatchObject({ told: true });
+    expect(story.finished).toMatchObject([{ outcome: 'upstream_error' }]);
+  });
+
+  it('whose upstream told its failure keeps it also where its rows could not be written', async () => {
+    const lose = () => (story.ledger.database = 'refuses');
+    const script = streams([responsesFailed('It is too hot.')], lose, failedAsTold);
+    const story: Story = new Story({ family: 'responses', stream: true, script });
+    await story.serve();
+    expect(story.sent.at(-1)).toMatchObject({ told: true, error: { code: 'upstream_error' } });
+  });
+
+  it('is read for its usage also in the chunk that told of its failure', async () => {
+    const script = streams([chatText('Hi')], {
+      ...failed(),
+      kind: 'failed',
+      error: noRoom,
+      chunk: chatUsage.chunk,
+    });
+    const story = await new Story({ stream: true, script }).serve();
+    expect(story.finished).toMatchObject([
+      { usage: { totalTokens: 30 }, unbilled: { reason: 'failed', cost } },
+    ]);
+  });
+
+  it('has the error for an end with which an event that grows is refused', async () => {
+    const script = streams([chatText('Hi')], growing(2_000_000), growing(10), [chatFinish], done);
+    const story = await new Story({ stream: true, script }).serve();
+    expect(story.upstream.held).toEqual([expect.objectContaining({ code: 'overloaded' }), undefined]);
+  });
+
+  it('tells of its first content once, whatever came before it', async () => {
+    const empty = chatText('');
+    const script = streams([empty], [chatText('a')], [chatText('b')], [chatFinish], done);
+    const { told } = await new Story({ stream: true, script }).serve();
+    expect(told.filter((line) => line === 'first content')).toHaveLength(1);
+    expect(told.indexOf('caller: chunk')).toBeLessThan(told.indexOf('first content'));
+  });
+});
+
+const noRoom = { code: 'overloaded', message: 'No room.' } as const;

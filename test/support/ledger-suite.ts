@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Ledger, SettlementRecord } from '../../application/ports/ledger.ts';
+import { charge } from '../../domain/budget/hard-limit.ts';
+import type { Caller } from '../../domain/identity/caller.ts';
+import {
+  admitted,
+  anAsk,
+  aRecord,
+  type BudgetTerms,
+  settleTogether,
+  unit,
+  unpriced,
+  wordOf,
+} from '../contract/ledger-bench.ts';
+
+/** One ledger, its owners and its clock, whatever it is made of. */
+export interface LedgerWorld {
+  readonly ledger: () => Ledger;
+  /** The same with `accounting.after_block: close_window`. */
+  readonly closing: () => Ledger;
+  /** A ledger that has lost its database and has a journal; the second one's journal takes nothing. */
+  readonly lost: () => Promise<readonly [Ledger, Ledger]>;
+  readonly aUser: (budget?: BudgetTerms) => Promise<Caller>;
+  /** A team, and a service account of it. */
+  readonly aTeam: (budget?: BudgetTerms) => Promise<readonly [Caller, Caller]>;
+  readonly setUserBudget: (user: Caller, budget: BudgetTerms | undefined) => Promise<void>;
+  /** The database's clock stands. */
+  readonly standAt: (at: string) => Promise<void>;
+}
+
+const later = new Date('2028-03-01T00:00:00Z');
+const bare = { charge: undefined, logged: undefined, release: undefined, deferrableTo: undefined };
+
+/** What every `Ledger` does, in the sentences of its port. */
+export function describeLedger(
+  name: string,
+  { ledger, closing, lost, aUser, aTeam, setUserBudget, standAt }: LedgerWorld,
+): void {
+  const settle = (...records: readonly SettlementRecord[]) => settleTogether(ledger(), records);
+  const spentBy = async (caller: Caller) => (await admitted(ledger(), anAsk(caller))).budget?.spent;
+
+  beforeAll(() => standAt('2028-03-15T12:00:00Z'));
+
+  describe(`admission by ${name}`, () => {
+    it('tells that an owner has no budget', async () => {
+      expect(await admitted(ledger(), anAsk(await aUser()))).toEqual({
+        alreadyAccounted: false,
+        claimed: true,
+        budget: undefined,
+        databaseTime: new Date('2028-03-15T12:00:00Z'),
+      });
+    });
+
+    it.each([
+      ['daily', '2028-03-15T00:00:00Z', '2028-03-16T00:00:00Z'],
+      ['weekly', '2028-03-13T00:00:00Z', '2028-03-20T00:00:00Z'],
+      ['monthly', '2028-03-01T00:00:00Z', '2028-04-01T00:00:00Z'],
+    ] as const)(
+      'tells the active %s budget, its UTC window and its counted spend',
+      async (cadence, from, until) => {
+        const user = await aUser({ amount: 5n, cadence, hard: false });
+        expect(await settle(aRecord(user, 3n * unit), aRecord(user, unpriced))).toEqual([
+          'recorded',
+          'recorded',
+        ]);
+        expect((await admitted(ledger(), anAsk(user))).budget).toEqual({
+          terms: { budgetId: expect.any(String), cadence, amount: 5n * unit, hardLimit: false },
+          window: { from: new Date(from), until: new Date(until) },
+          spent: 3n * unit,
+          closed: false,
+        });
+        await setUserBudget(user, undefined);
+        expect((await admitted(ledger(), anAsk(user))).budget).toBeUndefined();
+      },
+    );
+
+    it('gives the service accounts of a team the budget and the spend of the team', async () => {
+      const [team, serviceAccount] = await aTeam({ amount: 9n });
+      await settle(aRecord(team, 1n), aRecord(serviceAccount, 2n));
+      expect([await spentBy(team), await spentBy(serviceAccount)]).toEqual([3n, 3n]);
+    });
+
+    it('knows an accounted request id again, in the same scope alone and where the caller chose it', async () => {
+      const [user, other] = [await aUser(), await aUser()];
+      const requestId = randomUUID();
+      await settle(aRecord(user, unpriced, { requestId }));
+      const isKnown = async (caller: Caller, callerChoseRequestId: boolean) =>
+        (await admitted(ledger(), anAsk(caller, { requestId, callerChoseRequestId }))).alreadyAccounted;
+      expect([await isKnown(user, true), await isKnown(user, false), await isKnown(other, true)]).toEqual([
+        true,
+        false,
+        false,
+      ]);
+    });
+  });
+
+  describe(`claims of a request id by ${name}`, () => {
+    const claimed = async (caller: Caller, requestId: string, over: object = {}) =>
+      (await admitted(ledger(), anAsk(caller, { requestId, claim: true, ...over }))).claimed;
+
+    it('are held by exactly one of many that ask at once', async () => {
+      const user = await aUser();
+      const requestId = randomUUID();
+      const all = await Promise.all(Array.from({ length: 20 }, () => claimed(user, requestId)));
+      expect(all.filter(Boolean)).toHaveLength(1);
+    });
+
+    it('bind nobody who does not ask for one, and no other owner', async () => {
+      const [user, other] = [await aUser(), await aUser()];
+      const requestId = randomUUID();
+      expect(await claimed(user, requestId)).toBe(true);
+      expect(await claimed(user, requestId, { claim: false })).toBe(true);
+      expect(await claimed(other, requestId)).toBe(true);
+      expect(await claimed(user, requestId)).toBe(false);
+    });
+
+    it('end with the settlement that releases them, with a charge or without', async () => {
+      const user = await aUser();
+      const requestId = randomUUID();
+      const [first, second] = [randomUUID(), randomUUID()];
+      expect(await claimed(user, requestId, { requestLogId: first })).toBe(true);
+      await settle({ ...bare, release: first });
+      expect(await claimed(user, requestId, { requestLogId: second })).toBe(true);
+      await settle({ ...aRecord(user, 1n, { requestId, requestLogId: second }), release: second });
+      expect(await claimed(user, requestId)).toBe(true);
+    });
+  });
+
+  describe(`settlement by ${name}`, () => {
+    it('records one row for a request id and scope, and calls the others duplicates', async () => {
+      const [user, other] = [await aUser({ amount: 99n }), await aUser()];
+      const requestId = randomUUID();
+      const records = [
+        aRecord(user, 7n, { requestId }),
+        aRecord(other, 11n, { requestId }),
+        aRecord(user, 13n, { requestId }),
+      ];
+      expect(await settle(...records)).toEqual(['recorded', 'recorded', 'duplicate']);
+      expect(await spentBy(user)).toBe(7n);
+    });
+
+    it('treats the retry of its own record as recorded, and counts it once', async () => {
+      const user = await aUser({ amount: 1n });
+      const record = aRecord(user, unit);
+      expect([await settle(record), await settle(record, record)]).toEqual([
+        ['recorded'],
+        ['recorded', 'recorded'],
+      ]);
+      expect(await spentBy(user)).toBe(unit);
+    });
+
+    it('always judges one scope in arrival order, each by the rule of the hard limit', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.nat(9), { minLength: 1, maxLength: 12 }),
+          fc.nat(20),
+          fc.boolean(),
+          async (costs, amount, hard) => {
+            const user = await aUser({ amount: BigInt(amount), hard });
+            const budget = { budgetId: '', cadence: 'monthly', amount: BigInt(amount) * unit } as const;
+            let spent = 0n;
+            const expected = costs.map((cost) => {
+              const after = charge({ ...budget, hardLimit: hard }, spent, BigInt(cost) * unit);
+              if (E.isRight(after)) spent = after.right;
+              return E.isRight(after) ? 'recorded' : 'blocked';
+            });
+            expect(await settle(...costs.map((cost) => aRecord(user, BigInt(cost) * unit)))).toEqual(
+              expected,
+            );
+            expect(await spentBy(user)).toBe(spent);
+            if (hard) expect(spent <= budget.amount).toBe(true);
+          },
+        ),
+        { numRuns: 25, seed: 16 },
+      );
+    });
+
+    it('may fill a hard budget to the picodollar and not one further', async () => {
+      const user = await aUser({ amount: 1n });
+      expect(await settle(aRecord(user, unit + 1n), aRecord(user, unit), aRecord(user, 1n))).toEqual([
+        'blocked',
+        'recorded',
+        'blocked',
+      ]);
+    });
+
+    it('neither counts nor blocks what has no price or no usage, even under a full hard budget', async () => {
+      const user = await aUser({ amount: 0n });
+      const missing = { pricingStatus: 'usage_missing' } as const;
+      expect(await settle(aRecord(user, unpriced), aRecord(user, missing), aRecord(user, 1n))).toEqual([
+        'recorded',
+        'recorded',
+        'blocked',
+      ]);
+    });
+
+    it('tells a blocked cost the budget, its window and the database time', async () => {
+      const user = await aUser({ amount: 3n, cadence: 'weekly' });
+      expect(await ledger().settle(aRecord(user, 4n * unit))).toEqual(
+        E.right({
+          kind: 'blocked',
+          budget: { budgetId: expect.any(String), cadence: 'weekly', amount: 3n * unit, hardLimit: true },
+          window: { from: new Date('2028-03-13T00:00:00Z'), until: new Date('2028-03-20T00:00:00Z') },
+          databaseTime: new Date('2028-03-15T12:00:00Z'),
+        }),
+      );
+    });
+
+    it('judges by the window of its own time: a new day has all of a daily budget', async () => {
+      const user = await aUser({ amount: 2n, cadence: 'daily' });
+      expect(await settle(aRecord(user, 2n * unit), aRecord(user, unit))).toEqual(['recorded', 'blocked']);
+      await standAt('2028-03-16T00:00:00Z');
+      expect(await settle(aRecord(user, 2n * unit), aRecord(user, unit))).toEqual(['recorded', 'blocked']);
+      await standAt('2028-03-15T12:00:00Z');
+    });
+
+    it('shuts the window after a blocked cost where it is told to, until the budget changes', async () => {
+      const user = await aUser({ amount: 1n });
+      const closed = async () => (await admitted(closing(), anAsk(user))).budget?.closed;
+      expect(await settle(aRecord(user, 2n * unit))).toEqual(['blocked']);
+      expect(await closed()).toBe(false);
+      expect(await settleTogether(closing(), [aRecord(user, 2n * unit)])).toEqual(['blocked']);
+      expect(await closed()).toBe(true);
+      await setUserBudget(user, { amount: 2n });
+      expect(await closed()).toBe(false);
+    });
+
+    it('fails one record that cannot be written as `internal_error`, and that one alone', async () => {
+      const user = await aUser();
+      const bad = aRecord(user, 1n, { requestLogId: 'no id' });
+      expect(await settle(aRecord(user, 1n), bad, aRecord(user, 1n))).toEqual([
+        'recorded',
+        'internal_error',
+        'recorded',
+      ]);
+    });
+  });
+
+  describe(`a lost database behind ${name}`, () => {
+    it('admits nobody', async () => {
+      for (const each of await lost())
+        expect(await each.admit(anAsk(await aUser()))).toMatchObject({ left: { code: 'store_unavailable' } });
+    });
+
+    it('journals what may wait, and refuses what may not or what no journal takes', async () => {
+      const [journaling, full] = await lost();
+      const mayWait = { ...aRecord(await aUser(), 1n), deferrableTo: later };
+      const mustBeJudged = aRecord(await aUser({ amount: 1n }), 1n);
+      expect(wordOf(await journaling.settle(mayWait))).toBe('journaled');
+      expect(wordOf(await journaling.settle(mustBeJudged))).toBe('store_unavailable');
+      expect(wordOf(await full.settle(mayWait))).toBe('store_unavailable');
+    });
+  });
+}
