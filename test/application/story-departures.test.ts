@@ -190,10 +190,14 @@ describe('a stream that its caller left is drained', () => {
     policy: { drainOnDisconnect: 'always', maxDrains: 1 },
   };
 
-  it('in a place that the next one has when it has ended', async () => {
+  it.each<[string, (leave: () => void) => Script]>([
+    ['a stream', (leave) => streams(...midway(leave))],
+    ['a whole answer', (leave) => ({ ...says(answer), meanwhile: leave })],
+    ['a failure', (leave) => ({ ...fails({ kind: 'transport' }), meanwhile: leave })],
+  ])('in a place that the next one has when it has ended: %s', async (_, scriptOf) => {
     const links = [new FakeLink(), new FakeLink()];
     let served = 0;
-    const script = streams(...midway(() => links[served]?.lose()));
+    const script = scriptOf(() => links[served]?.lose());
     const story = new Story({ ...oneAtOnce, script });
     for (const link of links) {
       await story.serve({ link });
@@ -239,6 +243,15 @@ describe('what the gateway cuts off at its own end', () => {
     await served;
     expect(story.answer).toMatchObject({ kind: 'refused', error: { code: 'shutting_down' } });
     expect(rowsOf(story)).toEqual({ ...cut, attempts: [], ledger: [] });
+  });
+
+  it('is told so where the upstream had not answered yet', async () => {
+    const script: Script = { ...says(answer), meanwhile: () => story.link.lose('shutting_down') };
+    const story: Story = new Story({ script });
+    await story.serve();
+    expect(story.upstream.orders).toEqual(['cancel']);
+    expect(story.answer).toMatchObject({ kind: 'refused', error: { code: 'shutting_down' } });
+    expect(rowsOf(story)).toMatchObject({ ...cut, attempts: [['provider_error', 'shutting_down']] });
   });
 
   it('is told so instead of a whole answer that came while it was drained', async () => {

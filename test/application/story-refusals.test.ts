@@ -82,6 +82,13 @@ describe('a request that is rejected before the provider has zero attempts, no l
       404,
       'invalid_request',
     ],
+    [
+      'a count of tokens on a route that serves no messages',
+      { family: 'count_tokens', models: [aModel([aRoute({ capabilities: allBut('chat_completions') })])] },
+      'not_supported',
+      404,
+      'invalid_request',
+    ],
     ['memory that is full', { before: (story) => (story.room = 10) }, 'overloaded', 503, 'overloaded'],
     [
       'a hard budget that is used up',
