@@ -43,7 +43,7 @@ export interface End {
   /**
    * Which outcome writes a ledger row: `success` does; `client_closed` and what the gateway's end cut off do after an
    * upstream 2xx;
-   * `upstream_error`, and `budget_error` before or after the provider, do not (CONTRACT §5).
+   * `upstream_error`, and `budget_error` before or after the provider, do not (rule 38.5).
    */
   readonly charged: boolean;
 }
@@ -99,7 +99,7 @@ const releaseOf = ({ admission, request }: Facts, policy: ServePolicy): string |
     : undefined;
 
 /**
- * Database lost before settlement (CONTRACT §5): the request of an owner with a hard limit gets an error, never a
+ * Database lost before settlement (rules 38.7, 38.8): the request of an owner with a hard limit gets an error, never a
  * complete answer; others complete once the record is in the journal, at the last database time it carries.
  */
 const deferrableTo = ({ admission }: Facts): Date | undefined =>

@@ -39,7 +39,7 @@ export function stopOf(stopReason: Json | undefined, called: boolean): Stop {
 }
 
 /**
- * Usage as the bill has it: input + cache read + cache write (CONTRACT §5). A part that is no token count makes the
+ * Usage as the bill has it: input + cache read + cache write (rule 36.10). A part that is no token count makes the
  * prompt unknown, so that the usage counts as missing.
  */
 export function chatUsage(reported: Json | undefined): JsonObject | undefined {
