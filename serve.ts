@@ -22,7 +22,7 @@ import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
 import { heartbeat } from './settling.ts';
 
-/** Request headers up to 32 KiB (CONTRACT §3). */
+/** Request headers up to 32 KiB (rule 33.11). */
 const maxHeaderBytes = 32 * 1024;
 /** A caller may take this long to send its headers, and as long to send its body. */
 const headersTimeoutMs = 60_000;

@@ -147,14 +147,14 @@ export interface ServePorts {
   readonly clock: Clock;
 }
 
-/** The operator's choices that the story follows (CONTRACT §2 `accounting`, `request_logging`). */
+/** The operator's choices that the story follows (rules 32.22, 32.23, 32.25, 32.27). */
 export interface ServePolicy {
   readonly payloads: PayloadPolicy;
   /** What must not be kept of payloads and errors. */
   readonly redaction: RedactionRules;
   /** What these rules are compiled from: plain data, of which another thread makes the same rules. */
   readonly redactionSource: RedactionSource;
-  /** JSON values in a body; over it: 400 (CONTRACT §2 `server.body_max_values`). */
+  /** JSON values in a body; over it: 400 (rule 32.11). */
   readonly bodyMaxValues: number;
   readonly duplicateRequestIds: 'allow' | 'reject';
   readonly drainOnDisconnect: 'never' | 'hard_budget' | 'always';

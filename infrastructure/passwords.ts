@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { Passwords } from '../application/ports/admin-access.ts';
 import { typedPassword } from '../domain/identity/password.ts';
 
-/** argon2id with 19 MiB and t = 2 (CONTRACT §6), p = 1: about 40 ms on one core. */
+/** argon2id with 19 MiB and t = 2 (rule 39.6), p = 1: about 40 ms on one core. */
 const memoryKib = 19 * 1024;
 const passes = 2;
 const parallelism = 1;

@@ -38,13 +38,13 @@ export interface ChatStreamOptions {
 type Phase = 'open' | 'finished' | 'over';
 
 /**
- * Chat-completions streams (SSE), as the specification has them:
+ * Chat-completions streams (SSE), as the specification has them (rules 18.1, 18.4):
  * - one final `data: [DONE]` is appended only after an upstream `[DONE]` or a chunk with non-empty string
  *   `finish_reason`;
  * - malformed streams, top-level errors and EOF before terminal semantics produce structured SSE error chunks,
  *   with no `[DONE]` afterward.
  * After a finish reason a reset or a cut last frame is a success, while a complete malformed frame or an
- * `error` is a failure (CONTRACT §4).
+ * `error` is a failure (rules 35.20, 35.21).
  */
 export const chatStream = (options: ChatStreamOptions): StreamMachine<Phase, TextFrame, ChatEvent> => ({
   start: () => 'open',

@@ -18,7 +18,7 @@ const bearer = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
 /**
  * The key of a request, from `Authorization: Bearer …` or `x-api-key: …`. With both present a Bearer
- * `Authorization` wins; other schemes are ignored when `x-api-key` is there (CONTRACT §3).
+ * `Authorization` wins; other schemes are ignored when `x-api-key` is there (rule 33.3).
  */
 export const presentedCredential = (authorization: string | undefined, xApiKey: string | undefined) =>
   bearer.exec(authorization ?? '')?.[1] ?? (xApiKey === '' ? undefined : xApiKey);

@@ -3,7 +3,7 @@ import type { Price } from '../money/price-catalogue.ts';
 import { priceUsage } from '../money/price-usage.ts';
 import type { TokenUsage } from './usage.ts';
 
-/** Ledger pricing status: the four states of the specification. */
+/** Ledger pricing status: the four states of the specification (rule 7.6). */
 export type PricingStatus = 'priced' | 'legacy_estimated' | 'unpriced' | 'usage_missing';
 
 /** Only these count toward spend and budget windows; the others are visible in reports. */

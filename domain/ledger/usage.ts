@@ -29,7 +29,7 @@ export function generationUsage(usage: Json | undefined): TokenUsage | undefined
   return totalTokens === undefined ? undefined : { promptTokens, completionTokens, totalTokens };
 }
 
-/** Embeddings need the prompt count (or the total); completion is 0 (CONTRACT §5). */
+/** Embeddings need the prompt count (or the total); completion is 0 (rule 36.9). */
 export function embeddingUsage(usage: Json | undefined): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
   const promptTokens = tokenCount(usage['prompt_tokens'] ?? usage['total_tokens']);

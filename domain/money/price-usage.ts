@@ -4,7 +4,7 @@ import type { Price } from './price-catalogue.ts';
 
 /**
  * Billed output is `max(completion_tokens, total_tokens − prompt_tokens)`: some upstreams keep reasoning only
- * in the total (CONTRACT §5).
+ * in the total (rule 36.11).
  */
 export const billedOutputTokens = (usage: TokenUsage): bigint => {
   const completion = BigInt(usage.completionTokens);

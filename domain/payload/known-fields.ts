@@ -67,7 +67,7 @@ export const fieldEndings =
   'token|[-_]key|secret|credentials|password|authorization|cookie|' +
   'ur[il]s?|images?|videos?|audios?|files?|media|data|source|src|href|thumbnail|referer';
 
-/** Keys match case-insensitively with `-` equal to `_` (CONTRACT §7). */
+/** Keys match case-insensitively with `-` equal to `_` (rule 42.12). */
 const kinds: ReadonlyMap<string, KeyKind> = new Map([
   ...named('error', errorKeys),
   ...named('media', mediaKeys),

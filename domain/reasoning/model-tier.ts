@@ -1,4 +1,7 @@
-/** Family tiers of upstream models that speak the messages body, as the specification's table names them. */
+/**
+ * Family tiers of upstream models that speak the messages body, as the specification's table names them
+ * (rules 43.11, 43.12, 43.13, 43.14, 43.15).
+ */
 export const modelTiers = ['latest', 'previous', 'preview', 'one_older', 'older'] as const;
 
 export type ModelTier = (typeof modelTiers)[number];

@@ -27,7 +27,10 @@ export interface ThinkingPlan {
 /** Effort on platform B for models that came before it was generally available. */
 const effortBeta = 'effort-2025-11-24';
 
-/** Thinking by family tier, and by platform where the platforms differ: the specification's table. */
+/**
+ * Thinking by family tier, and by platform where the platforms differ: the specification's table
+ * (rules 16.1, 16.4, 16.5, 16.8, 16.11).
+ */
 export function planThinking(
   tier: ModelTier,
   platform: Platform,

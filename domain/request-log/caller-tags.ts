@@ -27,7 +27,7 @@ const valueShape = /^[A-Za-z0-9._/:-]+$/;
 
 /**
  * `x-gateway-service`, `x-gateway-component`, `x-gateway-env`, and `x-gateway-tags: k=v; k2=v2`; each header
- * once. A violation names the header (CONTRACT §3).
+ * once. A violation names the header (rule 33.23).
  */
 export function readCallerTags(headers: HeaderValues): Either<GatewayError, CallerTags> {
   const values: Record<(typeof universal)[number], string | undefined> = {

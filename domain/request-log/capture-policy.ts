@@ -15,7 +15,7 @@ export const payloadPolicyVersion = 'builtin:v2';
 
 /**
  * `disabled` writes no log rows for any family or caller; otherwise service accounts and team keys always log,
- * users as their `request_logging_enabled` says (CONTRACT §7).
+ * users as their `request_logging_enabled` says (rule 42.8).
  */
 export const isLogged = (mode: CaptureMode, caller: Caller): boolean =>
   mode !== 'disabled' && (caller.keyOwner.kind !== 'user' || caller.keyOwner.requestLoggingEnabled);

@@ -91,7 +91,7 @@ function stepPayload(phase: Running, frame: Frame, sanitise: (message: string) =
 
 /**
  * An upstream `error`, `response.failed`, or one followed by the other, is forwarded as it came and counts as one
- * failure; the gateway adds none of its own (CONTRACT §4). Words that may not be shown are the exception.
+ * failure; the gateway adds none of its own (rule 35.18). Words that may not be shown are the exception.
  */
 function failing(
   phase: Running,

@@ -1,4 +1,4 @@
-/** The closed list of error codes (CONTRACT §4), and one that clients of the messages API know by its name. */
+/** The closed list of error codes (rule 34.29), and one that clients of the messages API know by its name. */
 export type ErrorCode =
   | 'missing_api_key'
   | 'invalid_api_key'
@@ -61,7 +61,7 @@ export interface GatewayError {
 export type CodedError<Code extends ErrorCode> = GatewayError & { readonly code: Code };
 
 export interface UpstreamRefusal {
-  /** The HTTP status for the caller (CONTRACT §4, "Upstream statuses"). */
+  /** The HTTP status for the caller (rules 35.1, 35.2, 35.3, 35.4, 35.5, 35.6, 35.7). */
   readonly status: number;
   /** What the upstream itself answered; absent when it did not answer. */
   readonly upstreamStatus?: number;

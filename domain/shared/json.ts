@@ -41,7 +41,7 @@ export const present = (members: JsonObject): JsonObject =>
 export const only = (object: JsonObject, keys: ReadonlySet<string>): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([key]) => keys.has(key)));
 
-/** Objects merge deeply; arrays, scalars and null replace (CONTRACT: `extra_body`). */
+/** Objects merge deeply; arrays, scalars and null replace (rule 32.38). */
 export function deepMerge(base: JsonObject, over: JsonObject): JsonObject {
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {

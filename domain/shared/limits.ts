@@ -43,7 +43,7 @@ export const maxSecretChars = 16 * 1024;
 /** Characters of an upstream's own message that are kept in an error, a log row or a log line. */
 export const maxErrorMessageChars = 1024;
 
-/** How long the gateway waits for `[DONE]` or the end after a chat `finish_reason` (CONTRACT §4). */
+/** How long the gateway waits for `[DONE]` or the end after a chat `finish_reason` (rule 35.19). */
 export const afterTerminalMs = 10_000;
 
 /** Tool calls told apart in one stream; beyond it they are no longer counted one by one. */
@@ -64,17 +64,17 @@ export const maxUserAgentChars = 512;
 /** Characters of a requested model name that the request log keeps when no such model exists. */
 export const maxModelKeyChars = 256;
 
-/** Bespoke caller tags of one request (CONTRACT §3). */
+/** Bespoke caller tags of one request (rule 33.19). */
 export const maxBespokeTags = 5;
-/** Characters of a caller tag's key (CONTRACT §3). */
+/** Characters of a caller tag's key (rule 33.20). */
 export const maxTagKeyChars = 32;
-/** Characters of a caller tag's value (CONTRACT §3). */
+/** Characters of a caller tag's value (rule 33.20). */
 export const maxTagValueChars = 64;
 
-/** A `budget_exceeded` answer has `Retry-After` only where the wait is at most this long (CONTRACT §4). */
+/** A `budget_exceeded` answer has `Retry-After` only where the wait is at most this long (rule 34.32). */
 export const maxRetryAfterSecs = 60;
 
-/** A token count is an integer in 0 … 2^53 − 1 (CONTRACT §5). */
+/** A token count is an integer in 0 … 2^53 − 1 (rule 36.7). */
 export const maxTokenCount = Number.MAX_SAFE_INTEGER;
 
 /** Characters of an item id or `call_id` in a replayed responses conversation: what the provider accepts. */
@@ -113,7 +113,7 @@ export const heldEventBytesPerStored = 2;
  */
 export const maxKnownMembers = 20_000;
 
-/** Bytes of the arguments, and of the result, that the record of an MCP invocation keeps (CONTRACT §6). */
+/** Bytes of the arguments, and of the result, that the record of an MCP invocation keeps (rule 41.14). */
 export const maxInvocationJsonBytes = 16 * 1024;
 
 /** Characters of an MCP server's or tool's id, name or error code that are kept: real ones stay below 128. */

@@ -33,7 +33,7 @@ const kept: ReadonlySet<number> = new Set([400, 404, 408, 413, 422, 429]);
 
 /**
  * 401 and 403 become 502 (they are ours), as do every other 4xx and 3xx; 503 and 529 become 503,
- * other 5xx 502 (CONTRACT §4).
+ * other 5xx 502 (rules 35.1, 35.2, 35.3, 35.4, 35.5).
  */
 export function callerStatus(upstreamStatus: number): number {
   if (kept.has(upstreamStatus)) return upstreamStatus;
@@ -115,7 +115,7 @@ export function answerObject(text: string): Either<UpstreamFault, JsonObject> {
       });
 }
 
-/** Only on errors do these headers pass (CONTRACT §4). */
+/** Only on errors do these headers pass (rule 35.9). */
 export const passesOnError = (header: string): boolean =>
   header === 'retry-after' ||
   header === 'retry-after-ms' ||

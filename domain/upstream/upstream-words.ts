@@ -84,7 +84,7 @@ export const codeLabels = (
 ): { readonly labels?: UpstreamLabels } =>
   code !== undefined && isLabel(code, sanitise) ? { labels: { code } } : {};
 
-/** CONTRACT §4: what a short identifier is. */
+/** What a short identifier is (rule 35.11). */
 const identifier = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** Whether this is a short identifier in which nothing is to be hidden. */

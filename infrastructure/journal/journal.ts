@@ -30,7 +30,7 @@ export interface Journal {
 /** Where the journal of a data folder is. */
 export const journalFolder = (dataDir: string): string => path.resolve(dataDir, 'journal');
 
-/** The local journal of settlements that the database could not take (CONTRACT §5). */
+/** The local journal of settlements that the database could not take (rule 38.8). */
 export function localJournal({ directory, onFault, onRecovered }: JournalOptions): Journal {
   const name = `${process.pid}-${randomUUID().slice(0, 8)}`;
   const journal = new FileJournal({ directory, name, maxBytes, disk: localDisk, onFault });

@@ -9,7 +9,7 @@ export interface MailBounds {
   readonly connectMs: number;
   /** Silence of the server: some look at a mail for a while before they take it. */
   readonly silenceMs: number;
-  /** The whole attempt, which ends within 60 s (CONTRACT §6). */
+  /** The whole attempt, which ends within 60 s (rule 41.6). */
   readonly attemptMs: number;
 }
 

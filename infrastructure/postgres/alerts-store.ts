@@ -14,9 +14,9 @@ import { instant, instantText, integer, orNull } from './codecs.ts';
 import { row } from './pool.ts';
 import { storedText } from './stored-text.ts';
 
-/** A dispatcher that died in `sending` is noticed after this long (CONTRACT §6). */
+/** A dispatcher that died in `sending` is noticed after this long (rule 41.7). */
 const stuckMinutes = 5;
-/** `total` is exact up to this many (CONTRACT §6). */
+/** `total` is exact up to this many (rule 40.4). */
 const exactTotal = 10_000;
 /** Characters of a failure's reason that are kept. */
 const maxReasonChars = 512;

@@ -13,7 +13,7 @@ export interface CollectorOptions<Item, Result> {
   readonly size: (item: Item) => number;
 }
 
-/** Rows of a batch: 50 have most of the gain, 200 all of it (PERFORMANCE). */
+/** Rows of a batch: 50 have most of the gain, 200 all of it (rule 37.13). */
 const maxBatchItems = 200;
 /** Bytes of a batch, so that a statement stays small beside the server's memory. */
 const maxBatchBytes = 4 * 1024 * 1024;

@@ -13,7 +13,7 @@ export const storedJson = (value: unknown): string => storedPrint(JSON.stringify
 
 /**
  * JSON text for a statement, whoever printed it. Text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored replaced by
- * U+FFFD, in keys too; it never fails or loses a row (CONTRACT §7).
+ * U+FFFD, in keys too; it never fails or loses a row (rule 42.14).
  */
 export function storedPrint(text: string): string {
   if (!text.includes('\\u') || !unstorable.test(text)) return text;

@@ -12,7 +12,7 @@ import { integer } from './codecs.ts';
 import { all } from './list-conditions.ts';
 import { row } from './pool.ts';
 
-/** `total` is exact up to this many (CONTRACT §6). */
+/** `total` is exact up to this many (rule 40.4). */
 const exactTotal = 10_000;
 
 /** What `list_bucket` is cut into. */

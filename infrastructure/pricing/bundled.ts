@@ -4,7 +4,7 @@ import * as t from 'io-ts';
 import type { CatalogueEntry } from '../../domain/money/price-catalogue.ts';
 import { isUtcInstant } from './instant.ts';
 
-/** Decimal text, USD per million tokens, at most 6 decimals (CONTRACT §5). */
+/** Decimal text, USD per million tokens, at most 6 decimals (rule 36.1). */
 const price = t.refinement(t.string, (text) => /^\d{1,12}(\.\d{1,6})?$/.test(text), 'price');
 const instant = t.refinement(t.string, isUtcInstant, 'UTC instant');
 const name = t.refinement(t.string, (text) => text !== '', 'name');

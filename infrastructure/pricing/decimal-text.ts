@@ -35,7 +35,7 @@ export const isZero = (decimal: string): boolean => decimal === '0';
 
 /**
  * The text of a price in USD per million tokens from a JSON number `source` that counts in 10^−places of it.
- * Left: the reason why the catalogue cannot carry it exactly (CONTRACT §5: at most 6 decimals).
+ * Left: the reason why the catalogue cannot carry it exactly with at most 6 decimals (rule 36.1).
  */
 export function priceText(source: string, places: number): Either<string, string> {
   const text = shiftDecimal(source, places);

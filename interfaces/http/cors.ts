@@ -46,7 +46,7 @@ const maxAgeSecs = '86400';
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
 /**
- * Cross-origin answers to browser apps, whose origins are exact ones or `*` (CONTRACT §2 `server.cors_origins`). No
+ * Cross-origin answers to browser apps, whose origins are exact ones or `*` (rule 32.12). No
  * credentials: a browser has no key but what its app sends. Says whether the request was a preflight, which is answered
  * here; any other goes on, and its answer says who may read it.
  */

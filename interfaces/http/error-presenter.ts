@@ -6,7 +6,7 @@ import { sendJson } from './send-json.ts';
 /** Whose words an error is told in: the OpenAI envelope, or that of the messages API. */
 export type Envelope = 'openai' | 'messages';
 
-/** `error.type` of the OpenAI envelope (CONTRACT §4). */
+/** `error.type` of the OpenAI envelope (rule 34.1). */
 const typeOf = {
   missing_api_key: 'authentication_error',
   invalid_api_key: 'authentication_error',

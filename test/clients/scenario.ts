@@ -97,7 +97,7 @@ export const pixelUrl = `data:image/png;base64,${pixel}`;
 
 type KeyName = 'good' | 'narrow' | 'poor' | 'wrong';
 
-/** A request that is refused with an HTTP error, and how (CONTRACT §4). */
+/** A request that is refused with an HTTP error, and how (rules 35.1, 35.10). */
 export interface Refusal {
   readonly what: string;
   readonly model: string;

@@ -115,7 +115,7 @@ interface Door {
   readonly platform: keyof typeof platforms;
   readonly style?: string;
   readonly caller: keyof typeof bodies;
-  /** What the upstream takes as an id (CONTRACT §8). */
+  /** What the upstream takes as an id (rules 43.21, 43.24). */
   readonly valid: RegExp;
   readonly prefix: 'tool_' | 'call_';
   /** An empty id is rejected by name: it would name nothing in the chat body that is made first. */

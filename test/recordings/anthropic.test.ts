@@ -46,7 +46,7 @@ const finishes: Readonly<Record<string, string>> = {
   refusal: 'content_filter',
 };
 
-/** Input, cache read and cache write are the prompt (CONTRACT §5). */
+/** Input, cache read and cache write are the prompt (rule 36.10). */
 function usageOf(...parts: readonly MessagesUsageFacts[]) {
   const {
     input_tokens = 0,

@@ -151,7 +151,7 @@ export function frameCuts(body: Buffer): readonly Cuts[] {
   return [...cutsFor(body).filter(({ kind }) => kind !== 'at'), { kind: 'at', offsets }];
 }
 
-/** Usage as it is billed: input, cache read and cache write are the prompt (CONTRACT §5). */
+/** Usage as it is billed: input, cache read and cache write are the prompt (rule 36.10). */
 export const billed = ({ usage }: Pick<ConverseStreamFacts, 'usage'>): Required<UsageFacts> | undefined =>
   usage === undefined
     ? undefined

@@ -14,7 +14,7 @@ export interface ExpectedFailure {
   readonly labels?: ExpectedLabels;
 }
 
-/** The upstream's own names for a failure that callers are told (CONTRACT §4). */
+/** The upstream's own names for a failure that callers are told (rule 35.11). */
 export interface ExpectedLabels {
   readonly code?: string;
   readonly param?: string;
@@ -25,7 +25,7 @@ export interface ExpectedLabels {
 /** What a failure is told with, in the words of a family. */
 type ExpectError = (body: unknown, message: string | RegExp | undefined) => void;
 
-/** The envelope with all of its four keys and nothing else (CONTRACT §4). */
+/** The envelope with all of its four keys and nothing else (rule 34.1). */
 export function expectEnvelope(
   body: unknown,
   message: string | RegExp | undefined,
@@ -70,7 +70,7 @@ const messagesTypes: Readonly<Record<number, string>> = {
 
 /**
  * The envelope of the messages family for an upstream's error: its own type, else one by the status that it is told
- * with (CONTRACT §4).
+ * with (rules 34.2, 35.8).
  */
 export const expectMessagesError =
   (status: number, requestId: string, type = messagesTypes[status] ?? 'api_error'): ExpectError =>
@@ -163,7 +163,7 @@ export function expectSuccessRows(answer: Answer, usage: UsageFacts | undefined)
   expect(outcomes).toEqual([expect.objectContaining({ outcome: 'success', status: 200 })]);
 }
 
-/** An integer in 0 … 2^53 − 1 (CONTRACT §5). */
+/** An integer in 0 … 2^53 − 1 (rule 36.7). */
 const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 

@@ -64,7 +64,7 @@ const whole = (body: Buffer, { id }: PlatformModel, more: Partial<Replay> = {}):
     { model: id, stream: false, family },
   );
 
-/** Input, cache read and cache write are the prompt (CONTRACT §5). */
+/** Input, cache read and cache write are the prompt (rule 36.10). */
 function usageOf(...parts: readonly MessagesUsageFacts[]): UsageFacts {
   const {
     input_tokens = 0,

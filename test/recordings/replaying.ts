@@ -82,7 +82,7 @@ const looseOf = (value: unknown): Loose => (isLoose(value) ? value : {});
 const isShort = (value: unknown): value is string =>
   typeof value === 'string' && /^[\w.-]{1,64}$/.test(value);
 
-/** CONTRACT §4, short identifiers, written down a second time. */
+/** Short identifiers (rule 35.11), written down a second time. */
 export function labelsOf({ body }: Recording<ErrorFacts>, status?: number): ExpectedLabels {
   const inEvents = status === undefined ? undefined : parsed(Buffer.from(eventData(body)[0] ?? ''));
   const value = looseOf(parsed(body) ?? inEvents);
@@ -96,7 +96,7 @@ export function labelsOf({ body }: Recording<ErrorFacts>, status?: number): Expe
   return Object.fromEntries(Object.entries(labels).filter(([, label]) => label !== undefined));
 }
 
-/** CONTRACT §4, "Upstream statuses", written down a second time. */
+/** Upstream statuses (rules 35.1, 35.2, 35.3, 35.4, 35.5), written down a second time. */
 function callerStatus(status: number): number {
   if ([400, 404, 408, 413, 422, 429].includes(status)) return status;
   return status === 503 || status === 529 ? 503 : 502;

@@ -32,7 +32,7 @@ interface AnswerState {
  * Converse stream frames → chat chunks: `messageStart` emits the assistant role, `contentBlockDelta` emits text,
  * function-argument or reasoning-metadata deltas, `messageStop` emits the finish reason, `metadata.usage` emits a
  * usage chunk. Metadata comes after the stop, so that only the end of the stream is `done`. Exception, malformed or
- * incomplete frames fail the stream, also after the stop; a reset between two frames does not then (CONTRACT §4).
+ * incomplete frames fail the stream, also after the stop; a reset between two frames does not then (rule 35.22).
  */
 export const unifiedStream = (
   names: AnswerNames,

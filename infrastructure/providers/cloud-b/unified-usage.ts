@@ -4,7 +4,7 @@ import { isRecord } from '../../../domain/messages/blocks.ts';
 import { isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 /**
- * Usage as the bill has it: input + cache read + cache write (CONTRACT §5). A part that is no token count makes the
+ * Usage as the bill has it: input + cache read + cache write (rule 36.10). A part that is no token count makes the
  * prompt unknown, so that the usage counts as missing.
  */
 export function chatUsage(reported: Json | undefined): JsonObject | undefined {

@@ -3,7 +3,7 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import type { ErrorCode } from '../../../domain/shared/gateway-error.ts';
 import type { RequestContext } from '../request-context.ts';
 
-/** The status of a caller who left before the answer (CONTRACT §4). */
+/** The status of a caller who left before the answer (rule 35.25). */
 const leftStatus = 499;
 
 /** The one call that tells of itself as a login. */

@@ -2,7 +2,7 @@ import type { Page } from '../../../application/ports/budgets.ts';
 import type { AdminData } from './json-text.ts';
 import type { Page as AskedPage } from './query.ts';
 
-/** `{items, page, page_size, total, total_is_lower_bound}` (CONTRACT §6). */
+/** `{items, page, page_size, total, total_is_lower_bound}` (rule 40.2). */
 export const presentPage = <A>(
   { page, pageSize }: AskedPage,
   { items, total, totalIsLowerBound }: Page<A>,

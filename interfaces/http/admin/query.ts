@@ -28,7 +28,7 @@ export const word = <const W extends string>(words: readonly [W, ...W[]], unaske
 
 /** Characters of an id or a name to look for: longer ones are in no table. */
 const maxTextChars = 1024;
-/** A request id is the caller's, and may fill the headers of its request (CONTRACT §3). */
+/** A request id is the caller's, and may fill the headers of its request (rule 33.17). */
 const maxRequestIdChars = 32 * 1024;
 
 /** Any text of so many characters that a table can hold; may be left out. */
@@ -93,7 +93,7 @@ export function readQuery<I extends Inputs>(
 /** For an endpoint that has no query parameters. */
 export const noQuery = (query: URLSearchParams): Either<GatewayError, object> => readQuery(query, {});
 
-/** A page: `page` from 1, `page_size` at most 200 (CONTRACT §6). */
+/** A page: `page` from 1, `page_size` at most 200 (rule 40.3). */
 export interface Page {
   readonly page: number;
   readonly pageSize: number;

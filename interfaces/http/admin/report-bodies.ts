@@ -7,7 +7,7 @@ import type { OwnerKind, SpendReport, Tally } from '../../../domain/reports/spen
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import { moneyFields } from './money-fields.ts';
 
-/** The bodies of CONTRACT §6. */
+/** The bodies of reports (rules 40.13, 40.14, 40.18). */
 const windowFields = ({ from, until }: Window): JsonObject => ({
   window_start: from.toISOString(),
   window_end: until.toISOString(),

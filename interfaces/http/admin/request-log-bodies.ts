@@ -9,7 +9,7 @@ import type {
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { type AdminData, JsonText, orNull, storedJson } from './json-text.ts';
 
-/** The bodies of CONTRACT §6. A count that is not known is null; a real zero stays one. */
+/** The bodies of request logs (rules 40.8, 40.10, 40.11). A count that is not known is null; a real zero stays one. */
 export const presentLog = (log: ListedRequestLog): AdminData => ({
   request_log_id: log.requestLogId,
   request_id: log.requestId,

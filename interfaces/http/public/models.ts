@@ -16,7 +16,7 @@ export interface ModelsPorts {
 export const envelopeOf = (req: IncomingMessage): Envelope =>
   req.headers['anthropic-version'] === undefined ? 'openai' : 'messages';
 
-/** One body for both families (CONTRACT §3); `?limit=` and every other query is tolerated. */
+/** One body for both families (rule 33.6); `?limit=` and every other query is tolerated. */
 export const modelsEndpoint =
   (ports: ModelsPorts) =>
   async (context: RequestContext): Promise<void> => {

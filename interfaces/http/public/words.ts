@@ -33,7 +33,7 @@ export const chatWords: Words = {
 
 /**
  * A responses stream; a fault that the gateway itself finds is an `error` event, and behind that of a blocked cost comes
- * `response.failed` (CONTRACT §4).
+ * `response.failed` (rules 35.15, 35.17).
  */
 export const responsesWords: Words = {
   envelope: 'openai',
