@@ -1,4 +1,5 @@
-import type { CallerLink, Loss, ServePolicy } from './model-request.ts';
+import type { CallerLink, Loss } from './model-request.ts';
+import type { ServePolicy } from './serve-ports.ts';
 import type { UpstreamExecution } from './ports/upstream.ts';
 
 /** Places for streams that are read on after their caller left, so that their usage is known: only so many at once. */

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../domain/shared/json.ts';
 import { maxBodyBytesHere } from '../domain/shared/limits.ts';
 import type { RequestFailure } from '../domain/shared/request-failure.ts';
 import type { Observation } from '../domain/upstream/observation.ts';
-import type { ServePolicy } from './model-request.ts';
+import type { ServePolicy } from './serve-ports.ts';
 import type { LargeBodies } from './ports/large-bodies.ts';
 import type { KeptPayload } from './ports/payloads.ts';
 import type { Answer } from './request-end.ts';

@@ -1,9 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Caller } from '../domain/identity/caller.ts';
-import type { RedactionRules, RedactionSource } from '../domain/payload/redact.ts';
 import type { PayloadHeaders } from '../domain/payload/wrap.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
-import type { PayloadPolicy } from '../domain/request-log/capture-policy.ts';
 import type { Capability } from '../domain/routing/capabilities.ts';
 import type { ApiFamily, ResolvedRoute } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
@@ -13,13 +11,8 @@ import type { StreamEvent } from '../domain/shared/stream-event.ts';
 import type { Run } from '../domain/shared/stream-machine.ts';
 import type { Observation, StreamObserver } from '../domain/upstream/observation.ts';
 import type { UpstreamFault } from '../domain/upstream/upstream-fault.ts';
-import type { Catalogue } from './ports/catalogue.ts';
-import type { Clock } from './ports/clock.ts';
-import type { LargeBodies } from './ports/large-bodies.ts';
-import type { Ledger } from './ports/ledger.ts';
-import type { Payloads } from './ports/payloads.ts';
 import type { RequestTelemetry } from './ports/telemetry.ts';
-import type { Upstream, WholeAnswer } from './ports/upstream.ts';
+import type { WholeAnswer } from './ports/upstream.ts';
 import type { SharedText } from './ports/shared-text.ts';
 
 /** One authenticated request to a path that serves models, as the door hands it in. */
@@ -136,29 +129,4 @@ export interface UpstreamFamily {
 export interface Translation {
   readonly whole: (answer: JsonObject) => Either<UpstreamFault, JsonObject>;
   readonly stream: () => Run<StreamEvent<JsonObject>, StreamEvent<JsonObject>>;
-}
-
-export interface ServePorts {
-  readonly catalogue: Catalogue;
-  readonly ledger: Ledger;
-  readonly upstream: Upstream;
-  readonly largeBodies: LargeBodies;
-  readonly payloads: Payloads;
-  readonly clock: Clock;
-}
-
-/** The operator's choices that the story follows (rules 32.22, 32.23, 32.25, 32.27). */
-export interface ServePolicy {
-  readonly payloads: PayloadPolicy;
-  /** What must not be kept of payloads and errors. */
-  readonly redaction: RedactionRules;
-  /** What these rules are compiled from: plain data, of which another thread makes the same rules. */
-  readonly redactionSource: RedactionSource;
-  /** JSON values in a body; over it: 400 (rule 32.11). */
-  readonly bodyMaxValues: number;
-  readonly duplicateRequestIds: 'allow' | 'reject';
-  readonly drainOnDisconnect: 'never' | 'hard_budget' | 'always';
-  readonly drainTimeoutMs: number;
-  /** Streams that may be drained at once. */
-  readonly maxDrains: number;
 }

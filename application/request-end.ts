@@ -60,7 +60,7 @@ export const observed = (end: RequestEnd): Observation =>
 export const attemptOf = (end: RequestEnd): Attempt | undefined =>
   end.kind === 'refused' ? undefined : end.call?.attempt;
 
-/** Which end writes a ledger row, in a family that uses a model (rule 38.5). */
+/** Which end writes a ledger row, in a family that uses a model (rules 38.3, 38.4, 38.5). */
 export function writesLedgerRow(end: RequestEnd): boolean {
   switch (end.kind) {
     case 'answered':

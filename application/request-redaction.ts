@@ -6,7 +6,8 @@ import type { GatewayError, UpstreamLabels } from '../domain/shared/gateway-erro
 import { isString, type JsonObject } from '../domain/shared/json.ts';
 import type { StreamChunk } from '../domain/shared/stream-event.ts';
 import { boundedMessage } from '../domain/upstream/upstream-fault.ts';
-import type { ModelRequest, ServePolicy } from './model-request.ts';
+import type { ModelRequest } from './model-request.ts';
+import type { ServePolicy } from './serve-ports.ts';
 
 type Chunks = readonly StreamChunk<JsonObject>[];
 

@@ -8,16 +8,8 @@ import { unknownModel } from '../domain/routing/unknown-model.ts';
 import { type GatewayError, invalidRequest, shuttingDown } from '../domain/shared/gateway-error.ts';
 import { callUpstream } from './call-upstream.ts';
 import { drainSlots } from './departure.ts';
-import type {
-  AnswerPath,
-  Ask,
-  AskTerms,
-  Family,
-  ModelAnswer,
-  ModelRequest,
-  ServePolicy,
-  ServePorts,
-} from './model-request.ts';
+import type { AnswerPath, Ask, AskTerms, Family, ModelAnswer, ModelRequest } from './model-request.ts';
+import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import { listModels } from './list-models.ts';
 import type { CatalogueSnapshot } from './ports/catalogue.ts';
 import type { Admission } from './ports/ledger.ts';

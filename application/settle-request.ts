@@ -8,7 +8,7 @@ import type { RequestFailure } from '../domain/shared/request-failure.ts';
 import { finishedRequest } from './finished-request.ts';
 import { answerBytes, keptPayload } from './keep-payload.ts';
 import { cleanTags, loggedRequest } from './logged-request.ts';
-import type { ServePolicy, ServePorts } from './model-request.ts';
+import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import type { Charge, LoggedRequest, SettlementRecord, Verdict } from './ports/ledger.ts';
 import {
   type Called,
@@ -71,7 +71,7 @@ const releaseOf = ({ admission, request }: Facts, policy: ServePolicy): string |
     : undefined;
 
 /**
- * Database lost before settlement (CONTRACT §5): the request of an owner with a hard limit gets an error, never a
+ * Database lost before settlement (rules 38.7, 38.8): the request of an owner with a hard limit gets an error, never a
  * complete answer; others complete once the record is in the journal, at the last database time it carries.
  */
 const deferrableTo = ({ admission }: Facts): Date | undefined =>

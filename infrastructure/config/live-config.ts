@@ -1,8 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { ServePolicy } from '../../application/model-request.ts';
-import type { CatalogueEntry, PriceCatalogue } from '../../domain/money/price-catalogue.ts';
-import { priceCatalogue } from '../../domain/money/price-catalogue.ts';
+import type { ServePolicy } from '../../application/serve-ports.ts';
+import {
+  type CatalogueEntry,
+  type PriceCatalogue,
+  priceCatalogue,
+} from '../../domain/money/price-catalogue.ts';
 import { redactionRules } from '../../domain/payload/redact.ts';
 import type { Resolver } from '../providers/live-catalogue.ts';
 import type { GatewayConfig } from './config.ts';

@@ -19,10 +19,7 @@ const sources: readonly Source[] = [...folders.flatMap(sourcesIn), ...atTheRoot.
 
 /** Circles of types that stand until their files are taken apart. */
 const knownCircles: readonly (readonly string[])[] = [
-  ['application/finished-request.ts', 'application/settle-request.ts'],
-  ['application/model-request.ts', 'application/ports/large-bodies.ts', 'application/told-answer.ts'],
   ['application/ports/admin-events.ts', 'application/ports/budgets.ts'],
-  ['infrastructure/telemetry/open.ts', 'infrastructure/telemetry/otlp.ts'],
 ];
 
 /** Exports that tests alone import: each group says why it is no dead code. */
@@ -51,7 +48,7 @@ const forTestsAlone: readonly string[] = [
   'domain/shared/nearest.ts#maxRankedWords',
   'infrastructure/postgres/payload-store.ts#maxQueuedBytes',
   'infrastructure/postgres/purge-store.ts#purgeBatchRows',
-  'infrastructure/telemetry/series.ts#maxPoints',
+  'infrastructure/telemetry/instruments.ts#maxPoints',
   // Steps of what the same file exports, tried by themselves.
   'domain/reports/report-window.ts#bucketsOf',
   'domain/shared/nearest.ts#editDistance',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { optional } from '../../interfaces/http/admin/inputs.ts';
+import { optional, otherwise } from '../../interfaces/http/admin/inputs.ts';
 import {
   instant,
   noQuery,
@@ -12,12 +12,12 @@ import {
   sha256,
   text,
   uuid,
-  whole,
+  wholeIn,
   word,
 } from '../../interfaces/http/admin/query.ts';
 
 const shape = {
-  days: whole(1, 366, 30),
+  days: otherwise(wholeIn(1, 366), 30),
   owner_kind: word(['all', 'user', 'team'], 'all'),
   status: optional(oneOf(['success', 'timeout'])),
   user_id: uuid,

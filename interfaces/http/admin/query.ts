@@ -15,7 +15,7 @@ export const wholeIn = (from: number, to: number): Input<number> =>
   });
 
 /** The same, and the one that is meant where none is given. */
-export const whole = (from: number, to: number, unasked: number): Input<number> =>
+const whole = (from: number, to: number, unasked: number): Input<number> =>
   otherwise(wholeIn(from, to), unasked);
 
 /** One of these words. */

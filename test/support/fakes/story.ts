@@ -13,10 +13,9 @@ import type {
   Loss,
   ModelAnswer,
   ModelRequest,
-  ServePolicy,
-  ServePorts,
   WriteEvents,
 } from '../../../application/model-request.ts';
+import type { ServePolicy, ServePorts } from '../../../application/serve-ports.ts';
 import type { Ledger } from '../../../application/ports/ledger.ts';
 import type { HeldByPayload, KeptPayload } from '../../../application/ports/payloads.ts';
 import type { FinishedRequest, RequestTelemetry } from '../../../application/ports/telemetry.ts';

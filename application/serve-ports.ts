@@ -1,0 +1,34 @@
+import type { RedactionRules, RedactionSource } from '../domain/payload/redact.ts';
+import type { PayloadPolicy } from '../domain/request-log/capture-policy.ts';
+import type { Catalogue } from './ports/catalogue.ts';
+import type { Clock } from './ports/clock.ts';
+import type { LargeBodies } from './ports/large-bodies.ts';
+import type { Ledger } from './ports/ledger.ts';
+import type { Payloads } from './ports/payloads.ts';
+import type { Upstream } from './ports/upstream.ts';
+
+/** What the story of a request asks for. */
+export interface ServePorts {
+  readonly catalogue: Catalogue;
+  readonly ledger: Ledger;
+  readonly upstream: Upstream;
+  readonly largeBodies: LargeBodies;
+  readonly payloads: Payloads;
+  readonly clock: Clock;
+}
+
+/** The operator's choices that the story follows (rules 32.22, 32.23, 32.25, 32.27). */
+export interface ServePolicy {
+  readonly payloads: PayloadPolicy;
+  /** What must not be kept of payloads and errors. */
+  readonly redaction: RedactionRules;
+  /** What these rules are compiled from: plain data, of which another thread makes the same rules. */
+  readonly redactionSource: RedactionSource;
+  /** JSON values in a body; over it: 400 (rule 32.11). */
+  readonly bodyMaxValues: number;
+  readonly duplicateRequestIds: 'allow' | 'reject';
+  readonly drainOnDisconnect: 'never' | 'hard_budget' | 'always';
+  readonly drainTimeoutMs: number;
+  /** Streams that may be drained at once. */
+  readonly maxDrains: number;
+}
