@@ -15,7 +15,7 @@ const { default: cluster } = await import('node:cluster');
 const [command] = process.argv.slice(2);
 // A process that serves may die, of its memory too: one that holds nothing watches over it.
 if (cluster.isPrimary && (command === 'serve' || command === 'quickstart')) {
-  const { supervise } = await import('../../supervise.ts');
+  const { supervise } = await import('../../composition/supervise.ts');
   process.exit(await supervise());
 } else {
   const { main } = await import('../../main.ts');

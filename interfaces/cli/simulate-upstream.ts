@@ -1,4 +1,4 @@
-import { startSimulatedUpstream } from '../simulated-upstream/server.ts';
+import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { flags, type Terminal, UsageError, wholeNumber } from './command.ts';
 
 /** `gateway simulate-upstream --port P [--latency-ms N] [--chunk-delay-ms N]`: the simulated upstream on its own. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
-import { startSimulatedUpstream } from '../../interfaces/simulated-upstream/server.ts';
+import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { startCommand } from '../e2e/processes.ts';
 
 /** What the gateway is told of one run: its key is its own, so that its calls are. */

@@ -5,7 +5,7 @@ import { circles, unusedExports } from './import-graph.ts';
 import { importedBy, rules, type Source, violations } from './import-rules.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
-const folders = ['domain', 'application', 'infrastructure', 'interfaces'];
+const folders = ['domain', 'application', 'infrastructure', 'interfaces', 'composition', 'tools'];
 
 const sourcesIn = (folder: string): readonly Source[] =>
   readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -120,7 +120,7 @@ describe('the layers', () => {
     ['undici outside the executor', 'infrastructure/providers/registry.ts', `import { Pool } from 'undici';`],
     ['slonik outside postgres', 'infrastructure/config/load.ts', `import { sql } from 'slonik';`],
     ['koa outside http', 'interfaces/cli/keys.ts', `import Koa from 'koa';`],
-    ['inversify outside the container', 'serve.ts', `import { Container } from 'inversify';`],
+    ['inversify outside the container', 'composition/serve.ts', `import { Container } from 'inversify';`],
     [
       'wire → a provider',
       'infrastructure/providers/wire/sse.ts',
@@ -151,7 +151,7 @@ describe('the layers', () => {
       'infrastructure/pricing/import.ts',
       `import { localJournal } from '../journal/journal.ts';`,
     ],
-    ['process.env elsewhere', 'serve.ts', 'const url = process.env.DATABASE_URL;'],
+    ['process.env elsewhere', 'composition/serve.ts', 'const url = process.env.DATABASE_URL;'],
     ['a file in a new place', 'helpers/strings.ts', 'export const a = 1;'],
   ])('a planted bad import is refused: %s', (_name, at, text) => {
     expect(violations([{ path: at, text }])).toHaveLength(1);

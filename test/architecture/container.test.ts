@@ -2,7 +2,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { stringify } from 'yaml';
-import { buildContainer, tokens } from '../../container.ts';
+import { buildContainer, tokens } from '../../composition/container.ts';
 import { liveConfig } from '../../infrastructure/config/live-config.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';

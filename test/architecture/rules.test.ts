@@ -111,7 +111,7 @@ const sources = files.filter((file) => file !== here).map(read);
 const isProduct = (file: string): boolean =>
   file.endsWith('.ts') &&
   (!file.includes('/') || productFolders.some((folder) => file.startsWith(`${folder}/`))) &&
-  !file.startsWith('interfaces/simulated-upstream/');
+  !file.startsWith('tools/simulated-upstream/');
 const isSql = (file: string): boolean => /^migrations\/.*\.sql$/.test(file);
 
 const law: Law = {

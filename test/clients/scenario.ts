@@ -6,7 +6,7 @@ import {
   type SeenRequest,
   type SimulatedUpstream,
   startSimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+} from '../../tools/simulated-upstream/server.ts';
 import { eventually, finalTracesIn, outcomesOf, tracesIn } from '../e2e/traces.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';

@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import {
-  startSimulatedUpstream,
-  type SimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
 import { withDatabase } from '../support/database.ts';
 import {

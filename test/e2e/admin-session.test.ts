@@ -7,7 +7,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { DatabasePool } from 'slonik';
 import { stringify } from 'yaml';
 import { createAdmin } from '../../application/admin/create-admin.ts';
-import { buildContainer, tokens } from '../../container.ts';
+import { buildContainer, tokens } from '../../composition/container.ts';
 import { liveConfig } from '../../infrastructure/config/live-config.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 import { maxErrorMessageChars } from '../../domain/shared/limits.ts';

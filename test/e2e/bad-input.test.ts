@@ -5,7 +5,7 @@ import {
   type SeenRequest,
   startSimulatedUpstream,
   type SimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+} from '../../tools/simulated-upstream/server.ts';
 import { withDatabase } from '../support/database.ts';
 import { compressions } from '../support/compressed.ts';
 import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';

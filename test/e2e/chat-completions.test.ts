@@ -4,7 +4,7 @@ import {
   type SeenRequest,
   startSimulatedUpstream,
   type SimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+} from '../../tools/simulated-upstream/server.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
 import { eventually, finalTracesIn, outcomesOf, tracesIn } from './traces.ts';

@@ -7,10 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { parse, stringify } from 'yaml';
-import {
-  startSimulatedUpstream,
-  type SimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { createDatabase, withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, runGateway, startGateway } from '../support/gateway.ts';
 import { makeTestFolder } from '../support/test-server.ts';

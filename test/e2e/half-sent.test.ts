@@ -1,9 +1,6 @@
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  startSimulatedUpstream,
-  type SimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, startGateway, type TestGateway } from '../support/gateway.ts';

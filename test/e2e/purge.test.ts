@@ -4,10 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Job, scheduledJobs } from 'node-schedule';
 import { stringify } from 'yaml';
-import {
-  startSimulatedUpstream,
-  type SimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { withDatabase } from '../support/database.ts';
 import {
   aKey,

@@ -5,10 +5,7 @@ import { redactionRules } from '../../domain/payload/redact.ts';
 import { systemClock } from '../../infrastructure/clock.ts';
 import { mcpRecords } from '../../infrastructure/postgres/mcp-invocations-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
-import {
-  startSimulatedUpstream,
-  type SimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { withClock } from '../contract/ledger-bench.ts';
 import { rawExchange } from './raw-http.ts';
 import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';

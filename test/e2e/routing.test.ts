@@ -3,7 +3,7 @@ import {
   type SeenRequest,
   startSimulatedUpstream,
   type SimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+} from '../../tools/simulated-upstream/server.ts';
 import { withDatabase } from '../support/database.ts';
 import {
   aKey,

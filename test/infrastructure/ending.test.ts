@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { bringToEnd } from '../../ending.ts';
+import { bringToEnd } from '../../composition/ending.ts';
 import { LastCall } from '../../infrastructure/postgres/last-call.ts';
 
 const never = new Promise<void>(() => undefined);

@@ -12,10 +12,7 @@ import { seedOf } from '../../infrastructure/config/seed.ts';
 import { executor } from '../../infrastructure/providers/executor.ts';
 import { bundledOutputLimits } from '../../infrastructure/pricing/output-limits.ts';
 import { LiveCatalogue } from '../../infrastructure/providers/live-catalogue.ts';
-import {
-  type SimulatedUpstream,
-  startSimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+import { type SimulatedUpstream, startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { aRoute } from '../support/arbitraries/routing.ts';
 import { aKey, basicConfig } from '../support/gateway.ts';
 

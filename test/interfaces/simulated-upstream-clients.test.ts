@@ -10,10 +10,7 @@ import { embedMany, generateText, isStepCount, type LanguageModel, streamText, t
 import FormerAnthropic from 'anthropic-sdk-0';
 import OpenAI, { RateLimitError } from 'openai';
 import { z } from 'zod';
-import {
-  type SimulatedUpstream,
-  startSimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+import { type SimulatedUpstream, startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 
 let upstream: SimulatedUpstream;
 /** The base URL of the Anthropic clients, which add the version themselves. */

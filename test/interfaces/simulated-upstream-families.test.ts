@@ -3,10 +3,7 @@ import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import {
-  type SimulatedUpstream,
-  startSimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+import { type SimulatedUpstream, startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 
 type Json = Record<string, unknown>;
 

@@ -8,7 +8,7 @@ import {
   type SeenRequest,
   type SimulatedUpstream,
   startSimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+} from '../../tools/simulated-upstream/server.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../interfaces/simulated-upstream/json-object.ts';
+import type { JsonObject } from '../../tools/simulated-upstream/json-object.ts';
 import { type Fault, objectsIn, wordsOf } from './platform-faults.ts';
 
 const roles: readonly unknown[] = ['system', 'developer', 'user', 'assistant', 'tool'];

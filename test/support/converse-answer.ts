@@ -1,12 +1,12 @@
-import type { FrameMark } from '../../interfaces/simulated-upstream/answer.ts';
-import type { Call } from '../../interfaces/simulated-upstream/call.ts';
-import { type Conversation, namedTool, spoken } from '../../interfaces/simulated-upstream/conversation.ts';
-import type { Directives } from '../../interfaces/simulated-upstream/directives.ts';
-import { isJsonObject, type JsonObject } from '../../interfaces/simulated-upstream/json-object.ts';
-import { pause, untilGone, written } from '../../interfaces/simulated-upstream/socket.ts';
-import { joined, type Pieces } from '../../interfaces/simulated-upstream/text.ts';
-import { argumentPieces, type ToolCall } from '../../interfaces/simulated-upstream/tool-calls.ts';
-import { planTurn, type Turn } from '../../interfaces/simulated-upstream/turn.ts';
+import type { FrameMark } from '../../tools/simulated-upstream/answer.ts';
+import type { Call } from '../../tools/simulated-upstream/call.ts';
+import { type Conversation, namedTool, spoken } from '../../tools/simulated-upstream/conversation.ts';
+import type { Directives } from '../../tools/simulated-upstream/directives.ts';
+import { isJsonObject, type JsonObject } from '../../tools/simulated-upstream/json-object.ts';
+import { pause, untilGone, written } from '../../tools/simulated-upstream/socket.ts';
+import { joined, type Pieces } from '../../tools/simulated-upstream/text.ts';
+import { argumentPieces, type ToolCall } from '../../tools/simulated-upstream/tool-calls.ts';
+import { planTurn, type Turn } from '../../tools/simulated-upstream/turn.ts';
 import { objectsIn, recordIn, wordsOf } from './platform-faults.ts';
 import { eventFrame, exceptionFrame, frame, textHeader } from './event-stream-frames.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../interfaces/simulated-upstream/json-object.ts';
+import { isJsonObject, type JsonObject } from '../../tools/simulated-upstream/json-object.ts';
 import { type Fault, firstFault, objectsIn, strangerIn, wordsOf } from './platform-faults.ts';
 
 const memberFault = (object: JsonObject, known: readonly string[], at: string): Fault => {

@@ -14,7 +14,7 @@ import type { Log } from '../../infrastructure/logging.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
 import { bundledCatalogue } from '../../infrastructure/pricing/bundled.ts';
-import { startService } from '../../serve.ts';
+import { startService } from '../../composition/serve.ts';
 
 /** A configuration as the YAML file would have it. */
 export type ConfigFile = Record<string, unknown>;

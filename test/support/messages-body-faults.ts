@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../interfaces/simulated-upstream/json-object.ts';
+import { isJsonObject, type JsonObject } from '../../tools/simulated-upstream/json-object.ts';
 import { type Fault, firstFault, objectsIn, strangerIn, wordsOf } from './platform-faults.ts';
 
 /** What the hosts of the messages body differ in, as those who call them find out. */

@@ -1,17 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Frame } from '../../interfaces/simulated-upstream/answer.ts';
-import { ask } from '../../interfaces/simulated-upstream/ask.ts';
-import { deliver, sendError } from '../../interfaces/simulated-upstream/deliver.ts';
-import type { Dialect } from '../../interfaces/simulated-upstream/dialect.ts';
-import { badRequest } from '../../interfaces/simulated-upstream/error-answer.ts';
-import { isJsonObject, type JsonObject } from '../../interfaces/simulated-upstream/json-object.ts';
+import type { Frame } from '../../tools/simulated-upstream/answer.ts';
+import { ask } from '../../tools/simulated-upstream/ask.ts';
+import { deliver, sendError } from '../../tools/simulated-upstream/deliver.ts';
+import type { Dialect } from '../../tools/simulated-upstream/dialect.ts';
+import { badRequest } from '../../tools/simulated-upstream/error-answer.ts';
+import { isJsonObject, type JsonObject } from '../../tools/simulated-upstream/json-object.ts';
 import {
   messagesDeltaCount,
   messagesFrames,
   planMessage,
   wholeMessageJson,
-} from '../../interfaces/simulated-upstream/messages-answer.ts';
-import { readMessagesRequest } from '../../interfaces/simulated-upstream/messages-request.ts';
+} from '../../tools/simulated-upstream/messages-answer.ts';
+import { readMessagesRequest } from '../../tools/simulated-upstream/messages-request.ts';
 import { type MessagesHost, messagesBodyFault } from './messages-body-faults.ts';
 import { type Arrival, callOf } from './platform-server.ts';
 

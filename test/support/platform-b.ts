@@ -1,23 +1,20 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Frame } from '../../interfaces/simulated-upstream/answer.ts';
-import { ask } from '../../interfaces/simulated-upstream/ask.ts';
-import { simulatedChat } from '../../interfaces/simulated-upstream/chat.ts';
-import { deliver, sendError } from '../../interfaces/simulated-upstream/deliver.ts';
+import type { Frame } from '../../tools/simulated-upstream/answer.ts';
+import { ask } from '../../tools/simulated-upstream/ask.ts';
+import { simulatedChat } from '../../tools/simulated-upstream/chat.ts';
+import { deliver, sendError } from '../../tools/simulated-upstream/deliver.ts';
 import {
   chatDialect,
   type Dialect,
   messagesDialect,
   responsesDialect,
-} from '../../interfaces/simulated-upstream/dialect.ts';
-import type { Directives } from '../../interfaces/simulated-upstream/directives.ts';
-import { badRequest } from '../../interfaces/simulated-upstream/error-answer.ts';
-import type { JsonObject } from '../../interfaces/simulated-upstream/json-object.ts';
-import { endedResponseJson, planResponse } from '../../interfaces/simulated-upstream/responses-answer.ts';
-import { readResponsesRequest } from '../../interfaces/simulated-upstream/responses-request.ts';
-import {
-  responsesDeltaCount,
-  responsesFrames,
-} from '../../interfaces/simulated-upstream/responses-stream.ts';
+} from '../../tools/simulated-upstream/dialect.ts';
+import type { Directives } from '../../tools/simulated-upstream/directives.ts';
+import { badRequest } from '../../tools/simulated-upstream/error-answer.ts';
+import type { JsonObject } from '../../tools/simulated-upstream/json-object.ts';
+import { endedResponseJson, planResponse } from '../../tools/simulated-upstream/responses-answer.ts';
+import { readResponsesRequest } from '../../tools/simulated-upstream/responses-request.ts';
+import { responsesDeltaCount, responsesFrames } from '../../tools/simulated-upstream/responses-stream.ts';
 import { chatFault, responsesFault } from './chat-style-faults.ts';
 import { converseConversation, planConverse, streamConverse, wholeConverse } from './converse-answer.ts';
 import { converseFault } from './converse-faults.ts';

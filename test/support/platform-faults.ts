@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../interfaces/simulated-upstream/json-object.ts';
+import { isJsonObject, type JsonObject } from '../../tools/simulated-upstream/json-object.ts';
 
 /** Why a platform refuses a body, in its own words; undefined: it takes it. */
 export type Fault = string | undefined;

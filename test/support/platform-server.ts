@@ -1,9 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import type { Call } from '../../interfaces/simulated-upstream/call.ts';
-import type { Dialect } from '../../interfaces/simulated-upstream/dialect.ts';
-import { isJsonObject, type JsonObject } from '../../interfaces/simulated-upstream/json-object.ts';
+import type { Call } from '../../tools/simulated-upstream/call.ts';
+import type { Dialect } from '../../tools/simulated-upstream/dialect.ts';
+import { isJsonObject, type JsonObject } from '../../tools/simulated-upstream/json-object.ts';
 
 /** A request as it came in on the socket. */
 export interface Arrival {

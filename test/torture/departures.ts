@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
-import { startSimulatedUpstream } from '../../interfaces/simulated-upstream/server.ts';
+import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { chat, messages, responses } from '../e2e/talk.ts';
 import {
   aLeaving,

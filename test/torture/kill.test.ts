@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  startSimulatedUpstream,
-  type SimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, type GatewayProcess, queries, spawnGateway } from '../support/gateway.ts';
 import {

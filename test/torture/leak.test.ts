@@ -2,10 +2,7 @@ import { queryObjects } from 'node:v8';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Exchange } from '../../infrastructure/providers/exchange.ts';
-import {
-  type SimulatedUpstream,
-  startSimulatedUpstream,
-} from '../../interfaces/simulated-upstream/server.ts';
+import { type SimulatedUpstream, startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { eventually } from '../e2e/traces.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, queries, startGateway, type TestGateway } from '../support/gateway.ts';

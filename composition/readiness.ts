@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { causeOf } from './infrastructure/logging.ts';
-import { sharedAnswer } from './infrastructure/shared-answer.ts';
-import type { WriteTrouble } from './infrastructure/postgres/gateway-process.ts';
+import { causeOf } from '../infrastructure/logging.ts';
+import { sharedAnswer } from '../infrastructure/shared-answer.ts';
+import type { WriteTrouble } from '../infrastructure/postgres/gateway-process.ts';
 
 /** The database must answer a readiness check in this time. */
 const readyTimeoutMs = 2_000;

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import type { DatabaseConfig } from './infrastructure/config/server-config.ts';
-import { startEmbeddedPostgres } from './infrastructure/embedded-postgres/start.ts';
+import type { DatabaseConfig } from '../infrastructure/config/server-config.ts';
+import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
 
 /** The database of a configuration: reachable, and stopped again if this process started it. */
 export interface Database {
@@ -10,7 +10,7 @@ export interface Database {
   readonly stop: () => Promise<void>;
 }
 
-const migrations = path.join(import.meta.dirname, 'migrations');
+const migrations = path.join(import.meta.dirname, '..', 'migrations');
 
 /** An embedded server that ends is started again when `keepRunning` says so. */
 export async function openDatabase(

@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
-import { stopRequests } from './infrastructure/stop-requests.ts';
+import { stopRequests } from '../infrastructure/stop-requests.ts';
 
 /** The end of a process is over so long after the grace, or after a second signal, whatever waits. */
 export const endMs = 15_000;

@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
-import { stopRequests } from './infrastructure/stop-requests.ts';
+import { stopRequests } from '../infrastructure/stop-requests.ts';
 import { endMs, type Order, type Report, type Serving } from './orders.ts';
 
 // Loaded beside nothing but Node itself: what a supervisor does not hold cannot bring it down.

@@ -1,10 +1,10 @@
 import type { DatabasePool } from 'slonik';
-import { dispatchAlerts } from './application/budgets/dispatch-alerts.ts';
-import type { LiveConfig } from './infrastructure/config/live-config.ts';
-import type { Log } from './infrastructure/logging.ts';
-import { type AlertMails, alertMails } from './infrastructure/alert-mails.ts';
-import { smtpMailer } from './infrastructure/mail/smtp-mailer.ts';
-import { alertQueue } from './infrastructure/postgres/alerts-store.ts';
+import { dispatchAlerts } from '../application/budgets/dispatch-alerts.ts';
+import type { LiveConfig } from '../infrastructure/config/live-config.ts';
+import type { Log } from '../infrastructure/logging.ts';
+import { type AlertMails, alertMails } from '../infrastructure/alert-mails.ts';
+import { smtpMailer } from '../infrastructure/mail/smtp-mailer.ts';
+import { alertQueue } from '../infrastructure/postgres/alerts-store.ts';
 
 export interface BudgetAlerting {
   /** One round of the dispatcher. */

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { formatKey } from './domain/identity/api-key.ts';
-import { type Environment, environment } from './infrastructure/config/load.ts';
-import { processVariables } from './infrastructure/config/process-variables.ts';
-import { closedFolder } from './infrastructure/embedded-postgres/closed-folder.ts';
-import { openDataDir } from './infrastructure/embedded-postgres/data-dir.ts';
-import { newKey } from './infrastructure/key-secrets.ts';
-import type { Terminal } from './interfaces/cli/command.ts';
-import { startSimulatedUpstream } from './interfaces/simulated-upstream/server.ts';
+import { formatKey } from '../domain/identity/api-key.ts';
+import { type Environment, environment } from '../infrastructure/config/load.ts';
+import { processVariables } from '../infrastructure/config/process-variables.ts';
+import { closedFolder } from '../infrastructure/embedded-postgres/closed-folder.ts';
+import { openDataDir } from '../infrastructure/embedded-postgres/data-dir.ts';
+import { newKey } from '../infrastructure/key-secrets.ts';
+import type { Terminal } from '../interfaces/cli/command.ts';
+import { startSimulatedUpstream } from '../tools/simulated-upstream/server.ts';
 import type { Orders } from './orders.ts';
 import { serveCommand } from './serve-command.ts';
 
-export const quickstartConfig = path.join(import.meta.dirname, 'config', 'quickstart.yaml');
+export const quickstartConfig = path.join(import.meta.dirname, '..', 'config', 'quickstart.yaml');
 
 interface Quickstart {
   readonly key: string;

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Seed, SeedStore } from './application/ports/seed.ts';
-import { shrinkage } from './application/shrinking.ts';
-import type { LiveConfig } from './infrastructure/config/live-config.ts';
-import type { LoadedConfig } from './infrastructure/config/load.ts';
-import { type ConfigProblem, placeless } from './infrastructure/config/problem.ts';
-import { seedOf } from './infrastructure/config/seed.ts';
-import type { Log } from './infrastructure/logging.ts';
+import type { Seed, SeedStore } from '../application/ports/seed.ts';
+import { shrinkage } from '../application/shrinking.ts';
+import type { LiveConfig } from '../infrastructure/config/live-config.ts';
+import type { LoadedConfig } from '../infrastructure/config/load.ts';
+import { type ConfigProblem, placeless } from '../infrastructure/config/problem.ts';
+import { seedOf } from '../infrastructure/config/seed.ts';
+import type { Log } from '../infrastructure/logging.ts';
 
 /** A second SIGHUP that comes later is a first one: it may be sent for another reason. */
 const confirmWithinMs = 600_000;

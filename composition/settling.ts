@@ -1,11 +1,11 @@
 import type { DatabasePool } from 'slonik';
-import { redactedError } from './domain/payload/redact.ts';
-import { boundedMessage } from './domain/upstream/upstream-fault.ts';
-import type { LiveConfig } from './infrastructure/config/live-config.ts';
-import { type Journal, journalFolder, localJournal } from './infrastructure/journal/journal.ts';
-import { causeOf, databaseFaultLog, type Log } from './infrastructure/logging.ts';
-import { beatSecs, type GatewayProcess, gatewayProcess } from './infrastructure/postgres/gateway-process.ts';
-import { type Repeating, repeating } from './infrastructure/repeating.ts';
+import { redactedError } from '../domain/payload/redact.ts';
+import { boundedMessage } from '../domain/upstream/upstream-fault.ts';
+import type { LiveConfig } from '../infrastructure/config/live-config.ts';
+import { type Journal, journalFolder, localJournal } from '../infrastructure/journal/journal.ts';
+import { causeOf, databaseFaultLog, type Log } from '../infrastructure/logging.ts';
+import { beatSecs, type GatewayProcess, gatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
+import { type Repeating, repeating } from '../infrastructure/repeating.ts';
 
 /** A request lasts as long as its upstream may; a claim outlives it by this much. */
 const claimMarginSecs = 120;

@@ -1,0 +1,119 @@
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as E from 'fp-ts/lib/Either.js';
+import type { DatabasePool } from 'slonik';
+import { createAdmin } from '../application/admin/create-admin.ts';
+import { type PurgeOrder, purgeRequestLogs } from '../application/retention/purge-request-logs.ts';
+import { verifyLedger } from '../application/verify-ledger.ts';
+import { priceCatalogue } from '../domain/money/price-catalogue.ts';
+import { systemClock } from '../infrastructure/clock.ts';
+import { lintConfig } from '../infrastructure/config/lint.ts';
+import { environment, loadConfig } from '../infrastructure/config/load.ts';
+import { processVariables } from '../infrastructure/config/process-variables.ts';
+import { seedOf } from '../infrastructure/config/seed.ts';
+import { newKey, secretDigest } from '../infrastructure/key-secrets.ts';
+import { argon2Passwords } from '../infrastructure/passwords.ts';
+import { keysStore } from '../infrastructure/postgres/keys-store.ts';
+import { ledgerAuditStore } from '../infrastructure/postgres/ledger-audit-store.ts';
+import { migrate, pendingMigrations } from '../infrastructure/postgres/migrate.ts';
+import { purgeStore } from '../infrastructure/postgres/purge-store.ts';
+import { seedStore } from '../infrastructure/postgres/seed-store.ts';
+import { adminsStore } from '../infrastructure/postgres/session-store.ts';
+import { isUnderTls } from '../infrastructure/postgres/tls.ts';
+import { bundledCatalogue } from '../infrastructure/pricing/bundled.ts';
+import { importPrices } from '../infrastructure/pricing/import.ts';
+import { formatOverrides } from '../infrastructure/pricing/overrides.ts';
+import { implementations } from '../infrastructure/providers/registry.ts';
+import { untilStopped } from '../infrastructure/stop-requests.ts';
+import { adminCommand } from '../interfaces/cli/admin.ts';
+import { checkConfigCommand } from '../interfaces/cli/check-config.ts';
+import { flags, terminal } from '../interfaces/cli/command.ts';
+import { keysCommand } from '../interfaces/cli/keys.ts';
+import { ledgerCommand } from '../interfaces/cli/ledger.ts';
+import { pricingCommand } from '../interfaces/cli/pricing.ts';
+import { purgeCommand } from '../interfaces/cli/purge.ts';
+import { simulateUpstreamCommand } from '../interfaces/cli/simulate-upstream.ts';
+import { takeOrders } from './orders.ts';
+import { configPath, valid, withDatabaseUrl, withPool } from './own-config.ts';
+import { quickstartCommand } from './quickstart.ts';
+import { refuseEmpty } from './reload.ts';
+import { serveCommand } from './serve-command.ts';
+
+/** Runs with the words behind its name, and resolves with the exit code. */
+export type Command = (args: readonly string[]) => Promise<number>;
+
+/** What each name after `gateway` does. */
+export const commands: Readonly<Record<string, Command>> = {
+  quickstart: () => quickstartCommand(takeOrders(), terminal),
+  serve: async (args) => serveCommand(takeOrders(), configPath(), processVariables(), args, terminal),
+  migrate: (args) => withDatabaseUrl((url, migrations) => migrateCommand(url, migrations, args)),
+  'check-config': (args) =>
+    checkConfigCommand(
+      checkConfig,
+      environment(processVariables()).configPath ?? 'gateway.yaml',
+      terminal,
+    )(args),
+  seed: (args) => seedCommand(args),
+  keys: (args) =>
+    withPool((pool) => keysCommand({ keys: keysStore(pool), newKey, digest: secretDigest }, terminal)(args)),
+  admin: (args) => withPool((pool) => adminCommand(adminPorts(pool), terminal)(args)),
+  'purge-request-logs': (args) => purgeCommand(purgeNow, terminal)(args),
+  ledger: (args) => withPool((pool) => ledgerCommand(verifyLedger(ledgerAuditStore(pool)), terminal)(args)),
+  pricing: (args) => pricingCommand({ importPrices, formatOverrides, now: Date.now }, terminal)(args),
+  'simulate-upstream': (args) => simulateUpstreamCommand(terminal, untilStopped)(args),
+};
+
+const adminPorts = (pool: DatabasePool) => ({
+  createAdmin: createAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() }),
+  password: environment(processVariables()).adminPassword,
+  keyboard: process.stdin.isTTY ? process.stdin : undefined,
+});
+
+/** Told to stop, it ends after its batch and says what it deleted. */
+const purgeNow = (wanted: Pick<PurgeOrder, 'retention' | 'dryRun'>) =>
+  withPool((pool) => {
+    let stopped = false;
+    void untilStopped().then(() => (stopped = true));
+    const purge = purgeRequestLogs({
+      logs: purgeStore(pool),
+      clock: systemClock(),
+      pause: async (ms) => sleep(ms),
+    });
+    return purge({ ...wanted, goOn: () => !stopped });
+  });
+
+async function migrateCommand(url: string, migrations: string, args: readonly string[]): Promise<number> {
+  const { values } = flags(args, { check: { type: 'boolean' } });
+  const files =
+    values.check === true ? await pendingMigrations(url, migrations) : await migrate(url, migrations);
+  for (const file of files) terminal.out(`${values.check === true ? 'pending' : 'applied'} ${file}`);
+  if (files.length === 0) terminal.out('The database is up to date.');
+  return values.check === true && files.length > 0 ? 1 : 0;
+}
+
+async function seedCommand(args: readonly string[]): Promise<number> {
+  const { values } = flags(args, { 'allow-shrink': { type: 'boolean' } });
+  const file = configPath();
+  const loaded = await valid(file);
+  return withPool(async (pool) => {
+    const store = seedStore(pool);
+    if (values['allow-shrink'] !== true) await refuseEmpty(loaded, store);
+    const { keptRevoked } = await store.reconcile(seedOf(loaded));
+    for (const name of keptRevoked)
+      terminal.err(`The key ${name} stays revoked, because an admin revoked it.`);
+    terminal.out(`The database matches ${path.relative('.', file)}.`);
+    return 0;
+  });
+}
+
+async function checkConfig(file: string) {
+  const loaded = await loadConfig(file, processVariables());
+  if (E.isLeft(loaded)) return { problems: loaded.left, warnings: [] };
+  const catalogue = priceCatalogue(bundledCatalogue(), []);
+  const warnings = lintConfig(loaded.right, {
+    hasPrice: (provider, model) => catalogue.priceOf(provider, model, Date.now()) !== undefined,
+    canServe: (kind, route, capability) => implementations[kind].supports(route)[capability],
+    databaseTls: isUnderTls,
+  });
+  return { problems: [], warnings };
+}

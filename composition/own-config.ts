@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs';
+import * as E from 'fp-ts/lib/Either.js';
+import type { DatabasePool } from 'slonik';
+import { environment, type LoadedConfig, loadConfig } from '../infrastructure/config/load.ts';
+import { processVariables } from '../infrastructure/config/process-variables.ts';
+import { openPool } from '../infrastructure/postgres/pool.ts';
+import { placedLine } from '../interfaces/cli/check-config.ts';
+import { terminal } from '../interfaces/cli/command.ts';
+import { openDatabase } from './database.ts';
+import { ensureQuickstart, quickstartConfig } from './quickstart.ts';
+
+/** The configuration that is named or lies here; none, and it is the quick start's. */
+const ownConfigPath = (): string | undefined =>
+  environment(processVariables()).configPath ?? (existsSync('gateway.yaml') ? 'gateway.yaml' : undefined);
+
+export function configPath(): string {
+  const own = ownConfigPath();
+  if (own !== undefined) return own;
+  throw new Error('There is no configuration: set GATEWAY_CONFIG to its path, or write gateway.yaml here.');
+}
+
+/** Commands that only need the database also work on the one that the quick start made. */
+async function databaseConfig(): Promise<LoadedConfig> {
+  const own = ownConfigPath();
+  if (own !== undefined) return valid(own);
+  const started = await ensureQuickstart(environment(processVariables()).dataDir);
+  return valid(quickstartConfig, started.variables);
+}
+
+/** A configuration without problems; it throws what is wrong, a line each. */
+export async function valid(
+  file: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<LoadedConfig> {
+  const loaded = await loadConfig(file, { ...processVariables(), ...more });
+  if (E.isRight(loaded)) return loaded.right;
+  throw new Error(loaded.left.map((problem) => placedLine(file, problem)).join('\n'));
+}
+
+/** Runs with the database of the configuration, which is started and stopped again where it is embedded. */
+export async function withDatabaseUrl<A>(run: (url: string, migrations: string) => Promise<A>): Promise<A> {
+  const { config } = await databaseConfig();
+  const database = await openDatabase(config.database, terminal.err);
+  try {
+    return await run(database.url, database.migrations);
+  } finally {
+    await database.stop();
+  }
+}
+
+/** The same with a small pool. */
+export const withPool = <A>(run: (pool: DatabasePool) => Promise<A>): Promise<A> =>
+  withDatabaseUrl(async (url) => {
+    const pool = await openPool(url, 2);
+    try {
+      return await run(pool);
+    } finally {
+      await pool.end();
+    }
+  });
