@@ -20,7 +20,7 @@ import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.
 import { type LedgerStore, ledgerStore, replayJournaled } from '../infrastructure/postgres/ledger-store.ts';
 import { payloadStore, type PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
-import { StateFollower } from '../infrastructure/postgres/state-follower.ts';
+import { Freshness, StateFollower } from '../infrastructure/postgres/state-follower.ts';
 import { largeBodies, type LargeBodyThread } from '../infrastructure/large-bodies/large-bodies.ts';
 import { decompress } from '../infrastructure/providers/decompression.ts';
 import { type Executor, executor } from '../infrastructure/providers/executor.ts';
@@ -36,7 +36,7 @@ import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
 import { claimSeconds, cleaned, journalOf, processOf, settlingOptions } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
-type Recovery = (goOn: () => boolean) => Promise<void>;
+export type Recovery = (goOn: () => boolean) => Promise<void>;
 
 const token = <T>(name: string) => Symbol(name) as ServiceIdentifier<T>;
 
@@ -58,6 +58,7 @@ export const tokens = {
   cutOff: token<CutOff>('CutOff'),
   accounts: token<CachedAccounts>('Accounts'),
   catalogue: token<LiveCatalogue>('Catalogue'),
+  freshness: token<Freshness>('Freshness'),
   follower: token<StateFollower>('StateFollower'),
   process: token<GatewayProcess>('GatewayProcess'),
   ledger: token<LedgerStore>('Ledger'),
@@ -142,26 +143,32 @@ function bindState(container: Container): void {
       }),
     [tokens.foundations],
   );
-  // The cache asks the follower whether it may be used, and the follower drops it: a knot of two, tied here.
+  container.bind(tokens.freshness).toResolvedValue(() => new Freshness(), []);
   container.bind(tokens.accounts).toResolvedValue(
-    ({ pool, log }: Foundations) =>
+    ({ pool, log }: Foundations, freshness: Freshness) =>
       accountsStore(
         pool,
-        () => container.get(tokens.follower).isFresh(),
+        () => freshness.isFresh(),
         (error) => databaseFaultLog(log)(databaseFault(error), error),
       ),
-    [tokens.foundations],
+    [tokens.foundations, tokens.freshness],
   );
   container.bind(tokens.follower).toResolvedValue(
-    ({ pool, config, log }: Foundations, accounts: CachedAccounts, catalogue: LiveCatalogue) =>
+    (
+      { pool, config, log }: Foundations,
+      freshness: Freshness,
+      accounts: CachedAccounts,
+      catalogue: LiveCatalogue,
+    ) =>
       new StateFollower(pool, {
+        freshness,
         onChange: async () => {
           catalogue.take(await readCatalogue(pool), config.resolver(), config.prices());
           accounts.forget();
         },
         onFault: (error) => log.error({ error: causeOf(error) }, 'the database state could not be followed'),
       }),
-    [tokens.foundations, tokens.accounts, tokens.catalogue],
+    [tokens.foundations, tokens.freshness, tokens.accounts, tokens.catalogue],
   );
 }
 

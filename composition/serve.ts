@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { purgeRequestLogs } from '../application/retention/purge-request-logs.ts';
-import { buildContainer, tokens } from './container.ts';
+import { type Parts, partsOf } from './parts.ts';
 import type { Database } from './database.ts';
 import { bringToEnd, ending, within } from './ending.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
@@ -67,26 +67,25 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const notReady = readiness(
     () => draining,
     () => pendingMigrations(database.url, database.migrations),
-    () => container.get(tokens.process).check(),
+    () => parts.process.check(),
   );
   const exported = await openTelemetry(settings.otel, log);
   const { telemetry } = exported;
-  const container = buildContainer({ config, pool, log, telemetry, notReady, draining: () => draining });
-  exported.watch(watchedParts(container, pool, databaseSettings.maxConnections));
-  const follower = container.get(tokens.follower);
-  const gates = container.get(tokens.gates);
-  const server = httpServer(container);
-  const background = inTheBackground(container, config, log, () => draining);
-  const purge = purgeOnSchedule(container, config, database.url, log, () => draining);
+  const parts = partsOf({ config, pool, log, telemetry, notReady, draining: () => draining });
+  exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
+  const { follower, gates } = parts;
+  const server = httpServer(parts);
+  const background = inTheBackground(parts, config, log, () => draining);
+  const purge = purgeOnSchedule(parts, config, database.url, log, () => draining);
   const release = async (withinMs: number): Promise<void> => {
     const half = withinMs / 2;
     await Promise.all([
       within(half, Promise.all([background.stop(half), purge.stop()])),
-      container.get(tokens.payloads).close(half),
+      parts.payloads.close(half),
     ]);
-    await container.get(tokens.largeBodies).close();
+    await parts.largeBodies.close();
     await Promise.all([within(closeMs, follower.stop()), within(half, exported.close())]);
-    await container.get(tokens.catalogue).close();
+    await parts.catalogue.close();
     await within(closeMs, pool.end());
   };
   try {
@@ -99,7 +98,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
 
   const reload = reloading({
     config,
-    seed: container.get(tokens.seed),
+    seed: parts.seed,
     log,
     seeds,
     allowShrink,
@@ -113,29 +112,28 @@ export async function startService(options: ServeOptions): Promise<Service> {
     if (draining) return gates.inFlight();
     draining = true;
     log.info({ in_flight: gates.inFlight() }, 'draining');
-    return end(container, server, config.loaded().config.server.shutdownGraceSecs, forced, release);
+    return end({ parts, log }, server, config.loaded().config.server.shutdownGraceSecs, forced, release);
   };
 
   return { url: urlOf(server, settings.bind.host), reload, stop };
 }
 
 async function end(
-  container: ReturnType<typeof buildContainer>,
+  { parts, log }: { readonly parts: Parts; readonly log: Log },
   server: Server,
   graceSecs: number,
   forced: Promise<void>,
   release: (withinMs: number) => Promise<void>,
 ): Promise<number> {
-  const { log } = container.get(tokens.foundations);
   const closed = stopListening(server);
   const unsettled = await bringToEnd({
-    inFlight: container.get(tokens.gates).inFlight,
+    inFlight: parts.gates.inFlight,
     graceMs: graceSecs * 1000,
     forced,
-    tell: () => container.get(tokens.cutOff).now(),
+    tell: () => parts.cutOff.now(),
     cut: () => server.closeAllConnections(),
-    endUpstreams: container.get(tokens.upstream).endAll,
-    lastCall: container.get(tokens.ledger).lastCall,
+    endUpstreams: parts.upstream.endAll,
+    lastCall: parts.ledger.lastCall,
     release: (withinMs) => closed.then(() => release(withinMs)),
   });
   if (unsettled > 0) log.error({ in_flight: unsettled }, 'requests could not be settled before the end');
@@ -146,15 +144,15 @@ async function end(
 
 /** What is told of this process beside its requests. */
 const watchedParts = (
-  container: ReturnType<typeof buildContainer>,
+  parts: Parts,
   pool: Awaited<ReturnType<typeof openPool>>,
   max: number,
 ): ProcessSources => ({
-  inFlight: container.get(tokens.gates).models.inFlight,
-  queues: container.get(tokens.ledger).waiting,
-  journal: container.get(tokens.journal),
-  payloads: container.get(tokens.payloads).counts,
-  alertMails: container.get(tokens.alerting).counts,
+  inFlight: parts.gates.models.inFlight,
+  queues: parts.ledger.waiting,
+  journal: parts.journal,
+  payloads: parts.payloads.counts,
+  alertMails: parts.alerting.counts,
   connections: () => {
     const { acquiredConnections, idleConnections, waitingClients } = pool.state();
     return { used: acquiredConnections, idle: idleConnections, waiting: waitingClients, max };
@@ -162,13 +160,8 @@ const watchedParts = (
 });
 
 /** What every replica does beside serving: mails that wait, records that wait. */
-function inTheBackground(
-  container: ReturnType<typeof buildContainer>,
-  config: LiveConfig,
-  log: Log,
-  draining: () => boolean,
-) {
-  const { dispatch } = container.get(tokens.alerting);
+function inTheBackground(parts: Parts, config: LiveConfig, log: Log, draining: () => boolean) {
+  const { dispatch } = parts.alerting;
   const alerts = repeating(
     () => config.loaded().config.budgetAlerts.pollIntervalSecs,
     async (goOn) => {
@@ -178,40 +171,33 @@ function inTheBackground(
     },
     (error) => log.error({ error: causeOf(error) }, 'budget alerts could not be dispatched'),
   );
-  const recover = container.get(tokens.recovery);
-  const journalWatch = watchJournal(container.get(tokens.journal), log);
-  const payloadWatch = watchPayloads(container.get(tokens.payloads), log);
+  const journalWatch = watchJournal(parts.journal, log);
+  const payloadWatch = watchPayloads(parts.payloads, log);
   const watched = (): void => {
     journalWatch();
     payloadWatch();
   };
   const recovery = repeating(
     () => recoverySecs,
-    (goOn) => recover(goOn).finally(watched),
+    (goOn) => parts.recovery(goOn).finally(watched),
     (error) => log.error({ error: causeOf(error) }, 'the journal could not be settled'),
   );
-  const beats = heartbeat(container.get(tokens.process), log);
+  const beats = heartbeat(parts.process, log);
   return {
     stop: async (withinMs: number): Promise<void> => {
       const deadline = performance.now() + withinMs;
       await Promise.all([alerts.stop(), recovery.stop(), beats.stop()]);
-      await lastRecovery(container, log, () => performance.now() < deadline);
+      await lastRecovery(parts, log, () => performance.now() < deadline);
     },
   };
 }
 
-const purgeOnSchedule = (
-  container: ReturnType<typeof buildContainer>,
-  config: LiveConfig,
-  url: string,
-  log: Log,
-  draining: () => boolean,
-) =>
+const purgeOnSchedule = (parts: Parts, config: LiveConfig, url: string, log: Log, draining: () => boolean) =>
   purgeWorker({
     settings: () => config.loaded().config.requestLogging.purge,
     purge: (retention, goOn) =>
       purgeAlone(url, (logs) =>
-        purgeRequestLogs({ logs, clock: container.get(tokens.clock), pause: async (ms) => sleep(ms) })({
+        purgeRequestLogs({ logs, clock: parts.clock, pause: async (ms) => sleep(ms) })({
           retention,
           dryRun: false,
           goOn: () => goOn() && !draining(),
@@ -247,14 +233,10 @@ function watchPayloads({ counts }: Pick<PayloadStore, 'counts'>, log: Log): () =
 }
 
 /** What came into the journal at the very end need not wait for the next start, if the database is there. */
-async function lastRecovery(
-  container: ReturnType<typeof buildContainer>,
-  log: Log,
-  goOn: () => boolean,
-): Promise<void> {
-  const journal = container.get(tokens.journal);
+async function lastRecovery(parts: Parts, log: Log, goOn: () => boolean): Promise<void> {
+  const { journal } = parts;
   try {
-    if (journal.size() > 0) await container.get(tokens.recovery)(goOn);
+    if (journal.size() > 0) await parts.recovery(goOn);
     await journal.close();
   } catch (error) {
     log.error({ error: causeOf(error) }, 'the journal could not be settled');
@@ -262,9 +244,9 @@ async function lastRecovery(
   if (journal.size() > 0) log.warn({ bytes: journal.size() }, 'the journal is settled at the next start');
 }
 
-function httpServer(container: ReturnType<typeof buildContainer>): Server {
-  const handle = container.get(tokens.app).callback();
-  const malformed = malformedRequests(container.get(tokens.clock).newId);
+function httpServer(parts: Parts): Server {
+  const handle = parts.app.callback();
+  const malformed = malformedRequests(parts.clock.newId);
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
     malformed.answering(req, res);
     void handle(req, res);

@@ -8,7 +8,22 @@ const pollMs = 1000;
 /** What was read longer ago than this may hide a revocation, and is not used. */
 const staleAfterMs = 4000;
 
+/** When the state was last known to be current; what is read of it in memory counts for no longer than that. */
+export class Freshness {
+  private confirmedAt = Number.NEGATIVE_INFINITY;
+
+  confirm(at: number): void {
+    this.confirmedAt = at;
+  }
+
+  /** True while what was read is known to be current. */
+  isFresh(): boolean {
+    return performance.now() - this.confirmedAt <= staleAfterMs;
+  }
+}
+
 export interface StateFollowerOptions {
+  readonly freshness: Freshness;
   /** Called with each new revision; what it throws is retried at the next poll. */
   readonly onChange: () => Promise<void>;
   readonly onFault: (error: unknown) => void;
@@ -19,7 +34,6 @@ export class StateFollower {
   private readonly pool: DatabasePool;
   private readonly options: StateFollowerOptions;
   private revision: bigint | undefined;
-  private confirmedAt = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | undefined;
   private polling: Promise<void> | undefined;
   private stopped = false;
@@ -33,11 +47,6 @@ export class StateFollower {
   async start(): Promise<void> {
     await this.take();
     this.schedule();
-  }
-
-  /** True while what was read is known to be current. */
-  isFresh(): boolean {
-    return performance.now() - this.confirmedAt <= staleAfterMs;
   }
 
   /** Takes everything up anew, now: also what changed in this process's file alone. */
@@ -71,6 +80,6 @@ export class StateFollower {
       await this.options.onChange();
       this.revision = revision;
     }
-    this.confirmedAt = askedAt;
+    this.options.freshness.confirm(askedAt);
   }
 }
