@@ -1,6 +1,6 @@
-import { memberSize, type PrintedSize, printedSizes, sizeAt, textSize } from './printed-size.ts';
+import { memberSize, type PrintedSize, printedSizes, sizeAt, textSize } from '../text/printed-size.ts';
 import { cutMark } from './truncate.ts';
-import { Digits, isText, Items, Members, saidBy, type Written } from './written.ts';
+import { Digits, isText, Items, Members, saidBy, type Written } from '../text/written.ts';
 
 /** Bytes in which any value can say that it was cut off. */
 const floor = 64;

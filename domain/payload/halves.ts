@@ -1,5 +1,5 @@
 import type { Beginning, Secrets } from './secrets.ts';
-import { type Edit, edited, marker } from './text-edits.ts';
+import { type Edit, edited, marker } from '../text/text-edits.ts';
 
 /** Of fewer signs nobody can tell what they are the beginning of. */
 const minHalfChars = 4;

@@ -1,4 +1,4 @@
-import { withoutSecretParts } from './urls.ts';
+import { withoutSecretParts } from '../text/urls.ts';
 
 /** Built-in redacted JSON keys, with the provider-named one. */
 const redactedKeys = [

@@ -1,6 +1,6 @@
 import type { Json } from '../shared/json.ts';
 import { capped } from './cap.ts';
-import { fitsIn, leastChars } from './printed-size.ts';
+import { fitsIn, leastChars } from '../text/printed-size.ts';
 import { redacted, type RedactionRules } from './redact.ts';
 import { redactedAcross } from './redact-stream.ts';
 import { letterByNumber, mayHoldSecret, noSecrets, type Secrets } from './secrets.ts';
@@ -14,7 +14,7 @@ import {
   wrapResponse,
   wrapStream,
 } from './wrap.ts';
-import { mappedMembers, Members, printed, type Written } from './written.ts';
+import { mappedMembers, Members, printed, type Written } from '../text/written.ts';
 
 /** A payload as it is stored. */
 export interface StoredPayload {

@@ -1,8 +1,8 @@
 import { parseJson } from '../shared/json.ts';
 import { maxPayloadValues } from '../shared/limits.ts';
-import { afterBlanks, mayHoldMember } from './json-in-text.ts';
+import { afterBlanks, mayHoldMember } from '../text/json-in-text.ts';
 import { failureKeys, kindOf } from './known-fields.ts';
-import { isHoldable, isNumber, numberEnd } from './number-text.ts';
+import { isHoldable, isNumber, numberEnd } from '../text/number-text.ts';
 import { isLong } from './truncate.ts';
 import {
   Digits,
@@ -15,7 +15,7 @@ import {
   type Span,
   type Text,
   type Written,
-} from './written.ts';
+} from '../text/written.ts';
 
 /** Stands for what is nested too deeply. */
 const tooDeep = '[TRUNCATED: nested too deeply]';

@@ -1,7 +1,7 @@
 import { halfEdits } from './halves.ts';
-import { jsonEdits, jsonErrorEdits } from './json-in-text.ts';
+import { jsonEdits, jsonErrorEdits } from '../text/json-in-text.ts';
 import { type Secrets, secretEdits } from './secrets.ts';
-import { editedPieces, settled } from './text-edits.ts';
+import { editedPieces, settled } from '../text/text-edits.ts';
 import {
   Digits,
   isText,
@@ -13,7 +13,7 @@ import {
   saidBy,
   valueAt,
   type Written,
-} from './written.ts';
+} from '../text/written.ts';
 
 /**
  * A stream tells one text in many events, and what must not be kept may stand across them: a key in one piece, its

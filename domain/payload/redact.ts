@@ -1,4 +1,4 @@
-import { jsonEdits, jsonErrorEdits } from './json-in-text.ts';
+import { jsonEdits, jsonErrorEdits } from '../text/json-in-text.ts';
 import { failureKeys, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
 import {
   endsAt,
@@ -17,8 +17,8 @@ import {
   withoutSecrets,
   withSecrets,
 } from './secrets.ts';
-import { edited, marker, settled } from './text-edits.ts';
-import { urlEdits } from './urls.ts';
+import { edited, marker, settled } from '../text/text-edits.ts';
+import { urlEdits } from '../text/urls.ts';
 import {
   Digits,
   isText,
@@ -29,7 +29,7 @@ import {
   saidBy,
   type Text,
   type Written,
-} from './written.ts';
+} from '../text/written.ts';
 
 /** What a payload must not keep, beside the built-in keys and headers. */
 export interface RedactionRules {

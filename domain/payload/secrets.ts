@@ -1,6 +1,6 @@
-import { findAny } from './many-texts.ts';
-import { halfSpelling, signSpellings, spelling } from './spelling.ts';
-import { type Edit, edited, marker } from './text-edits.ts';
+import { findAny } from '../text/find-any.ts';
+import { halfSpelling, signSpellings, spelling } from '../text/escaped-forms.ts';
+import { type Edit, edited, marker } from '../text/text-edits.ts';
 
 /** Texts that must not be kept, wherever they stand: configured credentials and callers' keys. */
 export interface Secrets {

@@ -2,7 +2,7 @@ import type { JsonObject } from '../shared/json.ts';
 import { heldEventBytesPerStored, maxInlineChars } from '../shared/limits.ts';
 import { withoutBulk } from './truncate.ts';
 import { wrappable } from './wrap.ts';
-import { Members, printed } from './written.ts';
+import { Members, printed } from '../text/written.ts';
 
 /** How much of a stream is stored. */
 export interface StreamLimits {

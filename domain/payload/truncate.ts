@@ -10,7 +10,7 @@ import {
   type Text,
   valueAt,
   type Written,
-} from './written.ts';
+} from '../text/written.ts';
 
 /**
  * Shape-preserving truncation of known bulky fields: image, audio and file payloads, inline data, base64 source data.

@@ -8,8 +8,8 @@ import {
   parseExact,
 } from '../shared/json.ts';
 import { kindOf } from '../payload/known-fields.ts';
-import { mappedItems, mappedMembers } from '../payload/mapped.ts';
-import { marker } from '../payload/text-edits.ts';
+import { mappedItems, mappedMembers } from '../shared/changed-members.ts';
+import { marker } from '../text/text-edits.ts';
 import { type ToldFailure, toldFailure } from '../upstream/upstream-words.ts';
 
 type Sanitise = (message: string) => string;

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { edited, marker } from '../payload/text-edits.ts';
-import { urlEdits, withoutSecretParts } from '../payload/urls.ts';
+import { edited, marker } from '../text/text-edits.ts';
+import { urlEdits, withoutSecretParts } from '../text/urls.ts';
 import type { GatewayError, UpstreamLabels } from '../shared/gateway-error.ts';
 import { isObject, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxErrorMessageChars, maxSecretChars, maxUpstreamErrorBytes } from '../shared/limits.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { capped as cappedWritten } from '../../../domain/payload/cap.ts';
-import { printedSizes as sizesOfWritten } from '../../../domain/payload/printed-size.ts';
-import { printed, type Written } from '../../../domain/payload/written.ts';
+import { printedSizes as sizesOfWritten } from '../../../domain/text/printed-size.ts';
+import { printed, type Written } from '../../../domain/text/written.ts';
 import {
   isArray,
   isObject,

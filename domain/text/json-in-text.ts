@@ -1,4 +1,4 @@
-import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
+import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from '../payload/known-fields.ts';
 import { maxKnownMembers } from '../shared/limits.ts';
 import { type Edit, marker } from './text-edits.ts';
 import { hiddenStart, urlEdits } from './urls.ts';

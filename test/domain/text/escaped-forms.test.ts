@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { findAny } from '../../../domain/payload/many-texts.ts';
-import { spelling } from '../../../domain/payload/spelling.ts';
+import { findAny } from '../../../domain/text/find-any.ts';
+import { spelling } from '../../../domain/text/escaped-forms.ts';
 import { aCredential } from '../../support/arbitraries/payloads.ts';
 
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
