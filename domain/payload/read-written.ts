@@ -1,6 +1,7 @@
 import { parseJson } from '../shared/json.ts';
 import { maxPayloadValues } from '../shared/limits.ts';
-import { afterBlanks, mayHoldMember } from '../text/json-in-text.ts';
+import { afterBlanks } from '../text/json-in-text.ts';
+import { mayHoldMember } from './json-edits.ts';
 import { failureKeys, kindOf } from './known-fields.ts';
 import { isHoldable, isNumber, numberEnd } from '../text/number-text.ts';
 import { isLong } from './truncate.ts';

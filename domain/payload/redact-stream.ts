@@ -1,5 +1,5 @@
 import { halfEdits } from './halves.ts';
-import { jsonEdits, jsonErrorEdits } from '../text/json-in-text.ts';
+import { jsonEdits, jsonErrorEdits } from './json-edits.ts';
 import { type Secrets, secretEdits } from './secrets.ts';
 import { editedPieces, settled } from '../text/text-edits.ts';
 import {

@@ -1,4 +1,4 @@
-import { jsonEdits, jsonErrorEdits } from '../text/json-in-text.ts';
+import { jsonEdits, jsonErrorEdits } from './json-edits.ts';
 import { failureKeys, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
 import {
   endsAt,

@@ -1,7 +1,6 @@
-import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from '../payload/known-fields.ts';
 import { maxKnownMembers } from '../shared/limits.ts';
 import { type Edit, marker } from './text-edits.ts';
-import { hiddenStart, urlEdits } from './urls.ts';
+import { hiddenStart } from './urls.ts';
 
 const blanks = '[\\s\\\\nrt]*';
 
@@ -9,60 +8,20 @@ const blanks = '[\\s\\\\nrt]*';
  * The colon of a key that may be of a known kind, behind its closing quote and what may be blank between them. A key
  * that is spelled with escapes may be any. The key is looked at from behind: a text has far more letters than colons.
  */
-const keyEnd = (endings: string): RegExp =>
+export const keyEnd = (endings: string): RegExp =>
   new RegExp(`:(?<=(?:${endings}|\\\\u00[\\da-f]{2}[^"\\\\]*)\\\\*"${blanks}:)`, 'gi');
 
-const fieldEnd = keyEnd(fieldEndings);
-const errorEnd = keyEnd(errorEndings);
+/** A member whose key may end so, and that is true. */
+export const trueMember = (endings: string): RegExp =>
+  new RegExp(`${keyEnd(endings).source}${blanks}true`, 'i');
 
-/** JSON that says of an object that its content is what went wrong. */
-const failed = new RegExp(`${keyEnd('is_?error').source}${blanks}true`, 'i');
-const failedEnd = keyEnd(`${errorEndings}|content`);
 const scalar = /[^\s,}\]"\\]+/y;
 
 /** Characters of a key, escapes and all, that could be one of ours: the longest has 19, and `\u0061` is six. */
 const maxKeyChars = 256;
 
-/**
- * JSON inside a text, such as tool arguments, also where the text holds other things, JSON was cut off, or it holds
- * JSON again: the values of redacted keys, and the queries of URL fields. Everything else in the text stays as it is.
- * It looks at quotes and never parses: one pass, whatever the text.
- */
-export const jsonEdits = (text: string): readonly Edit[] =>
-  memberEdits(text, fieldEnd, kindOf, (kind, from, level) => {
-    if (kind === 'redacted') return redactedValue(text, from, level);
-    return kind === 'error' ? undefined : urlTails(text, from, kind);
-  });
-
-/** The URLs in what went wrong, in JSON inside a text. Where any of it says `is_error`, any content of it may be that. */
-export const jsonErrorEdits = (text: string): readonly Edit[] =>
-  failed.test(text) ? errorEdits(text, failedEnd, kindInFailed) : errorEdits(text, errorEnd, kindOf);
-
-type KindOf = (key: string) => KeyKind | undefined;
-const kindInFailed: KindOf = (key) => (key === 'content' ? 'error' : kindOf(key));
-
-const errorEdits = (text: string, keyEnd: RegExp, kindOfKey: KindOf): readonly Edit[] =>
-  memberEdits(text, keyEnd, kindOfKey, (kind, from, level) => {
-    if (kind !== 'error') return undefined;
-    const edits: Edit[] = [];
-    const end = valueEnd(text, from, level, (start, inner) => {
-      for (const edit of urlEdits(text.slice(start, inner))) edits.push(moved(edit, start));
-    });
-    return { edits, end };
-  });
-
-/**
- * False: no rule finds anything in the text that JSON spells so. Its spelling is JSON inside JSON, in which each rule
- * finds what it finds in the text, unless signs are spelled by their numbers.
- */
-export const mayHoldMember = (literal: string): boolean => literal.search(anyEnd) >= 0;
-
-const anyEnd = keyEnd(`${fieldEndings}|${errorEndings}|is_?error`);
-
-const moved = ({ from, to, by }: Edit, on: number): Edit => ({ from: from + on, to: to + on, by });
-
 /** What is to be done in a value, and from where on the text is still to be looked at. */
-interface Found {
+export interface Found {
   readonly edits: readonly Edit[];
   readonly end: number;
 }
@@ -71,11 +30,11 @@ interface Found {
  * The edits in the values of all members of a known kind; `editsOf` is told where a value begins. A text with more
  * of them than a person would read is cut off there.
  */
-function memberEdits(
+export function memberEdits<Kind>(
   text: string,
   keyEnd: RegExp,
-  kindOfKey: KindOf,
-  editsOf: (kind: KeyKind, from: number, level: number) => Found | undefined,
+  kindOfKey: (key: string) => Kind | undefined,
+  editsOf: (kind: Kind, from: number, level: number) => Found | undefined,
 ): readonly Edit[] {
   const edits: Edit[] = [];
   if (!text.includes('"')) return edits;
@@ -162,7 +121,7 @@ const closes = (slashes: number, level: number): boolean =>
   slashes >= level && (slashes - level) % (2 * level + 2) === 0;
 
 /** The quotes of a string stay as they are; anything else becomes a string. */
-function redactedValue(text: string, from: number, level: number): Found {
+export function redactedValue(text: string, from: number, level: number): Found {
   const quote = quoteAt(text, from);
   if (quote !== undefined) {
     const { inner, end } = stringEnd(text, quote.end, quote.level);
@@ -177,7 +136,7 @@ function redactedValue(text: string, from: number, level: number): Found {
 type OnString = (from: number, inner: number) => void;
 
 /** Where a value ends; the strings in it are told on the way. */
-function valueEnd(text: string, from: number, level: number, onString?: OnString): number {
+export function valueEnd(text: string, from: number, level: number, onString?: OnString): number {
   const quote = quoteAt(text, from);
   if (quote !== undefined) {
     const { inner, end } = stringEnd(text, quote.end, quote.level);
@@ -225,14 +184,14 @@ function bracketsEnd(text: string, from: number, level: number, onString?: OnStr
   return text.length;
 }
 
-/** What a URL must not show, or the URLs of an array. */
-function urlTails(text: string, from: number, kind: 'url' | 'media'): Found {
+/** A URL as it may be shown, or the URLs of an array. */
+export function shownUrls(text: string, from: number, shown: (url: string) => string): Found {
   const isArray = text[from] === '[';
   const edits: Edit[] = [];
   let end = from;
   let quote = quoteAt(text, isArray ? afterBlanks(text, from + 1) : from);
   while (quote !== undefined && edits.length < maxKnownMembers) {
-    const found = urlTail(text, quote, kind);
+    const found = shownUrl(text, quote, shown);
     if (isArray && text[afterBlanks(text, found.end)] === ':') break;
     edits.push(...found.edits);
     end = found.end;
@@ -242,13 +201,13 @@ function urlTails(text: string, from: number, kind: 'url' | 'media'): Found {
 }
 
 /** A URL has no quote before its query: what has one is something else, and is still to be looked at. */
-function urlTail(text: string, { level, end: from }: Quote, kind: 'url' | 'media'): Found {
+function shownUrl(text: string, { level, end: from }: Quote, shown: (url: string) => string): Found {
   const next = text.indexOf('"', from);
   const slashes = next < 0 ? 0 : backslashesBefore(text, next, from);
   const until = next < 0 ? text.length : next - slashes;
   const after = next >= 0 && closes(slashes, level) ? next + 1 : until;
   const head = text.slice(from, until);
-  const by = withoutQuery(head, kind);
+  const by = shown(head);
   if (by === head) return { edits: [], end: after };
   if (!hiddenStart.test(head)) return { edits: [{ from, to: until, by }], end: after };
   const { inner, end } = stringEnd(text, from, level);
