@@ -1,4 +1,5 @@
-import type { Cadence, Window } from './budget.ts';
+import type { Cadence } from './budget.ts';
+import type { Window } from '../shared/window.ts';
 
 /**
  * The UTC window that holds `at`; half-open, so an instant is in exactly one. Daily from 00:00:00, weekly from

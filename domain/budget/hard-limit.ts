@@ -3,7 +3,8 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { toUsd, type Picodollars } from '../money/money.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { maxRetryAfterSecs } from '../shared/limits.ts';
-import type { Budget, Window } from './budget.ts';
+import type { Budget } from './budget.ts';
+import type { Window } from '../shared/window.ts';
 
 /**
  * Before the provider is called: an owner whose counted spend in the active window is at or above the amount

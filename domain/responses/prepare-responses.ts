@@ -7,7 +7,8 @@ import type { Route } from '../routing/model.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isArray, type Json } from '../shared/json.ts';
 import { exactMember, withMembers } from '../shared/json-document.ts';
-import { type Digest, needsReplayIds, withReplayIds } from './replay-ids.ts';
+import { needsReplayIds, withReplayIds } from './replay-ids.ts';
+import { type Digest } from '../shared/digest.ts';
 import type { ResponsesRequest } from './responses-request.ts';
 
 /**

@@ -101,7 +101,6 @@ export const rules: readonly Rule[] = [
     of: /^infrastructure\/config\//,
     files: [
       /^infrastructure\/(?:config\/|key-secrets\.ts$)/,
-      /^infrastructure\/providers\/live-catalogue\.ts$/,
       /^application\/(?:ports\/|model-request\.ts$)/,
       /^domain\//,
     ],

@@ -11,7 +11,7 @@ import {
   textOfSystem,
 } from '../../../domain/messages/blocks.ts';
 import { endingMarked, isMarked, lastMark, markOf, unmarked } from '../../../domain/messages/cache-marks.ts';
-import type { Digest } from '../../../domain/responses/replay-ids.ts';
+import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
   isAbsent,

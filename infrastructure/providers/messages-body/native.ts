@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { fault, isRecord } from '../../../domain/messages/blocks.ts';
 import { restrictedGeo } from '../../../domain/messages/inference-geo.ts';
 import { takesSystemTurns } from '../../../domain/reasoning/model-tier.ts';
-import type { Digest } from '../../../domain/responses/replay-ids.ts';
+import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
   isArray,
