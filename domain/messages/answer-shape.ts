@@ -1,6 +1,13 @@
-import { isAbsent, isArray, isDeeperThan, isString, type Json, type JsonObject } from '../shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isDeeperThan,
+  isString,
+  type Json,
+  type JsonObject,
+  isObject,
+} from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { isRecord } from './blocks.ts';
 import { firstChoice } from './chat-answer.ts';
 
 /** Whether a field may hold this value. */
@@ -20,19 +27,19 @@ const itemsOf = (is: Shape): Shape =>
   orEmpty((value) => isArray(value) && value.every((item) => isAbsent(item) || is(item)));
 
 const aPart: Shape = (part) =>
-  isRecord(part) && isString(part['type']) && (part['type'] !== 'text' || aText(part['text']));
+  isObject(part) && isString(part['type']) && (part['type'] !== 'text' || aText(part['text']));
 
 const content = orEmpty((value) => isString(value) || itemsOf(aPart)(value));
 
 const callArguments = orEmpty(
-  (value) => isString(value) || (isRecord(value) && !isDeeperThan(value, maxJsonDepth)),
+  (value) => isString(value) || (isObject(value) && !isDeeperThan(value, maxJsonDepth)),
 );
 
 const aCallee = orEmpty(
-  (callee) => isRecord(callee) && aText(callee['name']) && callArguments(callee['arguments']),
+  (callee) => isObject(callee) && aText(callee['name']) && callArguments(callee['arguments']),
 );
 
-const aCall: Shape = (call) => isRecord(call) && aText(call['id']) && aCallee(call['function']);
+const aCall: Shape = (call) => isObject(call) && aText(call['id']) && aCallee(call['function']);
 
 /** The fields of a message or delta in which an answer is told. */
 const fields: readonly (readonly [field: string, shape: Shape])[] = [
@@ -45,11 +52,11 @@ const fields: readonly (readonly [field: string, shape: Shape])[] = [
   ['function_call', aCallee],
 ];
 
-const aSaid = orEmpty((said) => isRecord(said) && fields.every(([field, shape]) => shape(said[field])));
+const aSaid = orEmpty((said) => isObject(said) && fields.every(([field, shape]) => shape(said[field])));
 
 /**
  * Whether a piece of the translated choice has a type that it cannot have: it would vanish without a word, and what is
  * left would look like the whole answer. `told` is where the choice says something.
  */
 export const isMalformed = ({ choices }: JsonObject, told: 'message' | 'delta'): boolean =>
-  !itemsOf(isRecord)(choices) || !aSaid(firstChoice(choices)?.[told]);
+  !itemsOf(isObject)(choices) || !aSaid(firstChoice(choices)?.[told]);

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type JsonObject, objectsOf } from '../shared/json.ts';
-import { isRecord, systemText } from './blocks.ts';
+import { isAbsent, isString, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
+import { systemText } from './blocks.ts';
 import { noMarks } from './cache-marks.ts';
 import { chatMessages } from './chat-messages.ts';
 import { outputFormat } from './messages-request.ts';
@@ -53,8 +53,8 @@ const formatPath = (body: JsonObject): string => outputFormat(body)?.path ?? 'ou
 /** An effort may have been made of a budget. */
 function effortPath(body: JsonObject): string {
   const { output_config: config, thinking } = body;
-  if (isRecord(config) && !isAbsent(config['effort'])) return 'output_config.effort';
-  return isRecord(thinking) && !isAbsent(thinking['budget_tokens'])
+  if (isObject(config) && !isAbsent(config['effort'])) return 'output_config.effort';
+  return isObject(thinking) && !isAbsent(thinking['budget_tokens'])
     ? 'thinking.budget_tokens'
     : 'output_config.effort';
 }

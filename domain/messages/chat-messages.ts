@@ -2,18 +2,9 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { carriedSignature, signed } from '../chat/thought-signature.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
-import {
-  blocksOf,
-  fault,
-  foreignType,
-  isRecord,
-  nameOf,
-  paragraphs,
-  stringOf,
-  systemBlocks,
-  textOfSystem,
-} from './blocks.ts';
+import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
+import { blocksOf, paragraphs, systemBlocks, textOfSystem } from './blocks.ts';
+import { fieldError, foreignType, nameOf, stringOf } from '../shared/field-errors.ts';
 import { endingMarked, isMarked, type Marks, unmarked } from './cache-marks.ts';
 import { contentParts, type Parts, textPart } from './content-parts.ts';
 
@@ -176,7 +167,7 @@ function toolCall(block: JsonObject, path: string): Either<GatewayError, JsonObj
   const name = nameOf(block, 'name', path);
   if (E.isLeft(name)) return name;
   const { input } = block;
-  if (!isRecord(input)) return E.left(fault(`${path}.input`, 'must be an object.'));
+  if (!isObject(input)) return E.left(fieldError(`${path}.input`, 'must be an object.'));
   return E.right({
     id: id.right,
     type: 'function',

@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isString, type JsonObject } from '../shared/json.ts';
-import { blocksOf, fault, foreignType, isRecord, paragraphs, stringOf } from './blocks.ts';
+import { isString, type JsonObject, isObject } from '../shared/json.ts';
+import { blocksOf, paragraphs } from './blocks.ts';
+import { fieldError, foreignType, stringOf } from '../shared/field-errors.ts';
 
 /** Parts of a chat message's content. */
 export type Parts = Either<GatewayError, readonly JsonObject[]>;
@@ -16,15 +17,15 @@ export function contentParts(block: JsonObject, path: string): Parts {
   if (type === 'text') return E.map(textParts)(stringOf(block, 'text', path));
   if (type !== 'image' && type !== 'document') return foreignType(block, path);
   if (asksForCitations(block))
-    return E.left(fault(`${path}.citations`, "is not available on this model's route."));
+    return E.left(fieldError(`${path}.citations`, "is not available on this model's route."));
   const at = `${path}.source`;
-  if (!isRecord(source)) return E.left(fault(at, 'must be an object.'));
+  if (!isObject(source)) return E.left(fieldError(at, 'must be an object.'));
   return type === 'image' ? imageParts(source, at) : documentParts(block, source, at);
 }
 
 /** Chat completions cite nothing: an answer without citations is another one. */
 const asksForCitations = ({ citations }: JsonObject): boolean =>
-  isRecord(citations) && citations['enabled'] === true;
+  isObject(citations) && citations['enabled'] === true;
 
 const textParts = (text: string): readonly JsonObject[] => (text === '' ? [] : [textPart(text)]);
 

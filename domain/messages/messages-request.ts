@@ -18,10 +18,12 @@ import {
   type JsonObject,
   numberOf,
   objectsOf,
+  isObject,
 } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
-import { blocksOf, fault, isRecord } from './blocks.ts';
+import { blocksOf } from './blocks.ts';
+import { fieldError } from '../shared/field-errors.ts';
 
 /** A reading view over the caller's untouched messages body. */
 export interface MessagesRequest {
@@ -113,17 +115,19 @@ const threadFault = ({ thread }: JsonObject): GatewayError | undefined =>
 function limitFault({ max_tokens }: JsonObject): GatewayError | undefined {
   const limit = numberOf(max_tokens);
   if (limit !== undefined && Number.isSafeInteger(limit) && limit > 0) return undefined;
-  return fault('max_tokens', 'must be a positive integer.');
+  return fieldError('max_tokens', 'must be a positive integer.');
 }
 
 const roles: ReadonlySet<Json | undefined> = new Set(['user', 'assistant', 'system']);
 
 function messagesFault(messages: Json | undefined): GatewayError | undefined {
-  if (!isArray(messages) || messages.length === 0) return fault('messages', 'must be a non-empty array.');
+  if (!isArray(messages) || messages.length === 0)
+    return fieldError('messages', 'must be a non-empty array.');
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`;
-    if (!isRecord(message)) return fault(path, 'must be an object.');
-    if (!roles.has(message['role'])) return fault(`${path}.role`, 'must be `user`, `assistant` or `system`.');
+    if (!isObject(message)) return fieldError(path, 'must be an object.');
+    if (!roles.has(message['role']))
+      return fieldError(`${path}.role`, 'must be `user`, `assistant` or `system`.');
     if (isString(message['content'])) continue;
     const blocks = blocksOf(message['content'], `${path}.content`);
     if (E.isLeft(blocks)) return blocks.left;
@@ -148,11 +152,11 @@ const visualBlocks: ReadonlySet<Json | undefined> = new Set(['image', 'document'
  */
 const holdsVisual = (content: Json | undefined, levels = 3): boolean =>
   levels > 0 &&
-  (isRecord(content) ? [content] : objectsOf(content)).some(
+  (isObject(content) ? [content] : objectsOf(content)).some(
     ({ type, content, source }) =>
       visualBlocks.has(type) ||
       holdsVisual(content, levels - 1) ||
-      (isRecord(source) && holdsVisual(source['content'], levels - 1)),
+      (isObject(source) && holdsVisual(source['content'], levels - 1)),
   );
 
 /** The format that the answer must have, and where the caller said so: `output_format` is the older place. */
@@ -160,8 +164,8 @@ export function outputFormat(
   body: JsonObject,
 ): { readonly format: JsonObject; readonly path: string } | undefined {
   const config = body['output_config'];
-  if (isRecord(config) && isRecord(config['format']))
+  if (isObject(config) && isObject(config['format']))
     return { format: config['format'], path: 'output_config.format' };
   const format = body['output_format'];
-  return isRecord(format) ? { format, path: 'output_format' } : undefined;
+  return isObject(format) ? { format, path: 'output_format' } : undefined;
 }

@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, isRecord } from '../messages/blocks.ts';
+import { isObject, isAbsent, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import { fieldError } from '../shared/field-errors.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 
 /** The effort that asks for no reasoning at all. */
 const noEffort = 'none';
@@ -70,9 +70,9 @@ export const disagreement = (field: string, other: string): GatewayError =>
  */
 export function readReasoningAsk(body: JsonObject): Either<GatewayError, ReasoningAsk> {
   const notAnObject = ['thinking', 'reasoning', 'output_config'].find(
-    (field) => !isAbsent(body[field]) && !isRecord(body[field]),
+    (field) => !isAbsent(body[field]) && !isObject(body[field]),
   );
-  if (notAnObject !== undefined) return E.left(fault(notAnObject, 'must be an object.'));
+  if (notAnObject !== undefined) return E.left(fieldError(notAnObject, 'must be an object.'));
   const thinking = members(body['thinking']);
   const reasoning = members(body['reasoning']);
   const efforts = agreed(
@@ -98,7 +98,7 @@ export function readReasoningAsk(body: JsonObject): Either<GatewayError, Reasoni
   if (E.isLeft(budgets)) return budgets;
   const { type } = thinking;
   if (!isAbsent(body['thinking']) && !isThinkingType(type))
-    return E.left(fault('thinking.type', 'must be `adaptive`, `enabled` or `disabled`.'));
+    return E.left(fieldError('thinking.type', 'must be `adaptive`, `enabled` or `disabled`.'));
   const ownEffort = efforts.right.find(({ field }) => field === 'output_config.effort')?.value;
   const effort = efforts.right.find(({ field }) => field !== 'output_config.effort');
   const manual = manualThinking(isThinkingType(type) ? type : undefined, budgets.right[0]);
@@ -106,7 +106,7 @@ export function readReasoningAsk(body: JsonObject): Either<GatewayError, Reasoni
   return E.map((ask: ThinkingAsk): ReasoningAsk => ({ ...ask, ownEffort }))(withEffort(effort, manual.right));
 }
 
-const members = (value: Json | undefined): JsonObject => (isRecord(value) ? value : {});
+const members = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 
 const isWord = (value: Json): value is string => isString(value) && value !== '';
 
@@ -126,7 +126,7 @@ function agreed<A extends Json>(
   const said: Said<A>[] = [];
   for (const [field, value] of fields) {
     if (isAbsent(value)) continue;
-    if (!isWellFormed(value)) return E.left(fault(field, problem));
+    if (!isWellFormed(value)) return E.left(fieldError(field, problem));
     const [first] = said;
     if (first !== undefined && !isSame(first.value, value)) return E.left(disagreement(first.field, field));
     said.push({ field, value });

@@ -1,12 +1,4 @@
-import {
-  isArray,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  numberOf,
-  parseExact,
-} from '../shared/json.ts';
+import { isArray, isObject, isString, type Json, type JsonObject, parseExact } from '../shared/json.ts';
 import { kindOf } from '../payload/known-fields.ts';
 import { mappedItems, mappedMembers } from '../shared/changed-members.ts';
 import { marker } from '../text/text-edits.ts';
@@ -46,6 +38,6 @@ export const withFitWords = (payload: JsonObject, sanitise: Sanitise): JsonObjec
 function fit(value: Json, sanitise: Sanitise): Json {
   if (isString(value)) return sanitise(value);
   if (isArray(value)) return mappedItems(value, (inner) => fit(inner, sanitise));
-  if (!isObject(value) || numberOf(value) !== undefined) return value;
+  if (!isObject(value)) return value;
   return mappedMembers(value, (inner, key) => (kindOf(key) === 'redacted' ? marker : fit(inner, sanitise)));
 }

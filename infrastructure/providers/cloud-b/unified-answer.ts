@@ -1,7 +1,6 @@
 import { promptDetails } from '../../../domain/chat/prompt-details.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import { isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 /** Where callers find what chat completions have no field for. */
 export const namespace = 'cloud_b_platform';
@@ -43,7 +42,7 @@ export function stopOf(stopReason: Json | undefined, called: boolean): Stop {
  * prompt unknown, so that the usage counts as missing.
  */
 export function chatUsage(reported: Json | undefined): JsonObject | undefined {
-  if (!isRecord(reported)) return undefined;
+  if (!isObject(reported)) return undefined;
   const { inputTokens, outputTokens, totalTokens, cacheReadInputTokens, cacheWriteInputTokens } = reported;
   const prompt = sumOf([inputTokens, cacheReadInputTokens ?? 0, cacheWriteInputTokens ?? 0]);
   const completion = tokenCount(outputTokens) ?? null;

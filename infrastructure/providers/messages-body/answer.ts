@@ -2,8 +2,7 @@ import type { AnswerNames } from '../../../application/ports/upstream.ts';
 import { promptDetails } from '../../../domain/chat/prompt-details.ts';
 import { messagesBodyUsage } from '../../../domain/messages/observe-messages.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import { isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { isObject, isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 /** What translated answers are told by. */
 export interface AnswerWords {
@@ -36,7 +35,7 @@ export function chatUsage(reported: Json | undefined): JsonObject | undefined {
   if (isAbsent(reported)) return undefined;
   const usage = messagesBodyUsage(reported);
   if (usage === undefined) return { prompt_tokens: null, completion_tokens: null, total_tokens: null };
-  const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = isRecord(reported)
+  const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = isObject(reported)
     ? reported
     : {};
   return {
