@@ -1,4 +1,3 @@
-import { type ModelTier, modelTiers } from '../reasoning/model-tier.ts';
 import type { Capabilities } from '../routing/capabilities.ts';
 import type { ApiFamily, Compatibility, Takes } from '../routing/model.ts';
 
@@ -78,16 +77,9 @@ export interface CloudBBlock {
   readonly basePath: string;
   /** Undefined: detected by the model's family. */
   readonly supportsStrictTools: boolean | undefined;
-  /** The tier of a model whose id does not tell it; `none`: it is no messages family. Undefined: the id tells it. */
-  readonly modelTier: RouteTier | undefined;
   /** Where `runtime_unified` writes an effort: inside `thinking`, or beside it. */
   readonly effortPlacement: EffortPlacement;
 }
-
-/** What a route may say of its model's tier. */
-export const routeTiers = [...modelTiers, 'none'] as const;
-
-export type RouteTier = ModelTier | 'none';
 
 export const effortPlacements = ['thinking', 'output_config'] as const;
 
@@ -103,7 +95,6 @@ export function cloudBBlock({ cloud_b: block }: Compatibility): CloudBBlock | un
     style: style as ApiStyle,
     basePath: typeof basePath === 'string' ? basePath : '',
     supportsStrictTools: typeof strict === 'boolean' ? strict : undefined,
-    modelTier: routeTiers.find((tier) => tier === block?.['model_tier']),
     effortPlacement:
       effortPlacements.find((placement) => placement === block?.['effort_placement']) ?? 'thinking',
   };

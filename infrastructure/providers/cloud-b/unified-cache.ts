@@ -1,4 +1,4 @@
-import { cloudBBlock } from '../../../domain/compatibility/cloud-b-style.ts';
+import { configuredTier } from '../../../domain/reasoning/route-tier.ts';
 import { isMarked, unmarked } from '../../../domain/messages/cache-marks.ts';
 import { isObject, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import type { Route } from '../../../domain/routing/model.ts';
@@ -87,7 +87,7 @@ function cacheRules({
   if (/(?:^|[^a-z0-9])claude-/.test(id))
     return withoutCaching.test(id) ? nothing : { conversation: true, tools: true, hour: knowsHours(id) };
   if (/(?:^|[^a-z0-9])nova-(?!canvas|reel|sonic)/.test(id)) return { ...nothing, conversation: true };
-  const tier = cloudBBlock(compatibility)?.modelTier;
+  const tier = configuredTier(compatibility);
   return tier === undefined || tier === 'none'
     ? nothing
     : { conversation: true, tools: true, hour: tier !== 'older' };
