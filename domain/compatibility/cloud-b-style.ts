@@ -115,12 +115,12 @@ export function styleCapabilities(style: ApiStyle): Capabilities {
 }
 
 /** A capability that a route of this style says it has, and must not, with the reason. */
-export function styleFaults(
+export function styleProblems(
   style: ApiStyle,
   claimed: Capabilities,
 ): readonly (readonly [keyof Capabilities, string])[] {
   const onlyResponses = 'must be false: only endpointb_responses routes may enable it';
-  const faults: readonly (readonly [keyof Capabilities, boolean, string])[] = [
+  const problems: readonly (readonly [keyof Capabilities, boolean, string])[] = [
     ['responses', style === 'endpointb_responses', onlyResponses],
     ['json_schema', style === 'endpointb_responses', onlyResponses],
     ['chat_completions', style !== 'endpointb_responses', 'must be false on endpointb_responses routes'],
@@ -131,5 +131,5 @@ export function styleFaults(
       'must be false: runtime_messages has no streaming path (use runtime_unified or endpointb_messages)',
     ],
   ];
-  return faults.flatMap(([name, may, reason]) => (claimed[name] && !may ? [[name, reason] as const] : []));
+  return problems.flatMap(([name, may, reason]) => (claimed[name] && !may ? [[name, reason] as const] : []));
 }

@@ -4,7 +4,7 @@ import type { Changes } from '../routing/extra-body.ts';
 import type { Compatibility } from '../routing/model.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, mapObjects, objectsOf } from '../shared/json.ts';
-import { type ChatBody, changesOf, type Edit, allOf, noChanges } from './chat-body.ts';
+import { type ChatBody, changesOf, type BodyEdit, allOf, noChanges } from './chat-body.ts';
 import { type EmptyToolsRule, emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
 
 /** Compatibility block `compat`, for chat-style upstreams, with its defaults. */
@@ -129,7 +129,7 @@ const transforms: readonly Transform[] = [
 ];
 
 /** What a route's `compat` block changes in an outbound chat-completions body. */
-export function compatEdit(compatibility: Compatibility): Edit {
+export function compatEdit(compatibility: Compatibility): BodyEdit {
   const compat = compatOf(compatibility);
   return allOf(transforms.map((transform) => (body) => transform(compat, body)));
 }

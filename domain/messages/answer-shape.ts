@@ -52,11 +52,13 @@ const fields: readonly (readonly [field: string, shape: Shape])[] = [
   ['function_call', aCallee],
 ];
 
-const aSaid = orEmpty((said) => isObject(said) && fields.every(([field, shape]) => shape(said[field])));
+const aMessage = orEmpty(
+  (message) => isObject(message) && fields.every(([field, shape]) => shape(message[field])),
+);
 
 /**
  * Whether a piece of the translated choice has a type that it cannot have: it would vanish without a word, and what is
- * left would look like the whole answer. `told` is where the choice says something.
+ * left would look like the whole answer. `member` is the one of the choice that is read.
  */
-export const isMalformed = ({ choices }: JsonObject, told: 'message' | 'delta'): boolean =>
-  !itemsOf(isObject)(choices) || !aSaid(firstChoice(choices)?.[told]);
+export const isMalformed = ({ choices }: JsonObject, member: 'message' | 'delta'): boolean =>
+  !itemsOf(isObject)(choices) || !aMessage(firstChoice(choices)?.[member]);

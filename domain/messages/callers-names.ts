@@ -82,7 +82,7 @@ function originsOf(body: JsonObject): readonly Origin[] {
   const system = systemText(body['system'] ?? '', 'system');
   const first =
     E.isRight(system) && system.right !== '' ? [{ path: 'system', role: 'system', calls: [] }] : [];
-  const said = objectsOf(body['messages']).flatMap((message, index) => {
+  const inMessages = objectsOf(body['messages']).flatMap((message, index) => {
     const path = `messages[${index}]`;
     const chat = chatMessages(message, path, noMarks);
     const results = blockPaths(message, path, 'tool_result');
@@ -92,7 +92,7 @@ function originsOf(body: JsonObject): readonly Origin[] {
       return { path: result ?? path, role: isString(role) ? role : '', calls };
     });
   });
-  return [...first, ...said];
+  return [...first, ...inMessages];
 }
 
 const blockPaths = ({ content }: JsonObject, path: string, type: string): readonly string[] =>

@@ -30,10 +30,10 @@ export function firstChoice(choices: Json | undefined): JsonObject | undefined {
 export function textOf({ content }: JsonObject): string {
   if (isString(content)) return content;
   if (!isArray(content)) return '';
-  return content.map((part) => (isObject(part) && part['type'] === 'text' ? wordsIn(part) : '')).join('');
+  return content.map((part) => (isObject(part) && part['type'] === 'text' ? partText(part) : '')).join('');
 }
 
-const wordsIn = ({ text }: JsonObject): string => (isString(text) ? text : '');
+const partText = ({ text }: JsonObject): string => (isString(text) ? text : '');
 
 /** The text with which the model refuses. */
 export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal) ? refusal : '');
@@ -41,12 +41,12 @@ export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal)
 const reasoningFields = ['reasoning', 'reasoning_content', 'reasoning_text'] as const;
 
 /** The reasoning of a message or delta, from its own field or from `provider_metadata.<provider>.reasoning`. */
-export function reasoningOf(said: JsonObject): string {
+export function reasoningOf(message: JsonObject): string {
   for (const field of reasoningFields) {
-    const value = said[field];
+    const value = message[field];
     if (isString(value) && value !== '') return value;
   }
-  const metadata = said['provider_metadata'];
+  const metadata = message['provider_metadata'];
   if (!isObject(metadata)) return '';
   return Object.values(metadata)
     .map((own) => (isObject(own) ? thinkingIn(own['reasoning'], 4) : ''))
@@ -129,10 +129,10 @@ const stopReasons: ReadonlyMap<Json | undefined, string> = new Map([
  */
 export function stopReason(
   finish: Json | undefined,
-  said: { readonly called: boolean; readonly refused: boolean },
+  answer: { readonly called: boolean; readonly refused: boolean },
 ): string {
-  if (said.refused) return 'refusal';
-  return stopReasons.get(finish) ?? (said.called ? 'tool_use' : 'end_turn');
+  if (answer.refused) return 'refusal';
+  return stopReasons.get(finish) ?? (answer.called ? 'tool_use' : 'end_turn');
 }
 
 /**

@@ -39,7 +39,7 @@ function userMessages(content: Json | undefined, path: string, marks: Marks): Ch
   if (isString(content)) return E.right([{ role: 'user', content }]);
   const results: JsonObject[] = [];
   const attached: (readonly JsonObject[])[] = [];
-  const said: (readonly JsonObject[])[] = [];
+  const ownParts: (readonly JsonObject[])[] = [];
   for (const [index, block] of objectsOf(content).entries()) {
     const at = `${path}[${index}]`;
     if (block['type'] === 'tool_result') {
@@ -50,10 +50,10 @@ function userMessages(content: Json | undefined, path: string, marks: Marks): Ch
     } else {
       const parts = contentParts(block, at);
       if (E.isLeft(parts)) return parts;
-      said.push(endingMarked(parts.right, marks(block)));
+      ownParts.push(endingMarked(parts.right, marks(block)));
     }
   }
-  const parts = [...attached, ...said].flat();
+  const parts = [...attached, ...ownParts].flat();
   if (parts.length === 0 && results.length > 0) return E.right(results);
   return E.right([...results, { role: 'user', content: plainest(parts) }]);
 }
@@ -83,8 +83,8 @@ function toolResult(block: JsonObject, path: string, marks: Marks): Either<Gatew
   const text = paragraphs(parts.right.flatMap(({ text }) => (isString(text) ? [text] : [])));
   const others = parts.right.filter(({ text }) => !isString(text));
   const shown = text === '' && others.length > 0 ? 'The result is in the user message that follows.' : text;
-  const told = block['is_error'] === true ? asError(shown) : shown;
-  const content = marksOfResult(block, marks).reduce(markedText, told);
+  const marked = block['is_error'] === true ? asError(shown) : shown;
+  const content = marksOfResult(block, marks).reduce(markedText, marked);
   return E.right({
     message: { role: 'tool', tool_call_id: id.right, content },
     attached:
@@ -130,7 +130,7 @@ const resultPart = (block: JsonObject, path: string): Parts =>
  * else. A message of which nothing is left is left out.
  */
 function assistantMessages(content: Json | undefined, path: string, marks: Marks): ChatMessages {
-  if (isString(content)) return E.right(spoken(content, [], {}));
+  if (isString(content)) return E.right(assistantMessage(content, [], {}));
   const texts: string[] = [];
   const calls: JsonObject[] = [];
   let mark: JsonObject = {};
@@ -150,10 +150,14 @@ function assistantMessages(content: Json | undefined, path: string, marks: Marks
       return foreignType(block, at);
     }
   }
-  return E.right(spoken(texts.join(''), calls, mark));
+  return E.right(assistantMessage(texts.join(''), calls, mark));
 }
 
-function spoken(text: string, calls: readonly JsonObject[], mark: JsonObject): readonly JsonObject[] {
+function assistantMessage(
+  text: string,
+  calls: readonly JsonObject[],
+  mark: JsonObject,
+): readonly JsonObject[] {
   const content = isMarked(mark) ? markedText(text, mark) : text;
   if (calls.length > 0)
     return [{ role: 'assistant', content: text === '' ? null : content, tool_calls: calls }];

@@ -32,12 +32,12 @@ export function fromChatCompletion(
   if (isMalformed(completion, 'message'))
     return E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.' });
   const choice = firstChoice(completion['choices']);
-  const said = isObject(choice?.['message']) ? choice['message'] : {};
-  const refusal = refusalOf(said);
-  const calls = toolUses(said, about);
+  const message = isObject(choice?.['message']) ? choice['message'] : {};
+  const refusal = refusalOf(message);
+  const calls = toolUses(message, about);
   const content = [
-    ...proseBlock(reasoningOf(said), (thinking) => ({ type: 'thinking', thinking, signature: '' })),
-    ...[textOf(said), refusal].flatMap((text) => proseBlock(text, () => ({ type: 'text', text }))),
+    ...proseBlock(reasoningOf(message), (thinking) => ({ type: 'thinking', thinking, signature: '' })),
+    ...[textOf(message), refusal].flatMap((text) => proseBlock(text, () => ({ type: 'text', text }))),
     ...calls,
   ];
   const stop = stopReason(choice?.['finish_reason'], { called: calls.length > 0, refused: refusal !== '' });
@@ -47,9 +47,9 @@ export function fromChatCompletion(
 const proseBlock = (text: string, block: (text: string) => JsonObject): readonly JsonObject[] =>
   text === '' ? [] : [block(text)];
 
-function toolUses(said: JsonObject, about: AnswerNames): readonly JsonObject[] {
-  const legacy = legacyCallOf(said);
-  const calls = legacy === undefined ? callsOf(said) : [...callsOf(said), legacy];
+function toolUses(message: JsonObject, about: AnswerNames): readonly JsonObject[] {
+  const legacy = legacyCallOf(message);
+  const calls = legacy === undefined ? callsOf(message) : [...callsOf(message), legacy];
   return calls.flatMap((call, ordinal) => (saysNothing(call) ? [] : [toolUse(call, about.id, ordinal)]));
 }
 

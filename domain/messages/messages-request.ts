@@ -5,7 +5,7 @@ import {
   aBoolean,
   anArrayOfObjects,
   anObject,
-  fieldFault,
+  shapeError,
   modelOf,
   type Shape,
 } from '../shared/field-shapes.ts';
@@ -59,7 +59,7 @@ export const messagesWatched: Watched = {
  * one who writes its upstream body.
  */
 export const readMessagesRequest = (document: JsonDocument): Either<GatewayError, MessagesRequest> =>
-  readConversation(document, limitFault(document.value));
+  readConversation(document, limitError(document.value));
 
 /** The same of a body that need not say how long its answer may be; `problem` is one of its other fields. */
 export function readConversation(
@@ -70,7 +70,7 @@ export function readConversation(
   const { stream } = body;
   const model = modelOf(body);
   if (E.isLeft(model)) return model;
-  const first = threadFault(body) ?? problem ?? fieldFault(body, shapes) ?? messagesFault(body['messages']);
+  const first = threadError(body) ?? problem ?? shapeError(body, shapes) ?? messagesError(body['messages']);
   if (first !== undefined) return E.left(first);
   const tools = objectsOf(body['tools']).length;
   return E.right({
@@ -102,7 +102,7 @@ const shapes: readonly (readonly [field: string, shape: Shape])[] = [
  * Nobody here holds a conversation between two requests: what a caller leaves out for that would be lost. By this code
  * clients know that they have to send all of it.
  */
-const threadFault = ({ thread }: JsonObject): GatewayError | undefined =>
+const threadError = ({ thread }: JsonObject): GatewayError | undefined =>
   isAbsent(thread)
     ? undefined
     : {
@@ -112,7 +112,7 @@ const threadFault = ({ thread }: JsonObject): GatewayError | undefined =>
       };
 
 /** The messages API knows no answer without a limit. */
-function limitFault({ max_tokens }: JsonObject): GatewayError | undefined {
+function limitError({ max_tokens }: JsonObject): GatewayError | undefined {
   const limit = numberOf(max_tokens);
   if (limit !== undefined && Number.isSafeInteger(limit) && limit > 0) return undefined;
   return fieldError('max_tokens', 'must be a positive integer.');
@@ -120,7 +120,7 @@ function limitFault({ max_tokens }: JsonObject): GatewayError | undefined {
 
 const roles: ReadonlySet<Json | undefined> = new Set(['user', 'assistant', 'system']);
 
-function messagesFault(messages: Json | undefined): GatewayError | undefined {
+function messagesError(messages: Json | undefined): GatewayError | undefined {
   if (!isArray(messages) || messages.length === 0)
     return fieldError('messages', 'must be a non-empty array.');
   for (const [index, message] of messages.entries()) {

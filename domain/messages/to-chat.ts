@@ -81,9 +81,9 @@ function conversation(body: JsonObject, marks: Marks): Either<GatewayError, read
   if (E.isLeft(system)) return system;
   const messages: (readonly JsonObject[])[] = [];
   for (const [index, message] of objectsOf(body['messages']).entries()) {
-    const said = chatMessages(message, `messages[${index}]`, marks);
-    if (E.isLeft(said)) return said;
-    messages.push(said.right);
+    const translated = chatMessages(message, `messages[${index}]`, marks);
+    if (E.isLeft(translated)) return translated;
+    messages.push(translated.right);
   }
   const all = messages.flat();
   if (all.length === 0) return E.left(fieldError('messages', 'says nothing that can be sent to the model.'));

@@ -1,6 +1,6 @@
 import { memberSize, type PrintedSize, printedSizes, sizeAt, textSize } from '../text/printed-size.ts';
 import { cutMark } from './truncate.ts';
-import { Digits, isText, Items, Members, saidBy, type Written } from '../text/written.ts';
+import { Digits, isText, Items, Members, decodedText, type Written } from '../text/written.ts';
 
 /** Bytes in which any value can say that it was cut off. */
 const floor = 64;
@@ -31,7 +31,7 @@ const preview = (maxBytes: number): Written => {
 /** The value in at most `bytes` bytes; there are at least {@link floor} of them, or the value is smaller. */
 function fit(value: Written, bytes: number, size: PrintedSize): Written {
   if (size(value) <= bytes) return value;
-  if (isText(value)) return fitText(saidBy(value), bytes);
+  if (isText(value)) return fitText(decodedText(value), bytes);
   if (value instanceof Items) return fitItems(value, bytes, size);
   if (value instanceof Members) return fitMembers(value, bytes, size);
   return '[TRUNCATED number]';

@@ -12,15 +12,15 @@ export function halfEdits(text: string, { beginnings }: Secrets): readonly Edit[
 }
 
 /** Stands where names and messages were cut off. */
-const cutSign = '…';
+const ellipsis = '…';
 
 /** A text in which others were quoted and cut off: no half of a secret stands before the sign that says so. */
 export function withoutHalves(text: string, secrets: Secrets): string {
   const edits: Edit[] = [];
-  for (let at = text.indexOf(cutSign), after = 0; at >= 0; at = text.indexOf(cutSign, after)) {
+  for (let at = text.indexOf(ellipsis), after = 0; at >= 0; at = text.indexOf(ellipsis, after)) {
     for (const { from, to, by } of halfEdits(text.slice(after, at), secrets))
       edits.push({ from: from + after, to: to + after, by });
-    after = at + cutSign.length;
+    after = at + ellipsis.length;
   }
   return edited(text, edits);
 }

@@ -11,7 +11,7 @@ import {
   Members,
   type Notes,
   Quoted,
-  saidBy,
+  decodedText,
   Source,
   type Span,
   type Text,
@@ -52,7 +52,7 @@ const closeBrace = 0x7d;
 const space = 0x20;
 const scalars = /[^"{}[\]]*/y;
 
-const words: ReadonlyMap<string, boolean | null> = new Map([
+const keywords: ReadonlyMap<string, boolean | null> = new Map([
   ['t', true],
   ['f', false],
   ['n', null],
@@ -99,7 +99,7 @@ class Reader {
     if (code === quote) return this.string();
     if (code === openBrace) return levels === 0 ? this.skipped() : this.members(levels);
     if (code === openBracket) return levels === 0 ? this.skipped() : this.items(levels);
-    return this.number() ?? this.word();
+    return this.number() ?? this.keyword();
   }
 
   private items(levels: number): Items | undefined {
@@ -150,7 +150,7 @@ class Reader {
     this.skipBlanks();
     if (key === undefined || this.text.charCodeAt(this.at) !== colon) return undefined;
     this.next();
-    return saidBy(key);
+    return decodedText(key);
   }
 
   private emptyItems(open: Open): Items {
@@ -255,11 +255,11 @@ class Reader {
     return this.noted(digits);
   }
 
-  private word(): Written | undefined {
-    const value = words.get(this.text[this.at] ?? '');
-    const word = String(value);
-    if (value === undefined || !this.text.startsWith(word, this.at)) return undefined;
-    this.at += word.length;
+  private keyword(): Written | undefined {
+    const value = keywords.get(this.text[this.at] ?? '');
+    const keyword = String(value);
+    if (value === undefined || !this.text.startsWith(keyword, this.at)) return undefined;
+    this.at += keyword.length;
     return value;
   }
 

@@ -1,7 +1,7 @@
 import { halfEdits } from './halves.ts';
 import { jsonEdits, jsonErrorEdits } from './json-edits.ts';
 import { type Secrets, secretEdits } from './secrets.ts';
-import { editedPieces, settled } from '../text/text-edits.ts';
+import { editedPieces, untilStable } from '../text/text-edits.ts';
 import {
   Digits,
   isText,
@@ -10,7 +10,7 @@ import {
   mappedMembers,
   Members,
   printed,
-  saidBy,
+  decodedText,
   valueAt,
   type Written,
 } from '../text/written.ts';
@@ -51,7 +51,7 @@ export function redactedAcross(
 /** The same pieces when nothing in them is to be replaced. */
 function redactedPieces(pieces: readonly string[], secrets: Secrets): readonly string[] {
   const rules = [(text: string) => secretEdits(text, secrets), jsonErrorEdits, jsonEdits];
-  return settled(
+  return untilStable(
     pieces,
     (before) =>
       rules.reduce((clean, editsIn) => {
@@ -86,9 +86,9 @@ function mapTexts(
   change: (text: string, channel: string) => string,
 ): Written {
   if (isText(value)) {
-    const said = saidBy(value);
-    const changed = change(said, channel);
-    return changed === said ? value : changed;
+    const decoded = decodedText(value);
+    const changed = change(decoded, channel);
+    return changed === decoded ? value : changed;
   }
   if (value instanceof Items) {
     let position = 0;

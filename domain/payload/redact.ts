@@ -17,7 +17,7 @@ import {
   withoutSecrets,
   withSecrets,
 } from './secrets.ts';
-import { edited, marker, settled } from '../text/text-edits.ts';
+import { edited, marker, untilStable } from '../text/text-edits.ts';
 import { urlEdits } from '../text/urls.ts';
 import {
   Digits,
@@ -26,7 +26,7 @@ import {
   mappedItems,
   mappedMembers,
   Members,
-  saidBy,
+  decodedText,
   type Text,
   type Written,
 } from '../text/written.ts';
@@ -63,7 +63,7 @@ export const redacted = (payload: Members, rules: RedactionRules): Members =>
   members(payload, { place: [rules.paths], error: false, field: undefined }, rules);
 
 /** What is known of a value from where it stands. */
-interface Standing {
+interface Context {
   readonly place: PathPlace;
   /** It is inside of what went wrong. */
   readonly error: boolean;
@@ -72,14 +72,14 @@ interface Standing {
 }
 
 /** Where nearly everything stands. */
-const anywhere: Standing = { place: [], error: false, field: undefined };
+const anywhere: Context = { place: [], error: false, field: undefined };
 
-const standing = (place: PathPlace, error: boolean, kind: KeyKind | undefined): Standing =>
+const contextOf = (place: PathPlace, error: boolean, kind: KeyKind | undefined): Context =>
   place.length === 0 && !error && kind === undefined
     ? anywhere
     : { place, error, field: kind === 'url' || kind === 'media' ? kind : undefined };
 
-function walk(value: Written, at: Standing, rules: RedactionRules): Written {
+function walk(value: Written, at: Context, rules: RedactionRules): Written {
   if (isText(value)) return textOf(value, at, rules.secrets);
   if ((value instanceof Members || value instanceof Items) && isClear(value, at, rules)) return value;
   if (value instanceof Members) return members(value, at, rules);
@@ -91,15 +91,15 @@ function walk(value: Written, at: Standing, rules: RedactionRules): Written {
 }
 
 /** Where nearly everything stands nothing is to be hidden but what is known to be nowhere in it. */
-const isClear = ({ notes }: Members | Items, at: Standing, { secrets }: RedactionRules): boolean =>
+const isClear = ({ notes }: Members | Items, at: Context, { secrets }: RedactionRules): boolean =>
   !notes.mayHide && at === anywhere && secrets === noSecrets;
 
-const itemsOf = (at: Standing): Standing => ({ ...at, place: placeOfItems(at.place) });
+const itemsOf = (at: Context): Context => ({ ...at, place: placeOfItems(at.place) });
 
-const items = (array: Items, at: Standing, rules: RedactionRules): Items =>
+const items = (array: Items, at: Context, rules: RedactionRules): Items =>
   mappedItems(array, endsAt(at.place, 'redacted') ? () => marker : (value) => walk(value, at, rules));
 
-function members(object: Members, at: Standing, rules: RedactionRules): Members {
+function members(object: Members, at: Context, rules: RedactionRules): Members {
   const failed = saysFailed(object);
   let secretKey = false;
   const clean = mappedMembers(object, (value, key) => {
@@ -112,7 +112,7 @@ function members(object: Members, at: Standing, rules: RedactionRules): Members 
       kind === 'error' ||
       (failed && key === 'content') ||
       (!(value instanceof Members) && endsAt(place, 'error'));
-    return walk(value, standing(place, error, kind), rules);
+    return walk(value, contextOf(place, error, kind), rules);
   });
   return secretKey ? withCleanKeys(clean, rules.secrets) : clean;
 }
@@ -130,13 +130,13 @@ const withCleanKeys = ({ keys, values }: Members, secrets: Secrets): Members =>
 
 /** What went wrong, in anybody's words: it is told as it is kept. */
 export const redactedError = (words: string, { secrets }: Pick<RedactionRules, 'secrets'>): string =>
-  redactedText(words, standing([], true, undefined), secrets);
+  redactedText(words, contextOf([], true, undefined), secrets);
 
-function textOf(text: Text, at: Standing, secrets: Secrets): Text {
+function textOf(text: Text, at: Context, secrets: Secrets): Text {
   if (at.field === undefined && !at.error && isClearText(text, secrets)) return text;
-  const said = saidBy(text);
-  const clean = redactedText(said, at, secrets);
-  return clean === said ? text : clean;
+  const decoded = decodedText(text);
+  const clean = redactedText(decoded, at, secrets);
+  return clean === decoded ? text : clean;
 }
 
 /** Told by how a text was written: it need not be read. */
@@ -145,12 +145,12 @@ function isClearText(text: Text, secrets: Secrets): boolean {
   return !text.mayHide && (secrets === noSecrets || !mayHoldSecret(text.literal, secrets));
 }
 
-function redactedText(text: string, at: Standing, secrets: Secrets): string {
+function redactedText(text: string, at: Context, secrets: Secrets): string {
   const clean = applied(text, at, secrets);
-  return clean === text ? text : settled(clean, (before) => applied(before, at, secrets), Object.is);
+  return clean === text ? text : untilStable(clean, (before) => applied(before, at, secrets), Object.is);
 }
 
-function applied(text: string, { error, field }: Standing, secrets: Secrets): string {
+function applied(text: string, { error, field }: Context, secrets: Secrets): string {
   let clean = withoutSecrets(text, secrets);
   if (field !== undefined) clean = withoutQuery(clean, field);
   if (error) clean = edited(clean, urlEdits(clean));

@@ -1,5 +1,5 @@
 import { findAny } from '../text/find-any.ts';
-import { halfSpelling, signSpellings, spelling } from '../text/escaped-forms.ts';
+import { halfForm, charForms, escapedForm } from '../text/escaped-forms.ts';
 import { type Edit, edited, marker } from '../text/text-edits.ts';
 
 /** Texts that must not be kept, wherever they stand: configured credentials and callers' keys. */
@@ -16,7 +16,7 @@ export interface Secrets {
 /** Secrets that are looked for together; what each looks like is only worked out where it may stand. */
 interface Group {
   /** Those whose cores stand in the text: nearly always none. */
-  readonly standingIn: (text: string) => readonly Secret[];
+  readonly presentIn: (text: string) => readonly Secret[];
 }
 
 interface Secret {
@@ -29,7 +29,7 @@ interface Secret {
 export interface Beginning {
   /** Letters and digits that each of its spellings begins with. */
   readonly head: string;
-  /** Matches its signs in every spelling, up to the end of the text, wherever that is. */
+  /** Matches its signs in every escapedForm, up to the end of the text, wherever that is. */
   readonly half: () => RegExp;
   /** Characters that it may take. */
   readonly maxChars: number;
@@ -83,17 +83,17 @@ const isNumber = (secret: string): boolean => /^[-+.\deE]+$/.test(secret);
 
 const secretOf = (secret: string): Secret => ({
   core: coreOf(secret),
-  pattern: lazily(() => new RegExp(spelling(secret), 'g')),
+  pattern: lazily(() => new RegExp(escapedForm(secret), 'g')),
 });
 
 const beginningOf = (secret: string): Beginning => ({
   head: /^[A-Za-z0-9]{0,4}/.exec(secret)?.[0] ?? '',
-  half: lazily(() => new RegExp(halfSpelling(signSpellings(secret)), 'y')),
-  maxChars: secret.length * maxSignChars,
+  half: lazily(() => new RegExp(halfForm(charForms(secret)), 'y')),
+  maxChars: secret.length * maxFormChars,
 });
 
 /** What a sign takes in JSON inside JSON: `\\\\\\\\u002f`. */
-const maxSignChars = 16;
+const maxFormChars = 16;
 
 /** The longest run of letters and digits. */
 const coreOf = (secret: string): string =>
@@ -115,7 +115,7 @@ const byCore = (secrets: readonly Secret[]): readonly Group[] =>
 
 const havingCore = (core: string, secrets: readonly Secret[]): Group => {
   const probe = probeOf(core);
-  return { standingIn: (text) => (text.includes(probe) ? secrets : nothing) };
+  return { presentIn: (text) => (text.includes(probe) ? secrets : nothing) };
 };
 
 /** A few signs of a core, which are found faster than all of it: most texts have letters rather than digits. */
@@ -131,8 +131,8 @@ function anyOf(secrets: readonly Secret[]): Group {
   const others = byCore(secrets.filter(({ core }) => core.length < minSearchedChars));
   const find = long.length === 0 ? undefined : findAny(long.map(({ core }) => core));
   return {
-    standingIn: (text) => {
-      let found = others.length === 0 ? nothing : others.flatMap(({ standingIn }) => standingIn(text));
+    presentIn: (text) => {
+      let found = others.length === 0 ? nothing : others.flatMap(({ presentIn }) => presentIn(text));
       find?.(text, (index) => {
         const secret = long[index];
         if (secret !== undefined && !found.includes(secret)) found = [...found, secret];
@@ -147,7 +147,8 @@ const knownForms = havingCore('gwk', [
   {
     core: 'gwk',
     pattern: lazily(
-      () => new RegExp(`gwk${spelling('_')}[A-Za-z0-9]{8,64}${spelling('.')}[A-Za-z0-9_-]{32,512}`, 'g'),
+      () =>
+        new RegExp(`gwk${escapedForm('_')}[A-Za-z0-9]{8,64}${escapedForm('.')}[A-Za-z0-9_-]{32,512}`, 'g'),
     ),
   },
 ]);
@@ -156,7 +157,7 @@ const knownBeginning: Beginning = {
   half: lazily(
     () =>
       new RegExp(
-        halfSpelling(['gwk', spelling('_'), '[A-Za-z0-9]{1,64}', spelling('.'), '[A-Za-z0-9_-]{1,512}']),
+        halfForm(['gwk', escapedForm('_'), '[A-Za-z0-9]{1,64}', escapedForm('.'), '[A-Za-z0-9_-]{1,512}']),
         'y',
       ),
   ),
@@ -177,22 +178,22 @@ const isSecret = (value: string): boolean => value.length >= minSecretChars && !
 
 /** False: none stands in the text, nor in the value whose JSON it is, unless letters are {@link letterByNumber}. */
 export const mayHoldSecret = (text: string, secrets: Secrets): boolean =>
-  text.length >= secrets.minChars && standingIn(text, secrets).length > 0;
+  text.length >= secrets.minChars && presentIn(text, secrets).length > 0;
 
 /** A letter or digit that JSON spells as it need not: no core is found where it stands. */
 export const letterByNumber = /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/i;
 
 export const holdsSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars &&
-  standingIn(text, secrets).some(({ pattern }) => {
+  presentIn(text, secrets).some(({ pattern }) => {
     pattern().lastIndex = 0;
     return pattern().test(text);
   });
 
-function standingIn(text: string, { groups }: Secrets): readonly Secret[] {
+function presentIn(text: string, { groups }: Secrets): readonly Secret[] {
   let all = nothing;
   for (const group of groups) {
-    const found = group.standingIn(text);
+    const found = group.presentIn(text);
     if (found.length > 0) all = [...all, ...found];
   }
   return all;
@@ -204,9 +205,9 @@ export const withoutSecrets = (text: string, secrets: Secrets): string =>
 /** Where the secrets stand, those of the configuration and those of the caller as one where they overlap. */
 export function secretEdits(text: string, secrets: Secrets): readonly Edit[] {
   if (text.length < secrets.minChars) return [];
-  const standing = standingIn(text, secrets);
-  if (standing.length === 0) return [];
-  const found = standing.flatMap(({ pattern }) => matches(text, pattern())).sort((a, b) => a.from - b.from);
+  const present = presentIn(text, secrets);
+  if (present.length === 0) return [];
+  const found = present.flatMap(({ pattern }) => matches(text, pattern())).sort((a, b) => a.from - b.from);
   const edits: Edit[] = [];
   for (const { from, to } of found) {
     const last = edits.at(-1);

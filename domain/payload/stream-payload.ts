@@ -21,7 +21,7 @@ export interface HeldEvents {
 }
 
 /** An event as the caller was told it. */
-export interface ToldEvent {
+export interface SeenEvent {
   readonly chunk: JsonObject;
   /** The JSON text that came in, when no rule touched the chunk. */
   readonly text?: string | undefined;
@@ -43,7 +43,7 @@ export class StreamPayload {
     this.roomChars = responseMaxBytes * heldEventBytesPerStored;
   }
 
-  see({ chunk, text }: ToldEvent): void {
+  see({ chunk, text }: SeenEvent): void {
     this.isCut ||= this.events.length >= this.maxEvents;
     if (this.isCut) return;
     const slim = this.slim(text ?? JSON.stringify(chunk));

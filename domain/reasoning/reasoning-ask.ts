@@ -8,7 +8,7 @@ import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 const noEffort = 'none';
 
 /** A value, and the field that says it. */
-export interface Said<A> {
+export interface Given<A> {
   readonly field: string;
   readonly value: A;
 }
@@ -22,19 +22,19 @@ export type ReasoningAsk = ThinkingAsk & {
 export type ThinkingAsk =
   | { readonly kind: 'nothing' }
   /** An effort of `none`. */
-  | { readonly kind: 'off'; readonly effort: Said<string> }
+  | { readonly kind: 'off'; readonly effort: Given<string> }
   /** `thinking.type: disabled`. */
   | { readonly kind: 'disabled' }
   /** `thinking.type: adaptive`, and no effort in chat's words. */
   | { readonly kind: 'adaptive' }
   /** `reasoning_effort` or `reasoning.effort`; the caller's own `thinking`, if any, is adaptive. */
-  | { readonly kind: 'effort'; readonly effort: Said<string> }
+  | { readonly kind: 'effort'; readonly effort: Given<string> }
   /** A manual budget. */
-  | { readonly kind: 'budget'; readonly budget: Budget }
-  | { readonly kind: 'effort_and_budget'; readonly effort: Said<string>; readonly budget: Budget };
+  | { readonly kind: 'budget'; readonly budget: ThinkingBudget }
+  | { readonly kind: 'effort_and_budget'; readonly effort: Given<string>; readonly budget: ThinkingBudget };
 
 /** With every digit; undefined: `thinking.type: enabled` without one. */
-export type Budget = Said<Json | undefined>;
+export type ThinkingBudget = Given<Json | undefined>;
 
 export type AskKind = ThinkingAsk['kind'];
 
@@ -122,16 +122,16 @@ function agreed<A extends Json>(
   fields: readonly Field[],
   isWellFormed: (value: Json) => value is A,
   problem: string,
-): Either<GatewayError, readonly Said<A>[]> {
-  const said: Said<A>[] = [];
+): Either<GatewayError, readonly Given<A>[]> {
+  const given: Given<A>[] = [];
   for (const [field, value] of fields) {
     if (isAbsent(value)) continue;
     if (!isWellFormed(value)) return E.left(fieldError(field, problem));
-    const [first] = said;
+    const [first] = given;
     if (first !== undefined && !isSame(first.value, value)) return E.left(disagreement(first.field, field));
-    said.push({ field, value });
+    given.push({ field, value });
   }
-  return E.right(said);
+  return E.right(given);
 }
 
 const isSame = (a: Json, b: Json): boolean => a === b || (!isString(a) && numberOf(a) === numberOf(b));
@@ -141,7 +141,7 @@ type ManualAsk = Extract<ThinkingAsk, { kind: 'nothing' | 'disabled' | 'adaptive
 /** What the caller's `thinking` and budgets ask for by themselves. */
 function manualThinking(
   type: ThinkingType | undefined,
-  budget: Said<Json> | undefined,
+  budget: Given<Json> | undefined,
 ): Either<GatewayError, ManualAsk> {
   if (type === 'enabled')
     return E.right({
@@ -156,7 +156,7 @@ function manualThinking(
 }
 
 /** The same, with the effort that is asked for in chat's words. */
-function withEffort(effort: Said<string> | undefined, ask: ManualAsk): Either<GatewayError, ThinkingAsk> {
+function withEffort(effort: Given<string> | undefined, ask: ManualAsk): Either<GatewayError, ThinkingAsk> {
   if (effort === undefined) return E.right(ask);
   const off = effort.value === noEffort;
   switch (ask.kind) {

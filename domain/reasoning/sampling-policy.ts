@@ -23,13 +23,15 @@ export function omittedSampling(
 ): Either<GatewayError, readonly SamplingField[]> {
   if (tier !== 'latest') return E.right([]);
   const present = defaults.filter(({ field }) => !isAbsent(body[field]));
-  const fault = present.find(({ field, silent }) => silent === undefined || numberOf(body[field]) !== silent);
-  if (fault === undefined) return E.right(present.map(({ field }) => field));
-  const fix = fault.silent === undefined ? 'leave it out' : 'leave it out or send 1';
+  const refused = present.find(
+    ({ field, silent }) => silent === undefined || numberOf(body[field]) !== silent,
+  );
+  if (refused === undefined) return E.right(present.map(({ field }) => field));
+  const fix = refused.silent === undefined ? 'leave it out' : 'leave it out or send 1';
   return E.left(
     invalidRequest(
-      `\`${fault.field}\` cannot be set on this model, which samples by itself: ${fix}.`,
-      fault.field,
+      `\`${refused.field}\` cannot be set on this model, which samples by itself: ${fix}.`,
+      refused.field,
     ),
   );
 }

@@ -25,12 +25,19 @@ export function sanitisedFailure(
 }
 
 /** Where upstreams put their words, in the event and in its response; nothing else in either is an error's. */
-const wordsIn: ReadonlySet<string> = new Set(['error', 'message', 'code', 'param', 'detail', 'Message']);
+const messageFields: ReadonlySet<string> = new Set([
+  'error',
+  'message',
+  'code',
+  'param',
+  'detail',
+  'Message',
+]);
 
 /** The same payload when its words for the failure are fit to show as they are. */
 export const withFitWords = (payload: JsonObject, sanitise: Sanitise): JsonObject =>
   mappedMembers(payload, (value, key) => {
-    if (wordsIn.has(key)) return fit(value, sanitise);
+    if (messageFields.has(key)) return fit(value, sanitise);
     return key === 'response' && isObject(value) ? withFitWords(value, sanitise) : value;
   });
 

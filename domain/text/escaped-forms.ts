@@ -1,35 +1,35 @@
 /**
- * The source of a pattern for a text in every common spelling: as it is, in JSON, in JSON inside JSON and so on, and
+ * The source of a pattern for a text in every common escapedForm: as it is, in JSON, in JSON inside JSON and so on, and
  * in a URL. Letters and digits are the same in all of them.
  */
-export const spelling = (text: string): string => signSpellings(text).join('');
+export const escapedForm = (text: string): string => charForms(text).join('');
 
-/** The same for each of its signs; a run of backslashes is one. */
-export function signSpellings(text: string): readonly string[] {
+/** The same for each of its chars; a run of backslashes is one. */
+export function charForms(text: string): readonly string[] {
   const parts: readonly string[] = text.toWellFormed().match(/\\+|[^\\]/gu) ?? [];
-  return parts.map((part, index) => partSpelling(part, parts[index - 1]?.startsWith('\\') === true));
+  return parts.map((part, index) => partForm(part, parts[index - 1]?.startsWith('\\') === true));
 }
 
 /** Signs of which no other text has so many in common with a secret. */
-const maxHalfSigns = 256;
+const maxHalfChars = 256;
 
 /** What JSON or a URL begins to spell. */
-const unfinishedSign = '(?:\\\\+(?:u[\\da-fA-F]{0,3})?|%[\\da-fA-F%]*)?';
+const unfinishedChar = '(?:\\\\+(?:u[\\da-fA-F]{0,3})?|%[\\da-fA-F%]*)?';
 
-/** The source of a pattern for the first of these signs, one or more, where the text ends behind or inside of them. */
-export function halfSpelling(signs: readonly string[]): string {
-  const rest = signs.length > maxHalfSigns ? '[^]*' : '';
-  const nested = signs
-    .slice(0, maxHalfSigns)
-    .reduceRight((inner, sign) => (inner === '' ? sign : `${sign}(?:${inner})?`), rest);
-  return `${nested}${unfinishedSign}$`;
+/** The source of a pattern for the first of these chars, one or more, where the text ends behind or inside of them. */
+export function halfForm(chars: readonly string[]): string {
+  const rest = chars.length > maxHalfChars ? '[^]*' : '';
+  const nested = chars
+    .slice(0, maxHalfChars)
+    .reduceRight((inner, char) => (inner === '' ? char : `${char}(?:${inner})?`), rest);
+  return `${nested}${unfinishedChar}$`;
 }
 
-/** A sign, or a run of backslashes; a sign behind such a run is escaped by its last ones. */
-function partSpelling(part: string, afterRun: boolean): string {
+/** A char, or a run of backslashes; a char behind such a run is escaped by its last ones. */
+function partForm(part: string, afterRun: boolean): string {
   if (part.startsWith('\\')) return backslashes(part.length);
   const escaping = afterRun ? '' : escapes;
-  return /^[A-Za-z0-9]$/.test(part) ? part : `${escaping}(?:${spellingsOf(part).join('|')})`;
+  return /^[A-Za-z0-9]$/.test(part) ? part : `${escaping}(?:${formsOf(part).join('|')})`;
 }
 
 /** What a backslash becomes in JSON four times over. */
@@ -40,12 +40,12 @@ const backslashes = (count: number): string =>
   `(?:(?:${escapes}${unicodeEscape('\\')}){${count}}${escapes}|${backslash}{${count},${(count + 1) * maxEscapes}})`;
 
 /** Longer ones first: one may begin with another. */
-const spellingsOf = (sign: string): readonly string[] => [
-  percentEncoded(sign),
-  unicodeEscape(sign),
-  ...(shortEscapes[sign] === undefined ? [] : [shortEscapes[sign]]),
-  ...(sign === ' ' ? ['\\+'] : []),
-  sign.replace(/[$^.*+?()[\]{}|/-]/, '\\$&'),
+const formsOf = (char: string): readonly string[] => [
+  percentEncoded(char),
+  unicodeEscape(char),
+  ...(shortEscapes[char] === undefined ? [] : [shortEscapes[char]]),
+  ...(char === ' ' ? ['\\+'] : []),
+  char.replace(/[$^.*+?()[\]{}|/-]/, '\\$&'),
 ];
 
 const shortEscapes: Readonly<Record<string, string>> = {
@@ -56,17 +56,17 @@ const shortEscapes: Readonly<Record<string, string>> = {
   '\r': 'r',
 };
 
-/** What stands behind the backslash; of a sign outside of the basic plane there are two. */
-const unicodeEscape = (sign: string): string =>
+/** What stands behind the backslash; of a char outside of the basic plane there are two. */
+const unicodeEscape = (char: string): string =>
   Array.from(
-    { length: sign.length },
-    (_, index) => `u${inAnyCase(sign.charCodeAt(index).toString(16).padStart(4, '0'))}`,
+    { length: char.length },
+    (_, index) => `u${inAnyCase(char.charCodeAt(index).toString(16).padStart(4, '0'))}`,
   ).join(escapes);
 
 /** The bytes of UTF-8, also where what was encoded is encoded again. */
-function percentEncoded(sign: string): string {
-  const encoded = encodeURIComponent(sign);
-  const bytes = encoded === sign ? `%${sign.charCodeAt(0).toString(16)}` : encoded;
+function percentEncoded(char: string): string {
+  const encoded = encodeURIComponent(char);
+  const bytes = encoded === char ? `%${char.charCodeAt(0).toString(16)}` : encoded;
   return inAnyCase(bytes.replaceAll('%', '%(?:25)*'));
 }
 
@@ -78,7 +78,7 @@ function inAnyCase(hex: string): string {
 const backslash = `(?:${percentEncoded('\\')}|\\\\)`;
 
 /**
- * Those before a sign. No pattern may look at any number of them: where each of many could begin a match, that would
+ * Those before a char. No pattern may look at any number of them: where each of many could begin a match, that would
  * take the square of their time.
  */
 const escapes = `${backslash}{0,${maxEscapes}}`;

@@ -21,7 +21,7 @@ const scalar = /[^\s,}\]"\\]+/y;
 const maxKeyChars = 256;
 
 /** What is to be done in a value, and from where on the text is still to be looked at. */
-export interface Found {
+interface Found {
   readonly edits: readonly Edit[];
   readonly end: number;
 }
@@ -61,12 +61,12 @@ function keyBefore(text: string, quote: number): string {
   return unescaped(text.slice(open + 1, quote - backslashesBefore(text, quote, open)));
 }
 
-/** Letters and signs that JSON may spell as escapes, and need not. */
+/** Letters and characters that JSON may spell as escapes, and need not. */
 const unescaped = (text: string): string =>
   text.includes('\\')
     ? text.replace(/\\+u00([2-7][\da-f])/gi, (escape, hex: string) => {
-        const sign = String.fromCharCode(Number.parseInt(hex, 16));
-        return sign === '"' || sign === '\\' ? escape : sign;
+        const char = String.fromCharCode(Number.parseInt(hex, 16));
+        return char === '"' || char === '\\' ? escape : char;
       })
     : text;
 
@@ -74,10 +74,10 @@ const unescaped = (text: string): string =>
 export function afterBlanks(text: string, from: number, commas = ''): number {
   let at = from;
   for (;;) {
-    const sign = text[at];
-    if (sign === undefined) return at;
-    if (' \t\n\r'.includes(sign) || sign === commas) at += 1;
-    else if (sign === '\\') {
+    const char = text[at];
+    if (char === undefined) return at;
+    if (' \t\n\r'.includes(char) || char === commas) at += 1;
+    else if (char === '\\') {
       const letter = at + backslashesAt(text, at);
       if (!'nrt'.includes(text[letter] ?? ' ')) return at;
       at = letter + 1;
@@ -167,16 +167,16 @@ function quoteAt(text: string, at: number): Quote | undefined {
 function bracketsEnd(text: string, from: number, level: number, onString?: OnString): number {
   let depth = 0;
   for (let at = from; at < text.length; at += 1) {
-    const sign = text[at];
-    if (sign === '"') {
+    const char = text[at];
+    if (char === '"') {
       const slashes = backslashesBefore(text, at, from);
       if (slashes < level) return at - slashes;
       const { inner, end } = stringEnd(text, at + 1, level);
       onString?.(at + 1, inner);
       at = end - 1;
-    } else if (sign === '{' || sign === '[') {
+    } else if (char === '{' || char === '[') {
       depth += 1;
-    } else if (sign === '}' || sign === ']') {
+    } else if (char === '}' || char === ']') {
       depth -= 1;
       if (depth === 0) return at + 1;
     }

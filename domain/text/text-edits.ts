@@ -51,7 +51,7 @@ export function editedPieces(pieces: readonly string[], edits: readonly Edit[]):
 const maxRounds = 8;
 
 /** The rules applied until they change nothing: what they leave behind is as they would leave it. */
-export function settled<A>(value: A, rules: (value: A) => A, same: (a: A, b: A) => boolean): A {
+export function untilStable<A>(value: A, rules: (value: A) => A, same: (a: A, b: A) => boolean): A {
   let before = value;
   for (let round = 0; round < maxRounds; round += 1) {
     const after = rules(before);

@@ -22,7 +22,7 @@ export class Quoted {
     this.hasNumbers = hasNumbers;
   }
 
-  get said(): string {
+  get decoded(): string {
     this.text ??= JSON.parse(this.literal) as string;
     return this.text;
   }
@@ -32,7 +32,7 @@ export const isText = (value: Written | undefined): value is Text =>
   typeof value === 'string' || value instanceof Quoted;
 
 /** What a text says. */
-export const saidBy = (text: Text): string => (typeof text === 'string' ? text : text.said);
+export const decodedText = (text: Text): string => (typeof text === 'string' ? text : text.decoded);
 
 /** A number as it was written. */
 export class Digits {
@@ -151,7 +151,7 @@ export const printedSpan = ({ span }: Items | Members, print: Print): Span | und
 
 /** The text whose print is that of a text. */
 export const printedText = (text: Text, print: Print): Text =>
-  print === 'tight' && text instanceof Quoted && text.hasNumbers ? saidBy(text) : text;
+  print === 'tight' && text instanceof Quoted && text.hasNumbers ? decodedText(text) : text;
 
 /** The JSON text of a value. */
 export function printed(value: Written, print: Print): string {

@@ -6,7 +6,7 @@ import {
   askedIn,
   readReasoningAsk,
   type ReasoningAsk,
-  type Said,
+  type Given,
 } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
@@ -73,7 +73,7 @@ function askedConfig(ask: ReasoningAsk, model: string): Either<GatewayError, Jso
   }
 }
 
-function withEffort({ field, value }: Said<string>, model: string): Either<GatewayError, JsonObject> {
+function withEffort({ field, value }: Given<string>, model: string): Either<GatewayError, JsonObject> {
   const [name, known, highest] = thinksInLevels(model)
     ? ['thinkingLevel', levels, 'HIGH']
     : ['thinkingBudget', budgets, highestBudget(model)];
