@@ -18,9 +18,9 @@ export const admit = (
   budget?.hardLimit === true && (closed || spent >= budget.amount) ? E.left('full') : E.right(undefined);
 
 /**
- * After the provider answered: a cost that would take the counted spend over the amount is not written.
- * `gateway_settle` in the database is this rule again, under the scope's lock; a contract test holds the two
- * together.
+ * Production does not call this: it mirrors `gateway_settle`, which applies the rule in SQL under the scope's lock, and
+ * tests hold the SQL against it. After the provider answered: a cost that would take the counted spend over the amount
+ * is not written.
  */
 export const charge = (
   budget: Budget | undefined,

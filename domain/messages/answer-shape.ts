@@ -13,7 +13,7 @@ import { firstChoice } from './chat-answer.ts';
 /** Whether a field may hold this value. */
 type Shape = (value: Json | undefined) => boolean;
 
-/** What is empty says nothing, whatever its type: upstreams fill fields that they do not use. */
+/** An empty value is well-formed, whatever its type: upstreams fill fields that they do not use. */
 const isEmpty: Shape = (value) => isAbsent(value) || value === '' || (isArray(value) && value.length === 0);
 
 const orEmpty =
@@ -41,7 +41,7 @@ const aCallee = orEmpty(
 
 const aCall: Shape = (call) => isObject(call) && aText(call['id']) && aCallee(call['function']);
 
-/** The fields of a message or delta in which an answer is told. */
+/** The fields of a message or delta that are translated. */
 const fields: readonly (readonly [field: string, shape: Shape])[] = [
   ['content', content],
   ['refusal', aText],

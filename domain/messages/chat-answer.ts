@@ -153,7 +153,7 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
   };
 }
 
-/** Clients read the breakdown of cache writes too where a whole message is told; of what was written it is not known. */
+/** In a whole message clients also read the breakdown of cache writes; how the writes divide is not known. */
 const nothingWritten: JsonObject = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };
 
 /** A message as it is told whole, and as a stream begins it. */

@@ -23,7 +23,7 @@ export function contentParts(block: JsonObject, path: string): Parts {
   return type === 'image' ? imageParts(source, at) : documentParts(block, source, at);
 }
 
-/** Chat completions cite nothing: an answer without citations is another one. */
+/** Chat completions have no citations: leaving out the request for them would change what the answer is. */
 const asksForCitations = ({ citations }: JsonObject): boolean =>
   isObject(citations) && citations['enabled'] === true;
 

@@ -13,7 +13,7 @@ import { type Observation, observation, type StreamObserver } from '../upstream/
 
 /**
  * Usage in the messages family's words, summed as its bill does: input, cache read and cache write are the prompt.
- * Parts that are not reported are none; one that is there and is no token count makes the usage missing.
+ * A part that is not reported counts as 0; one that is reported and is not a token count makes the usage missing.
  */
 export function messagesBodyUsage(reported: Json | undefined): TokenUsage | undefined {
   if (!isObject(reported)) return undefined;
@@ -51,7 +51,10 @@ export function laterUsage(usage: Json | undefined, later: Json | undefined): Js
   return Object.fromEntries(counts.map((field) => [field, later[field] ?? usage[field]]));
 }
 
-/** Blocks that are tool calls, of the caller's own tools and of hosted ones: `tool_use`, `server_tool_use`, `mcp_tool_use`. */
+/**
+ * Blocks that are tool calls, of the caller's own tools and of hosted ones: `tool_use`, `server_tool_use`,
+ * `mcp_tool_use`.
+ */
 const isToolUse = (block: Json | undefined): boolean =>
   isObject(block) && isString(block['type']) && block['type'].endsWith('tool_use');
 

@@ -6,7 +6,7 @@ import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from '
 const fieldEnd = keyEnd(fieldEndings);
 const errorEnd = keyEnd(errorEndings);
 
-/** JSON that says of an object that its content is what went wrong. */
+/** A member that marks its object as failed, so that its `content` is an error. */
 const failed = trueMember('is_?error');
 const failedEnd = keyEnd(`${errorEndings}|content`);
 
@@ -21,7 +21,9 @@ export const jsonEdits = (text: string): readonly Edit[] =>
     return kind === 'error' ? undefined : shownUrls(text, from, (url) => withoutQuery(url, kind));
   });
 
-/** The URLs in what went wrong, in JSON inside a text. Where any of it says `is_error`, any content of it may be that. */
+/**
+ * The URLs in what went wrong, in JSON inside a text. Where any of it says `is_error`, any content of it may be that.
+ */
 export const jsonErrorEdits = (text: string): readonly Edit[] =>
   failed.test(text) ? errorEdits(text, failedEnd, kindInFailed) : errorEdits(text, errorEnd, kindOf);
 
@@ -39,8 +41,8 @@ const errorEdits = (text: string, keyEnd: RegExp, kindOfKey: KindOf): readonly E
   });
 
 /**
- * False: no rule finds anything in the text that JSON spells so. Its spelling is JSON inside JSON, in which each rule
- * finds what it finds in the text, unless signs are spelled by their numbers.
+ * False: no rule finds anything in the text whose JSON literal this is. The literal need not be decoded for that,
+ * because it is JSON inside JSON, in which each rule finds the same members, unless characters are `\u` escapes.
  */
 export const mayHoldMember = (literal: string): boolean => literal.search(anyEnd) >= 0;
 

@@ -62,7 +62,7 @@ const nothingToDo: Notes = { mayHide: false, mayBeLong: false };
 const noItems = new Items([], undefined, nothingToDo);
 const noMembers = new Members([], [], undefined, nothingToDo);
 
-/** Reads each sign once; nothing is undefined but what is no JSON. */
+/** Reads each character once. A method gives undefined only for text that is not JSON. */
 class Reader {
   truncated = false;
   private readonly text: string;
@@ -70,10 +70,10 @@ class Reader {
   private readonly isParsed: boolean;
   private at = 0;
   private room = maxPayloadValues;
-  /** How often something became another value than was written: whatever holds it is not as it was written, either. */
+  /** Values so far that are kept in another form than was written: an array or object around one has no span. */
   private changes = 0;
   private nextBackslash = -1;
-  /** Of what was read of the array or object that is open. */
+  /** Notes on the array or object that is being read, so far. */
   private mayHide = false;
   private mayBeLong = false;
 

@@ -18,7 +18,8 @@ import {
 /**
  * A stream tells one text in many events, and what must not be kept may stand across them: a key in one piece, its
  * value in the next. Texts in the same place of several events are read as one; what replaces a part stands in the
- * event in which the part began. `isCut`: there were more events, so that half of a secret may stand at the end of each.
+ * event in which the part began. `isCut`: there were more events, so that half of a secret may stand at the end of
+ * each.
  */
 export function redactedAcross(
   events: readonly Written[],
@@ -79,7 +80,7 @@ function channelOf(event: Written): string {
     .join(',');
 }
 
-/** Its texts changed, each told with the place it stands in. */
+/** The event with its texts changed; `change` gets each text with the channel that it belongs to. */
 function mapTexts(
   value: Written,
   channel: string,

@@ -71,7 +71,7 @@ interface Context {
   readonly field: 'url' | 'media' | undefined;
 }
 
-/** Where nearly everything stands. */
+/** No path, error or URL field applies: the context of nearly every value. */
 const anywhere: Context = { place: [], error: false, field: undefined };
 
 const contextOf = (place: PathPlace, error: boolean, kind: KeyKind | undefined): Context =>
@@ -90,7 +90,7 @@ function walk(value: Written, at: Context, rules: RedactionRules): Written {
   return value;
 }
 
-/** Where nearly everything stands nothing is to be hidden but what is known to be nowhere in it. */
+/** Nothing in it can be hidden: no path or field applies, no built-in rule found anything, and no secret is in it. */
 const isClear = ({ notes }: Members | Items, at: Context, { secrets }: RedactionRules): boolean =>
   !notes.mayHide && at === anywhere && secrets === noSecrets;
 
@@ -117,7 +117,7 @@ function members(object: Members, at: Context, rules: RedactionRules): Members {
   return secretKey ? withCleanKeys(clean, rules.secrets) : clean;
 }
 
-/** Its content is what went wrong. */
+/** The object says that it failed: its `content` is an error. */
 const saysFailed = ({ keys, values }: Members): boolean =>
   values.includes(true) && keys.some((key, index) => values[index] === true && failureKeys.has(key));
 
@@ -128,7 +128,7 @@ const withCleanKeys = ({ keys, values }: Members, secrets: Secrets): Members =>
     values,
   );
 
-/** What went wrong, in anybody's words: it is told as it is kept. */
+/** An error message, redacted: the caller gets the same text that is kept. */
 export const redactedError = (words: string, { secrets }: Pick<RedactionRules, 'secrets'>): string =>
   redactedText(words, contextOf([], true, undefined), secrets);
 
@@ -139,7 +139,7 @@ function textOf(text: Text, at: Context, secrets: Secrets): Text {
   return clean === decoded ? text : clean;
 }
 
-/** Told by how a text was written: it need not be read. */
+/** Whether a text holds nothing to hide, judged by its literal: it need not be decoded. */
 function isClearText(text: Text, secrets: Secrets): boolean {
   if (typeof text === 'string') return secrets === noSecrets && !text.includes('"');
   return !text.mayHide && (secrets === noSecrets || !mayHoldSecret(text.literal, secrets));

@@ -13,23 +13,25 @@ export interface Secrets {
   readonly numeric: boolean;
 }
 
-/** Secrets that are looked for together; what each looks like is only worked out where it may stand. */
+/**
+ * Secrets that are searched for together. A secret's pattern is compiled only when its core was found: it is costly.
+ */
 interface Group {
-  /** Those whose cores stand in the text: nearly always none. */
+  /** The secrets whose cores the text contains: nearly always none. */
   readonly presentIn: (text: string) => readonly Secret[];
 }
 
 interface Secret {
-  /** Letters and digits that stand in each of its spellings. */
+  /** Letters and digits of it, which are the same in each escaped form. */
   readonly core: string;
   readonly pattern: () => RegExp;
 }
 
 /** How a secret begins, for texts that end before it does. */
 export interface Beginning {
-  /** Letters and digits that each of its spellings begins with. */
+  /** Letters and digits that each escaped form begins with. */
   readonly head: string;
-  /** Matches its signs in every escapedForm, up to the end of the text, wherever that is. */
+  /** Matches as much of the secret, in any escaped form, as there is before the end of the text. */
   readonly half: () => RegExp;
   /** Characters that it may take. */
   readonly maxChars: number;
@@ -38,7 +40,7 @@ export interface Beginning {
 /** Shorter values are words, not secrets; replacing them would garble what is kept. */
 const minSecretChars = 8;
 
-/** What a search for many looks at, and a few signs to skip. */
+/** Characters that a core must have for {@link findAny}: what it hashes, and a few more so that it can skip. */
 const minSearchedChars = 6;
 
 export const noSecrets: Secrets = {
@@ -92,7 +94,7 @@ const beginningOf = (secret: string): Beginning => ({
   maxChars: secret.length * maxFormChars,
 });
 
-/** What a sign takes in JSON inside JSON: `\\\\\\\\u002f`. */
+/** Characters that one character takes at most in JSON inside JSON: `\\\\\\\\u002f`. */
 const maxFormChars = 16;
 
 /** The longest run of letters and digits. */
@@ -118,14 +120,16 @@ const havingCore = (core: string, secrets: readonly Secret[]): Group => {
   return { presentIn: (text) => (text.includes(probe) ? secrets : nothing) };
 };
 
-/** A few signs of a core, which are found faster than all of it: most texts have letters rather than digits. */
+/**
+ * Some characters of a core, from its first digit on: they are rarer in texts than letters, so the search is faster.
+ */
 function probeOf(core: string): string {
   const from = Math.min(Math.max(0, core.search(/\d/)), Math.max(0, core.length - probeChars));
   return core.slice(from, from + probeChars);
 }
 const probeChars = 6;
 
-/** Cores that are shorter than what a search for many looks at are looked for one by one. */
+/** Cores that are too short for {@link findAny} are searched for one by one. */
 function anyOf(secrets: readonly Secret[]): Group {
   const long = secrets.filter(({ core }) => core.length >= minSearchedChars);
   const others = byCore(secrets.filter(({ core }) => core.length < minSearchedChars));
@@ -142,7 +146,10 @@ function anyOf(secrets: readonly Secret[]): Group {
   };
 }
 
-/** Any caller's key, whoever's it is: `gwk_<public id>.<secret>` with a secret as they are generated and written. */
+/**
+ * Any caller's key, also of a caller that is not known: `gwk_<public id>.<secret>` with a secret as they are generated
+ * and written.
+ */
 const knownForms = havingCore('gwk', [
   {
     core: 'gwk',
@@ -173,14 +180,14 @@ function lazily<A>(make: () => A): () => A {
   };
 }
 
-/** What the marker itself says cannot be hidden by it. */
+/** A value that is part of the marker is not replaced by it: it would still be there. */
 const isSecret = (value: string): boolean => value.length >= minSecretChars && !marker.includes(value);
 
-/** False: none stands in the text, nor in the value whose JSON it is, unless letters are {@link letterByNumber}. */
+/** False: no secret is in the text, nor in the value whose JSON it is, unless it has a {@link letterByNumber}. */
 export const mayHoldSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars && presentIn(text, secrets).length > 0;
 
-/** A letter or digit that JSON spells as it need not: no core is found where it stands. */
+/** A letter or digit as a `\u` escape, which JSON allows and does not need: no core is found across it. */
 export const letterByNumber = /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/i;
 
 export const holdsSecret = (text: string, secrets: Secrets): boolean =>
@@ -202,7 +209,7 @@ function presentIn(text: string, { groups }: Secrets): readonly Secret[] {
 export const withoutSecrets = (text: string, secrets: Secrets): string =>
   text.length < secrets.minChars ? text : edited(text, secretEdits(text, secrets));
 
-/** Where the secrets stand, those of the configuration and those of the caller as one where they overlap. */
+/** An edit for each place of a secret; places that overlap are one edit. */
 export function secretEdits(text: string, secrets: Secrets): readonly Edit[] {
   if (text.length < secrets.minChars) return [];
   const present = presentIn(text, secrets);

@@ -20,7 +20,7 @@ export interface HeldEvents {
   readonly isCut: boolean;
 }
 
-/** An event as the caller was told it. */
+/** An event as it was sent to the caller. */
 export interface SeenEvent {
   readonly chunk: JsonObject;
   /** The JSON text that came in, when no rule touched the chunk. */

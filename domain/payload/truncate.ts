@@ -41,7 +41,7 @@ function shortened(value: Written, key: string, name: string, type: () => string
     : members(value, key);
 }
 
-/** It may be too long: as it was written a text is as long as what it says, or longer. */
+/** Whether a text may be too long: a literal is never shorter than its content. */
 export const isLong = (text: Text): boolean =>
   (text instanceof Quoted ? text.literal : text).length > maxInlineChars;
 

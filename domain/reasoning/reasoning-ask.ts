@@ -7,7 +7,7 @@ import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 /** The effort that asks for no reasoning at all. */
 const noEffort = 'none';
 
-/** A value, and the field that says it. */
+/** A value, and the field that the caller gave it in. */
 export interface Given<A> {
   readonly field: string;
   readonly value: A;

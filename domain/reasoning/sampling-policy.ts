@@ -4,7 +4,7 @@ import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isAbsent, type JsonObject, numberOf } from '../shared/json.ts';
 import type { ModelTier } from './model-tier.ts';
 
-/** The sampling fields, and the value of each that says nothing; `top_k` has none. */
+/** The sampling fields, each with its default, which is left out; `top_k` has no default. */
 const defaults = [
   { field: 'temperature', silent: 1 },
   { field: 'top_p', silent: 1 },

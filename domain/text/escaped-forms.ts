@@ -1,22 +1,25 @@
 /**
- * The source of a pattern for a text in every common escapedForm: as it is, in JSON, in JSON inside JSON and so on, and
- * in a URL. Letters and digits are the same in all of them.
+ * The source of a pattern for a text in each of its escaped forms: as it is, in JSON, in JSON inside JSON and so on,
+ * and percent-encoded. Letters and digits are the same in all of them.
  */
 export const escapedForm = (text: string): string => charForms(text).join('');
 
-/** The same for each of its chars; a run of backslashes is one. */
+/** The same, character by character; a run of backslashes counts as one character. */
 export function charForms(text: string): readonly string[] {
   const parts: readonly string[] = text.toWellFormed().match(/\\+|[^\\]/gu) ?? [];
   return parts.map((part, index) => partForm(part, parts[index - 1]?.startsWith('\\') === true));
 }
 
-/** Signs of which no other text has so many in common with a secret. */
+/** Characters after which the rest of a secret need not be compared: no other text shares so many with it. */
 const maxHalfChars = 256;
 
-/** What JSON or a URL begins to spell. */
+/** An escape of JSON or of a URL that the end of the text cuts off. */
 const unfinishedChar = '(?:\\\\+(?:u[\\da-fA-F]{0,3})?|%[\\da-fA-F%]*)?';
 
-/** The source of a pattern for the first of these chars, one or more, where the text ends behind or inside of them. */
+/**
+ * The source of a pattern for the first of these characters, one or more, at the end of a text that may cut off the
+ * last.
+ */
 export function halfForm(chars: readonly string[]): string {
   const rest = chars.length > maxHalfChars ? '[^]*' : '';
   const nested = chars
@@ -25,17 +28,20 @@ export function halfForm(chars: readonly string[]): string {
   return `${nested}${unfinishedChar}$`;
 }
 
-/** A char, or a run of backslashes; a char behind such a run is escaped by its last ones. */
+/**
+ * A character, or a run of backslashes. After a run no more backslashes are looked for: the run's last ones escape what
+ * follows.
+ */
 function partForm(part: string, afterRun: boolean): string {
   if (part.startsWith('\\')) return backslashes(part.length);
   const escaping = afterRun ? '' : escapes;
   return /^[A-Za-z0-9]$/.test(part) ? part : `${escaping}(?:${formsOf(part).join('|')})`;
 }
 
-/** What a backslash becomes in JSON four times over. */
+/** Backslashes that one backslash becomes when it is escaped as JSON four times. */
 const maxEscapes = 16;
 
-/** As one run: where each of them could be any number of backslashes, there would be too many ways to look. */
+/** The run as a whole: one pattern for each backslash of it would match in exponentially many ways. */
 const backslashes = (count: number): string =>
   `(?:(?:${escapes}${unicodeEscape('\\')}){${count}}${escapes}|${backslash}{${count},${(count + 1) * maxEscapes}})`;
 
@@ -56,14 +62,14 @@ const shortEscapes: Readonly<Record<string, string>> = {
   '\r': 'r',
 };
 
-/** What stands behind the backslash; of a char outside of the basic plane there are two. */
+/** What follows the backslash; a character outside the basic multilingual plane has two such escapes. */
 const unicodeEscape = (char: string): string =>
   Array.from(
     { length: char.length },
     (_, index) => `u${inAnyCase(char.charCodeAt(index).toString(16).padStart(4, '0'))}`,
   ).join(escapes);
 
-/** The bytes of UTF-8, also where what was encoded is encoded again. */
+/** The percent-encoded bytes of UTF-8, also where they were encoded again. */
 function percentEncoded(char: string): string {
   const encoded = encodeURIComponent(char);
   const bytes = encoded === char ? `%${char.charCodeAt(0).toString(16)}` : encoded;
@@ -74,11 +80,11 @@ function inAnyCase(hex: string): string {
   return hex.replace(/[a-f]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
 }
 
-/** One, that may be in a URL itself. */
+/** One backslash, which may be percent-encoded itself. */
 const backslash = `(?:${percentEncoded('\\')}|\\\\)`;
 
 /**
- * Those before a char. No pattern may look at any number of them: where each of many could begin a match, that would
- * take the square of their time.
+ * The backslashes before a character. Their number is bounded: in a text of many backslashes each could begin a match,
+ * and without a bound the search would take quadratic time.
  */
 const escapes = `${backslash}{0,${maxEscapes}}`;

@@ -5,30 +5,30 @@ import { hiddenStart } from './urls.ts';
 const blanks = '[\\s\\\\nrt]*';
 
 /**
- * The colon of a key that may be of a known kind, behind its closing quote and what may be blank between them. A key
- * that is spelled with escapes may be any. The key is looked at from behind: a text has far more letters than colons.
+ * Finds the colon after a key that ends in one of `endings`, with the closing quote and blanks before it. A key with
+ * escapes may be any key. The pattern starts at the colon and looks behind: a text has far fewer colons than letters.
  */
 export const keyEnd = (endings: string): RegExp =>
   new RegExp(`:(?<=(?:${endings}|\\\\u00[\\da-f]{2}[^"\\\\]*)\\\\*"${blanks}:)`, 'gi');
 
-/** A member whose key may end so, and that is true. */
+/** Finds a member whose key ends in one of `endings` and whose value is `true`. */
 export const trueMember = (endings: string): RegExp =>
   new RegExp(`${keyEnd(endings).source}${blanks}true`, 'i');
 
 const scalar = /[^\s,}\]"\\]+/y;
 
-/** Characters of a key, escapes and all, that could be one of ours: the longest has 19, and `\u0061` is six. */
+/** Characters of a known key, escapes included: the longest has 19, and an escape such as `\u0061` takes six. */
 const maxKeyChars = 256;
 
-/** What is to be done in a value, and from where on the text is still to be looked at. */
+/** The edits in a value, and where the search goes on behind it. */
 interface Found {
   readonly edits: readonly Edit[];
   readonly end: number;
 }
 
 /**
- * The edits in the values of all members of a known kind; `editsOf` is told where a value begins. A text with more
- * of them than a person would read is cut off there.
+ * The edits in the values of all members of a known kind; `editsOf` gets the kind, where the value begins, and how many
+ * backslashes escape its quotes. Behind `maxKnownMembers` of them the rest of the text becomes the marker.
  */
 export function memberEdits<Kind>(
   text: string,
@@ -54,14 +54,14 @@ export function memberEdits<Kind>(
   return edits;
 }
 
-/** The key whose closing quote stands at `quote`; an empty text when it is too long to be one of ours. */
+/** The key whose closing quote is at `quote`; empty when it is too long to be a known key. */
 function keyBefore(text: string, quote: number): string {
   const open = text.lastIndexOf('"', quote - 1);
   if (open < 0 || open === quote || quote - open > maxKeyChars) return '';
   return unescaped(text.slice(open + 1, quote - backslashesBefore(text, quote, open)));
 }
 
-/** Letters and characters that JSON may spell as escapes, and need not. */
+/** Replaces escapes that JSON allows and does not need. */
 const unescaped = (text: string): string =>
   text.includes('\\')
     ? text.replace(/\\+u00([2-7][\da-f])/gi, (escape, hex: string) => {
@@ -70,7 +70,7 @@ const unescaped = (text: string): string =>
       })
     : text;
 
-/** The position after blanks, also after such as JSON inside JSON writes: `\n`, `\\n`. */
+/** The position after blanks, also after escaped ones as JSON inside JSON has them: `\n`, `\\n`. */
 export function afterBlanks(text: string, from: number, commas = ''): number {
   let at = from;
   for (;;) {
@@ -120,7 +120,7 @@ function stringEnd(text: string, from: number, level: number): StringEnd {
 const closes = (slashes: number, level: number): boolean =>
   slashes >= level && (slashes - level) % (2 * level + 2) === 0;
 
-/** The quotes of a string stay as they are; anything else becomes a string. */
+/** A value becomes the marker: inside its own quotes when it is a string, else as a string with new quotes. */
 export function redactedValue(text: string, from: number, level: number): Found {
   const quote = quoteAt(text, from);
   if (quote !== undefined) {
@@ -135,7 +135,7 @@ export function redactedValue(text: string, from: number, level: number): Found 
 
 type OnString = (from: number, inner: number) => void;
 
-/** Where a value ends; the strings in it are told on the way. */
+/** Where a value ends; `onString` gets each string in it on the way. */
 export function valueEnd(text: string, from: number, level: number, onString?: OnString): number {
   const quote = quoteAt(text, from);
   if (quote !== undefined) {
@@ -200,7 +200,7 @@ export function shownUrls(text: string, from: number, shown: (url: string) => st
   return { edits, end };
 }
 
-/** A URL has no quote before its query: what has one is something else, and is still to be looked at. */
+/** A URL has no quote before its query. A string that has one is something else, and the search goes on inside it. */
 function shownUrl(text: string, { level, end: from }: Quote, shown: (url: string) => string): Found {
   const next = text.indexOf('"', from);
   const slashes = next < 0 ? 0 : backslashesBefore(text, next, from);

@@ -85,7 +85,7 @@ const failed = (
 export const labelled = (labels: UpstreamLabels | undefined): { readonly labels?: UpstreamLabels } =>
   labels === undefined ? {} : { labels };
 
-/** These are about the gateway's own key: with the upstream's type callers would blame theirs. */
+/** Statuses about the gateway's own key. They lose the upstream's type: callers would take it for their key's. */
 const ours: ReadonlySet<number> = new Set([401, 403]);
 
 function withoutType(labels: UpstreamLabels | undefined): UpstreamLabels | undefined {

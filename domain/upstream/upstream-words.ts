@@ -106,7 +106,7 @@ function envelopesOf(body: Json | undefined): readonly JsonObject[] {
   ];
 }
 
-/** Of so many errors of fields a message tells. */
+/** Errors of fields that one message names. */
 const maxFieldErrors = 3;
 
 /** `{detail: [{loc: ["body", "messages", 0], msg}]}`: `messages.0: …`. */
