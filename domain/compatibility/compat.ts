@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { Changes } from '../routing/extra-body.ts';
 import type { Compatibility } from '../routing/model.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
@@ -114,8 +115,9 @@ const askForStreamUsage: Transform = ({ supportsStreamUsage }, { value, exact })
 
 /** `empty_tools`: an explicit empty `tools` array is removed, or kept with its `tool_choice`. */
 const removeEmptyTools: Transform = (compat, { value }) =>
-  E.map((dropped: readonly string[]): Changes => new Map(dropped.map((key) => [key, undefined])))(
+  pipe(
     emptyTools(compat.emptyTools, value, () => messagesHaveToolHistory(value['messages'])),
+    E.map((dropped): Changes => new Map(dropped.map((key) => [key, undefined]))),
   );
 
 /** The rows of the block's table, in its order. */

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import type { EmbeddingModel } from './embedding-models.ts';
@@ -55,13 +56,16 @@ export function readTextEmbeddings(
   if (E.isLeft(title)) return title;
   if (title.right !== undefined && taskType.right !== 'RETRIEVAL_DOCUMENT')
     return E.left(invalidRequest('`title` is only for the `task_type` `RETRIEVAL_DOCUMENT`.', 'title'));
-  return E.map((autoTruncate: boolean | undefined) => ({
-    texts: textsOf(body['input']),
-    dimensions: dimensions.right,
-    taskType: taskType.right,
-    title: title.right,
-    autoTruncate,
-  }))(oneOf(body, autoTruncateNamed));
+  return pipe(
+    oneOf(body, autoTruncateNamed),
+    E.map((autoTruncate) => ({
+      texts: textsOf(body['input']),
+      dimensions: dimensions.right,
+      taskType: taskType.right,
+      title: title.right,
+      autoTruncate,
+    })),
+  );
 }
 
 /** The texts of an `input` that was found good: a string is one. */

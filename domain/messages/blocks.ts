@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { fieldError, foreignType, stringOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
@@ -22,7 +23,7 @@ export function blocksOf(
 
 /** Text of the system: a string, or text blocks, which are paragraphs of it. */
 export const systemText = (content: Json | undefined, path: string): Either<GatewayError, string> =>
-  E.map(textOfSystem)(systemBlocks(content, path));
+  pipe(systemBlocks(content, path), E.map(textOfSystem));
 
 /** The same as text blocks with their cache marks, none of them empty. */
 export function systemBlocks(

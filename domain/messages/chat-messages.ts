@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { carriedSignature, signed } from '../chat/thought-signature.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
@@ -14,7 +15,7 @@ type ChatMessages = Either<GatewayError, readonly JsonObject[]>;
 export function chatMessages(message: JsonObject, path: string, marks: Marks): ChatMessages {
   const { role, content } = message;
   const at = `${path}.content`;
-  if (role === 'system') return E.map(systemMessages(marks))(systemBlocks(content, at));
+  if (role === 'system') return pipe(systemBlocks(content, at), E.map(systemMessages(marks)));
   return role === 'assistant' ? assistantMessages(content, at, marks) : userMessages(content, at, marks);
 }
 
@@ -122,7 +123,10 @@ function resultParts({ content }: JsonObject, path: string): Parts {
 /** A tool search answers with references; every tool is in the request already, so that naming it is enough. */
 const resultPart = (block: JsonObject, path: string): Parts =>
   block['type'] === 'tool_reference'
-    ? E.map((name: string) => [textPart(`The tool ${name} is available.`)])(nameOf(block, 'tool_name', path))
+    ? pipe(
+        nameOf(block, 'tool_name', path),
+        E.map((name) => [textPart(`The tool ${name} is available.`)]),
+      )
     : contentParts(block, path);
 
 /**

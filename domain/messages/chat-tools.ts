@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
 import { fieldError, foreignType, nameOf } from '../shared/field-errors.ts';
@@ -63,8 +64,9 @@ const choices: ReadonlyMap<Json | undefined, string> = new Map([
 function choiceOf(choice: JsonObject): Either<GatewayError, Json> {
   const { type } = choice;
   if (type === 'tool')
-    return E.map((name: string) => ({ type: 'function', function: { name } }))(
+    return pipe(
       nameOf(choice, 'name', 'tool_choice'),
+      E.map((name) => ({ type: 'function', function: { name } })),
     );
   return E.fromNullable(fieldError('tool_choice.type', 'must be `auto`, `any`, `tool` or `none`.'))(
     choices.get(type),

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { isObject, isAbsent, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import { fieldError } from '../shared/field-errors.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
@@ -103,7 +104,10 @@ export function readReasoningAsk(body: JsonObject): Either<GatewayError, Reasoni
   const effort = efforts.right.find(({ field }) => field !== 'output_config.effort');
   const manual = manualThinking(isThinkingType(type) ? type : undefined, budgets.right[0]);
   if (E.isLeft(manual)) return manual;
-  return E.map((ask: ThinkingAsk): ReasoningAsk => ({ ...ask, ownEffort }))(withEffort(effort, manual.right));
+  return pipe(
+    withEffort(effort, manual.right),
+    E.map((ask): ReasoningAsk => ({ ...ask, ownEffort })),
+  );
 }
 
 const members = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
