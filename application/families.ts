@@ -26,7 +26,7 @@ import { messagesStream } from '../domain/messages/messages-stream.ts';
 import { asEffort, type ReadMessages, toChatBody } from '../domain/messages/to-chat.ts';
 import { observeResponse, ResponsesObserver } from '../domain/responses/observe-responses.ts';
 import { prepareResponses } from '../domain/responses/prepare-responses.ts';
-import type { Digest } from '../domain/responses/replay-ids.ts';
+import type { Digest } from '../domain/shared/digest.ts';
 import {
   readResponsesRequest,
   type ResponsesRequest,

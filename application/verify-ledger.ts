@@ -1,5 +1,5 @@
 import { toUsd } from '../domain/money/money.ts';
-import { priceUsage } from '../domain/money/price-usage.ts';
+import { priceUsage } from '../domain/ledger/price-usage.ts';
 import type {
   AuditedAmount,
   AuditedRow,

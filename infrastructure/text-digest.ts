@@ -1,4 +1,4 @@
 import { hash } from 'node:crypto';
-import type { Digest } from '../domain/responses/replay-ids.ts';
+import type { Digest } from '../domain/shared/digest.ts';
 
 export const textDigest: Digest = (text) => hash('sha256', text, 'base64url');

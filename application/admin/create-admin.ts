@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isEmail, passwordFault } from '../../domain/identity/password.ts';
+import { isEmail, passwordProblem } from '../../domain/identity/password.ts';
 import type { Admins, Passwords } from '../ports/admin-access.ts';
 
 export interface CreateAdminPorts {
@@ -14,7 +14,7 @@ export interface Credentials {
 }
 
 const faultOf = ({ email, password }: Credentials): string | undefined =>
-  isEmail(email) ? passwordFault(password) : `${JSON.stringify(email)} is not an e-mail address.`;
+  isEmail(email) ? passwordProblem(password) : `${JSON.stringify(email)} is not an e-mail address.`;
 
 /** A platform admin with this password: made, promoted, or given the new password. On the left: what is wrong. */
 export const createAdmin =

@@ -1,5 +1,5 @@
 import type { AdminAction, AdminTargetKind } from '../../domain/identity/admin-event.ts';
-import type { Page, PageAsk } from './budgets.ts';
+import type { Page, PageAsk } from './page.ts';
 
 /** The admin who makes a change, and where the call comes from. */
 export interface AdminActor {

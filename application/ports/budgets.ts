@@ -1,9 +1,10 @@
 import type { BudgetAlert } from '../../domain/budget/alert-mail.ts';
-import type { Window } from '../../domain/budget/budget.ts';
+import type { Window } from '../../domain/shared/window.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
 import type { AdminActor } from './admin-events.ts';
+import type { Page, PageAsk } from './page.ts';
 
 export interface StoredBudget extends BudgetTerms {
   readonly budgetId: string;
@@ -81,19 +82,6 @@ export interface ListedAlert extends BudgetAlert {
   readonly spentBefore: Picodollars;
   readonly createdAt: Date;
   readonly deliveries: readonly AlertDelivery[];
-}
-
-/** `total` is exact up to a bound; at the bound it is a lower one. */
-export interface Page<A> {
-  readonly items: readonly A[];
-  readonly total: number;
-  readonly totalIsLowerBound: boolean;
-}
-
-export interface PageAsk {
-  /** From 1. */
-  readonly page: number;
-  readonly pageSize: number;
 }
 
 export interface BudgetAlerts {

@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Budget, Window } from '../../domain/budget/budget.ts';
+import type { Budget } from '../../domain/budget/budget.ts';
+import type { Window } from '../../domain/shared/window.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import type { Picodollars } from '../../domain/money/money.ts';

@@ -1,7 +1,7 @@
 import type { Owner } from '../../domain/identity/caller.ts';
 import type { InvocationStatus, McpName, PolicyResult } from '../../domain/mcp/invocation.ts';
 import type { StoredInvocation } from '../../domain/payload/invocation-payload.ts';
-import type { Page, PageAsk } from './budgets.ts';
+import type { Page, PageAsk } from './page.ts';
 
 /** What every record of an invocation says. */
 interface Invocation {

@@ -1,4 +1,4 @@
-import type { Window } from '../../domain/budget/budget.ts';
+import type { Window } from '../../domain/shared/window.ts';
 import type { HarnessBucketCount } from '../../domain/reports/harness-usage.ts';
 import type { BucketSpend, UserModelUsage, UserToolCounts } from '../../domain/reports/leaderboard.ts';
 import type { LedgerUsage, OwnerKind } from '../../domain/reports/spend-report.ts';

@@ -1,6 +1,6 @@
 import type { AttemptStatus } from '../../domain/request-log/request-log.ts';
 import type { BespokeTag } from '../../domain/request-log/caller-tags.ts';
-import type { Page, PageAsk } from './budgets.ts';
+import type { Page, PageAsk } from './page.ts';
 import type { McpTokenOverhead } from './mcp-invocations.ts';
 
 /** Request-log list filters; a row must meet all that are given. */

@@ -1,4 +1,4 @@
-import type { Window } from '../../domain/budget/budget.ts';
+import type { Window } from '../../domain/shared/window.ts';
 import { chartCohort, type Leaderboard, leaderboard, standings } from '../../domain/reports/leaderboard.ts';
 import { type ReportRange, rangeWindow } from '../../domain/reports/report-window.ts';
 import type { Reports } from '../ports/reports.ts';

@@ -1,4 +1,4 @@
-import type { Window } from '../../domain/budget/budget.ts';
+import type { Window } from '../../domain/shared/window.ts';
 import { daysWindow, type ReportDays } from '../../domain/reports/report-window.ts';
 import { type OwnerKind, type SpendReport, spendReport } from '../../domain/reports/spend-report.ts';
 import type { Reports } from '../ports/reports.ts';

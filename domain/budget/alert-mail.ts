@@ -1,5 +1,6 @@
 import { type Picodollars, toUsd } from '../money/money.ts';
-import type { Cadence, Window } from './budget.ts';
+import type { Cadence } from './budget.ts';
+import type { Window } from '../shared/window.ts';
 
 /** A budget that came down to its threshold. */
 export interface BudgetAlert {

@@ -1,8 +1,10 @@
-import type { Cadence, Window } from './budget.ts';
+import type { Cadence } from './budget.ts';
+import type { Window } from '../shared/window.ts';
 
 /**
- * The UTC window that holds `at`; half-open, so an instant is in exactly one. Daily from 00:00:00, weekly from
- * Monday 00:00:00, monthly from the first day 00:00:00.
+ * Production does not call this: it mirrors `budget_window_start` and `budget_window_end`, and tests hold the SQL
+ * against it. The UTC window that holds `at`; half-open, so an instant is in exactly one. Daily from 00:00:00, weekly
+ * from Monday 00:00:00, monthly from the first day 00:00:00.
  */
 export const budgetWindow = (cadence: Cadence, at: Date): Window =>
   windowOf[cadence](at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate(), (at.getUTCDay() + 6) % 7);

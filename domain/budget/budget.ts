@@ -9,9 +9,3 @@ export interface Budget {
   readonly amount: Picodollars;
   readonly hardLimit: boolean;
 }
-
-/** Half-open: an instant is in exactly one window of a cadence. */
-export interface Window {
-  readonly from: Date;
-  readonly until: Date;
-}

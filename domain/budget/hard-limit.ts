@@ -3,7 +3,8 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { toUsd, type Picodollars } from '../money/money.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { maxRetryAfterSecs } from '../shared/limits.ts';
-import type { Budget, Window } from './budget.ts';
+import type { Budget } from './budget.ts';
+import type { Window } from '../shared/window.ts';
 
 /**
  * Before the provider is called: an owner whose counted spend in the active window is at or above the amount
@@ -17,9 +18,9 @@ export const admit = (
   budget?.hardLimit === true && (closed || spent >= budget.amount) ? E.left('full') : E.right(undefined);
 
 /**
- * After the provider answered: a cost that would take the counted spend over the amount is not written.
- * `gateway_settle` in the database is this rule again, under the scope's lock; a contract test holds the two
- * together.
+ * Production does not call this: it mirrors `gateway_settle`, which applies the rule in SQL under the scope's lock, and
+ * tests hold the SQL against it. After the provider answered: a cost that would take the counted spend over the amount
+ * is not written.
  */
 export const charge = (
   budget: Budget | undefined,

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
-import { aBoolean, anArrayOfObjects, anObject, fieldFault, modelOf } from '../shared/field-shapes.ts';
+import { aBoolean, anArrayOfObjects, anObject, shapeError, modelOf } from '../shared/field-shapes.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
@@ -67,8 +67,8 @@ export function readChatRequest(document: JsonDocument): Either<GatewayError, Ch
   if (E.isLeft(model)) return model;
   if (!isArray(messages) || messages.length === 0)
     return E.left(invalidRequest('`messages` must be a non-empty array.', 'messages'));
-  const fault = messageFault(messages) ?? fieldFault(body, shapes);
-  if (fault !== undefined) return E.left(fault);
+  const error = messageError(messages) ?? shapeError(body, shapes);
+  if (error !== undefined) return E.left(error);
   const tools = objectsOf(body['tools']).length + objectsOf(body['functions']).length;
   return E.right({
     document,
@@ -79,7 +79,7 @@ export function readChatRequest(document: JsonDocument): Either<GatewayError, Ch
   });
 }
 
-function messageFault(messages: readonly Json[]): GatewayError | undefined {
+function messageError(messages: readonly Json[]): GatewayError | undefined {
   const index = messages.findIndex((message) => !isObject(message) || !isString(message['role']));
   if (index < 0) return undefined;
   return invalidRequest(

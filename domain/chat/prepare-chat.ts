@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { allOf, changesOf, type Edit, noChanges } from '../compatibility/chat-body.ts';
+import { allOf, changesOf, type BodyEdit, noChanges } from '../compatibility/chat-body.ts';
 import { compatEdit } from '../compatibility/compat.ts';
 import { routerEdit } from '../compatibility/router-preferences.ts';
 import { overridden } from '../routing/extra-body.ts';
@@ -11,12 +11,12 @@ import { exactMember, withMembers } from '../shared/json-document.ts';
 import type { ChatRequest } from './chat-request.ts';
 
 /** What a route changes in every outbound chat-completions body; `extra_body` comes after it. */
-const routeEdit = ({ upstreamModel, compatibility }: Route): Edit =>
+const routeEdit = ({ upstreamModel, compatibility }: Route): BodyEdit =>
   allOf([nameModel(upstreamModel), compatEdit(compatibility), routerEdit(compatibility)]);
 
 /** The model's name is the one that the upstream accepts. */
 const nameModel =
-  (upstreamModel: string): Edit =>
+  (upstreamModel: string): BodyEdit =>
   ({ value }) =>
     value['model'] === upstreamModel ? noChanges : changesOf(['model', upstreamModel]);
 

@@ -14,7 +14,7 @@ export interface ChatBody {
 }
 
 /** An outbound rule: the top-level members that it changes in a body, or why the body cannot be sent. */
-export type Edit = (body: ChatBody) => Either<GatewayError, Changes>;
+export type BodyEdit = (body: ChatBody) => Either<GatewayError, Changes>;
 
 /** These members are replaced, and taken away where there is no value. */
 export const changesOf = (
@@ -26,7 +26,7 @@ export const noChanges: Either<never, Changes> = changesOf();
 
 /** The changes of all edits. Each has members of its own and reads the body as it came; the first error stands. */
 export const allOf =
-  (edits: readonly Edit[]): Edit =>
+  (edits: readonly BodyEdit[]): BodyEdit =>
   (body) => {
     const all = new Map<string, Json | undefined>();
     for (const edit of edits) {

@@ -1,4 +1,3 @@
-import { type ModelTier, modelTiers } from '../reasoning/model-tier.ts';
 import type { Capabilities } from '../routing/capabilities.ts';
 import type { ApiFamily, Compatibility, Takes } from '../routing/model.ts';
 
@@ -78,16 +77,9 @@ export interface CloudBBlock {
   readonly basePath: string;
   /** Undefined: detected by the model's family. */
   readonly supportsStrictTools: boolean | undefined;
-  /** The tier of a model whose id does not tell it; `none`: it is no messages family. Undefined: the id tells it. */
-  readonly modelTier: RouteTier | undefined;
   /** Where `runtime_unified` writes an effort: inside `thinking`, or beside it. */
   readonly effortPlacement: EffortPlacement;
 }
-
-/** What a route may say of its model's tier. */
-export const routeTiers = [...modelTiers, 'none'] as const;
-
-export type RouteTier = ModelTier | 'none';
 
 export const effortPlacements = ['thinking', 'output_config'] as const;
 
@@ -103,7 +95,6 @@ export function cloudBBlock({ cloud_b: block }: Compatibility): CloudBBlock | un
     style: style as ApiStyle,
     basePath: typeof basePath === 'string' ? basePath : '',
     supportsStrictTools: typeof strict === 'boolean' ? strict : undefined,
-    modelTier: routeTiers.find((tier) => tier === block?.['model_tier']),
     effortPlacement:
       effortPlacements.find((placement) => placement === block?.['effort_placement']) ?? 'thinking',
   };
@@ -124,12 +115,12 @@ export function styleCapabilities(style: ApiStyle): Capabilities {
 }
 
 /** A capability that a route of this style says it has, and must not, with the reason. */
-export function styleFaults(
+export function styleProblems(
   style: ApiStyle,
   claimed: Capabilities,
 ): readonly (readonly [keyof Capabilities, string])[] {
   const onlyResponses = 'must be false: only endpointb_responses routes may enable it';
-  const faults: readonly (readonly [keyof Capabilities, boolean, string])[] = [
+  const problems: readonly (readonly [keyof Capabilities, boolean, string])[] = [
     ['responses', style === 'endpointb_responses', onlyResponses],
     ['json_schema', style === 'endpointb_responses', onlyResponses],
     ['chat_completions', style !== 'endpointb_responses', 'must be false on endpointb_responses routes'],
@@ -140,5 +131,5 @@ export function styleFaults(
       'must be false: runtime_messages has no streaming path (use runtime_unified or endpointb_messages)',
     ],
   ];
-  return faults.flatMap(([name, may, reason]) => (claimed[name] && !may ? [[name, reason] as const] : []));
+  return problems.flatMap(([name, may, reason]) => (claimed[name] && !may ? [[name, reason] as const] : []));
 }

@@ -1,10 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { Changes } from '../routing/extra-body.ts';
 import type { Compatibility } from '../routing/model.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, mapObjects, objectsOf } from '../shared/json.ts';
-import { type ChatBody, changesOf, type Edit, allOf, noChanges } from './chat-body.ts';
+import { type ChatBody, changesOf, type BodyEdit, allOf, noChanges } from './chat-body.ts';
 import { type EmptyToolsRule, emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
 
 /** Compatibility block `compat`, for chat-style upstreams, with its defaults. */
@@ -114,8 +115,9 @@ const askForStreamUsage: Transform = ({ supportsStreamUsage }, { value, exact })
 
 /** `empty_tools`: an explicit empty `tools` array is removed, or kept with its `tool_choice`. */
 const removeEmptyTools: Transform = (compat, { value }) =>
-  E.map((dropped: readonly string[]): Changes => new Map(dropped.map((key) => [key, undefined])))(
+  pipe(
     emptyTools(compat.emptyTools, value, () => messagesHaveToolHistory(value['messages'])),
+    E.map((dropped): Changes => new Map(dropped.map((key) => [key, undefined]))),
   );
 
 /** The rows of the block's table, in its order. */
@@ -129,7 +131,7 @@ const transforms: readonly Transform[] = [
 ];
 
 /** What a route's `compat` block changes in an outbound chat-completions body. */
-export function compatEdit(compatibility: Compatibility): Edit {
+export function compatEdit(compatibility: Compatibility): BodyEdit {
   const compat = compatOf(compatibility);
   return allOf(transforms.map((transform) => (body) => transform(compat, body)));
 }

@@ -1,5 +1,5 @@
 import type { Compatibility } from '../routing/model.ts';
-import { changesOf, type Edit, noChanges } from './chat-body.ts';
+import { changesOf, type BodyEdit, noChanges } from './chat-body.ts';
 
 type Numbers = Readonly<Record<string, number | undefined>>;
 
@@ -18,12 +18,12 @@ export interface RouterPreferences {
  * whole: whom the route may reach, and at what price, is the operator's decision.
  */
 export const routerEdit =
-  ({ router }: Compatibility): Edit =>
+  ({ router }: Compatibility): BodyEdit =>
   () =>
     router?.['provider'] === undefined ? noChanges : changesOf(['provider', router['provider']]);
 
 /** What is wrong with preferences that have the right shape; `path` begins below `provider`. */
-export interface RouterFault {
+export interface RouterProblem {
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
@@ -33,10 +33,10 @@ export interface RouterFault {
  * in case alone are the same. Slug validity is left to the upstream, and so is an `order` that the other lists do
  * not allow: it is a preference.
  */
-export const routerFaults = (preferences: RouterPreferences): readonly RouterFault[] =>
+export const routerProblems = (preferences: RouterPreferences): readonly RouterProblem[] =>
   rules.flatMap((rule) => rule(preferences));
 
-type Rule = (preferences: RouterPreferences) => readonly RouterFault[];
+type Rule = (preferences: RouterPreferences) => readonly RouterProblem[];
 
 const emptyValues: Rule = (preferences) =>
   isEmpty(preferences)

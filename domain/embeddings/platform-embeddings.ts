@@ -102,12 +102,12 @@ const rebuiltTexts = (
     : embeddingsOf[method](parseExact(text) as JsonObject).map(({ values }) => JSON.stringify(values));
 
 function says(text: string | undefined, values: Json | undefined): boolean {
-  const said = text === undefined ? undefined : parseJson(text);
+  const parsed = text === undefined ? undefined : parseJson(text);
   return (
-    isArray(said) &&
+    isArray(parsed) &&
     isArray(values) &&
-    said.length === values.length &&
-    said.every((each, at) => each === values[at])
+    parsed.length === values.length &&
+    parsed.every((each, at) => each === values[at])
   );
 }
 

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { type Changes, overridden } from '../routing/extra-body.ts';
 import type { Route } from '../routing/model.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
@@ -11,5 +12,8 @@ export function prepareEmbeddings(request: EmbeddingsRequest, route: Route): Eit
   const { document, model } = request;
   const named: Changes =
     model === route.upstreamModel ? new Map() : new Map([['model', route.upstreamModel]]);
-  return E.map((all: Changes) => withMembers(document, all))(overridden(document, named, route.extraBody));
+  return pipe(
+    overridden(document, named, route.extraBody),
+    E.map((all) => withMembers(document, all)),
+  );
 }

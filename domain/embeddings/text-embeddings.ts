@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import type { EmbeddingModel } from './embedding-models.ts';
@@ -45,7 +46,7 @@ export function readTextEmbeddings(
   const name = unsupported.find((each) => !isAbsent(body[each]));
   if (name !== undefined)
     return E.left(invalidRequest(`\`${name}\` is not supported by \`${upstreamModel}\`.`, name));
-  const refusal = encodingFault(body['encoding_format']) ?? inputFault(body['input']);
+  const refusal = encodingError(body['encoding_format']) ?? inputError(body['input']);
   if (refusal !== undefined) return E.left(refusal);
   const dimensions = oneOf(body, dimensionsNamed(model.maxDimensions));
   if (E.isLeft(dimensions)) return dimensions;
@@ -55,13 +56,16 @@ export function readTextEmbeddings(
   if (E.isLeft(title)) return title;
   if (title.right !== undefined && taskType.right !== 'RETRIEVAL_DOCUMENT')
     return E.left(invalidRequest('`title` is only for the `task_type` `RETRIEVAL_DOCUMENT`.', 'title'));
-  return E.map((autoTruncate: boolean | undefined) => ({
-    texts: textsOf(body['input']),
-    dimensions: dimensions.right,
-    taskType: taskType.right,
-    title: title.right,
-    autoTruncate,
-  }))(oneOf(body, autoTruncateNamed));
+  return pipe(
+    oneOf(body, autoTruncateNamed),
+    E.map((autoTruncate) => ({
+      texts: textsOf(body['input']),
+      dimensions: dimensions.right,
+      taskType: taskType.right,
+      title: title.right,
+      autoTruncate,
+    })),
+  );
 }
 
 /** The texts of an `input` that was found good: a string is one. */
@@ -69,7 +73,7 @@ const textsOf = (input: Json | undefined): readonly string[] =>
   isArray(input) ? input.filter(isString) : isString(input) ? [input] : [];
 
 /** Vectors are floats; the official SDKs ask for base64 unless they are told otherwise. */
-function encodingFault(format: Json | undefined): GatewayError | undefined {
+function encodingError(format: Json | undefined): GatewayError | undefined {
   if (isAbsent(format) || format === 'float') return undefined;
   return invalidRequest(
     '`encoding_format` must be `float` for this model: send `encoding_format: "float"`; some clients ask for base64 unless they are told.',
@@ -77,19 +81,19 @@ function encodingFault(format: Json | undefined): GatewayError | undefined {
   );
 }
 
-function inputFault(input: Json | undefined): GatewayError | undefined {
+function inputError(input: Json | undefined): GatewayError | undefined {
   const items = isArray(input) ? input : [input ?? null];
   if (items.length === 0) return invalidRequest('`input` must not be empty.', 'input');
   if (items.length > maxTexts)
     return invalidRequest(`\`input\` has ${items.length} texts; send at most ${maxTexts} at once.`, 'input');
-  const at = items.findIndex((item) => textFault(item) !== undefined);
+  const at = items.findIndex((item) => textProblem(item) !== undefined);
   if (at < 0) return undefined;
   const place = isArray(input) ? `input[${at}]` : 'input';
-  return invalidRequest(`\`${place}\` ${textFault(items[at] ?? null)}.`, 'input');
+  return invalidRequest(`\`${place}\` ${textProblem(items[at] ?? null)}.`, 'input');
 }
 
 /** Only text is embedded: no tokens, no nested lists, no content parts, no payloads in base64. */
-function textFault(item: Json): string | undefined {
+function textProblem(item: Json): string | undefined {
   if (!isString(item)) return 'must be a string: this model takes text, not tokens or content parts';
   if (item === '') return 'must not be empty';
   return /^data:[^,]{0,256};base64,/i.test(item) ? 'holds base64 data: this model takes text' : undefined;

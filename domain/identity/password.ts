@@ -21,7 +21,7 @@ export const isPasswordTooLong = (password: string): boolean =>
   new TextEncoder().encode(typedPassword(password)).length > maxPasswordBytes;
 
 /** Why this cannot become somebody's password; undefined when it can. */
-export function passwordFault(password: string): string | undefined {
+export function passwordProblem(password: string): string | undefined {
   if (Array.from(typedPassword(password)).length < minPasswordChars)
     return `A password must have at least ${minPasswordChars} characters.`;
   if (isPasswordTooLong(password)) return `A password must not be longer than ${maxPasswordBytes} bytes.`;

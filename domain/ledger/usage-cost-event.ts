@@ -1,6 +1,6 @@
 import type { Picodollars } from '../money/money.ts';
 import type { Price } from '../money/price-catalogue.ts';
-import { priceUsage } from '../money/price-usage.ts';
+import { priceUsage } from './price-usage.ts';
 import type { TokenUsage } from './usage.ts';
 
 /** Ledger pricing status: the four states of the specification (rule 7.6). */

@@ -1,12 +1,19 @@
-import { isAbsent, isArray, isDeeperThan, isString, type Json, type JsonObject } from '../shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isDeeperThan,
+  isString,
+  type Json,
+  type JsonObject,
+  isObject,
+} from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { isRecord } from './blocks.ts';
 import { firstChoice } from './chat-answer.ts';
 
 /** Whether a field may hold this value. */
 type Shape = (value: Json | undefined) => boolean;
 
-/** What is empty says nothing, whatever its type: upstreams fill fields that they do not use. */
+/** An empty value is well-formed, whatever its type: upstreams fill fields that they do not use. */
 const isEmpty: Shape = (value) => isAbsent(value) || value === '' || (isArray(value) && value.length === 0);
 
 const orEmpty =
@@ -20,21 +27,21 @@ const itemsOf = (is: Shape): Shape =>
   orEmpty((value) => isArray(value) && value.every((item) => isAbsent(item) || is(item)));
 
 const aPart: Shape = (part) =>
-  isRecord(part) && isString(part['type']) && (part['type'] !== 'text' || aText(part['text']));
+  isObject(part) && isString(part['type']) && (part['type'] !== 'text' || aText(part['text']));
 
 const content = orEmpty((value) => isString(value) || itemsOf(aPart)(value));
 
 const callArguments = orEmpty(
-  (value) => isString(value) || (isRecord(value) && !isDeeperThan(value, maxJsonDepth)),
+  (value) => isString(value) || (isObject(value) && !isDeeperThan(value, maxJsonDepth)),
 );
 
 const aCallee = orEmpty(
-  (callee) => isRecord(callee) && aText(callee['name']) && callArguments(callee['arguments']),
+  (callee) => isObject(callee) && aText(callee['name']) && callArguments(callee['arguments']),
 );
 
-const aCall: Shape = (call) => isRecord(call) && aText(call['id']) && aCallee(call['function']);
+const aCall: Shape = (call) => isObject(call) && aText(call['id']) && aCallee(call['function']);
 
-/** The fields of a message or delta in which an answer is told. */
+/** The fields of a message or delta that are translated. */
 const fields: readonly (readonly [field: string, shape: Shape])[] = [
   ['content', content],
   ['refusal', aText],
@@ -45,11 +52,13 @@ const fields: readonly (readonly [field: string, shape: Shape])[] = [
   ['function_call', aCallee],
 ];
 
-const aSaid = orEmpty((said) => isRecord(said) && fields.every(([field, shape]) => shape(said[field])));
+const aMessage = orEmpty(
+  (message) => isObject(message) && fields.every(([field, shape]) => shape(message[field])),
+);
 
 /**
  * Whether a piece of the translated choice has a type that it cannot have: it would vanish without a word, and what is
- * left would look like the whole answer. `told` is where the choice says something.
+ * left would look like the whole answer. `member` is the one of the choice that is read.
  */
-export const isMalformed = ({ choices }: JsonObject, told: 'message' | 'delta'): boolean =>
-  !itemsOf(isRecord)(choices) || !aSaid(firstChoice(choices)?.[told]);
+export const isMalformed = ({ choices }: JsonObject, member: 'message' | 'delta'): boolean =>
+  !itemsOf(isObject)(choices) || !aMessage(firstChoice(choices)?.[member]);

@@ -25,7 +25,7 @@ const blockCost = 64;
  * as something else begins, a call when its arguments are complete, or with the answer.
  */
 export class BlockWriter {
-  /** Why the answer cannot be told any further. */
+  /** Why the answer cannot be written any further. */
   fault: string | undefined;
   /** A call was written. */
   called = false;
@@ -157,7 +157,7 @@ export class BlockWriter {
 
 const mayEnd = (open: Block | undefined): boolean => open?.kind !== 'tool_use' || open.arguments.complete;
 
-/** A call of which the upstream said nothing at all is none. */
+/** A call without id, name and arguments is no call. */
 const isEmpty = (block: Block): boolean =>
   block.kind === 'tool_use' && saysNothing({ id: block.id, name: block.name, text: block.held });
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type JsonObject, objectsOf } from '../shared/json.ts';
-import { isRecord, systemText } from './blocks.ts';
+import { isAbsent, isString, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
+import { systemText } from './blocks.ts';
 import { noMarks } from './cache-marks.ts';
 import { chatMessages } from './chat-messages.ts';
 import { outputFormat } from './messages-request.ts';
@@ -53,8 +53,8 @@ const formatPath = (body: JsonObject): string => outputFormat(body)?.path ?? 'ou
 /** An effort may have been made of a budget. */
 function effortPath(body: JsonObject): string {
   const { output_config: config, thinking } = body;
-  if (isRecord(config) && !isAbsent(config['effort'])) return 'output_config.effort';
-  return isRecord(thinking) && !isAbsent(thinking['budget_tokens'])
+  if (isObject(config) && !isAbsent(config['effort'])) return 'output_config.effort';
+  return isObject(thinking) && !isAbsent(thinking['budget_tokens'])
     ? 'thinking.budget_tokens'
     : 'output_config.effort';
 }
@@ -82,7 +82,7 @@ function originsOf(body: JsonObject): readonly Origin[] {
   const system = systemText(body['system'] ?? '', 'system');
   const first =
     E.isRight(system) && system.right !== '' ? [{ path: 'system', role: 'system', calls: [] }] : [];
-  const said = objectsOf(body['messages']).flatMap((message, index) => {
+  const inMessages = objectsOf(body['messages']).flatMap((message, index) => {
     const path = `messages[${index}]`;
     const chat = chatMessages(message, path, noMarks);
     const results = blockPaths(message, path, 'tool_result');
@@ -92,7 +92,7 @@ function originsOf(body: JsonObject): readonly Origin[] {
       return { path: result ?? path, role: isString(role) ? role : '', calls };
     });
   });
-  return [...first, ...said];
+  return [...first, ...inMessages];
 }
 
 const blockPaths = ({ content }: JsonObject, path: string, type: string): readonly string[] =>

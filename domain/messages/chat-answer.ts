@@ -9,9 +9,9 @@ import {
   numberOf,
   parseExact,
   parseJson,
+  isObject,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { isRecord } from './blocks.ts';
 
 /** What a translated answer is called: an id of the gateway's own, and the model as the caller asked for it. */
 export interface MessageNames {
@@ -22,7 +22,7 @@ export interface MessageNames {
 /** The one choice that is translated; an upstream that numbers none means the first. */
 export function firstChoice(choices: Json | undefined): JsonObject | undefined {
   if (!isArray(choices)) return undefined;
-  for (const choice of choices) if (isRecord(choice) && (numberOf(choice['index']) ?? 0) === 0) return choice;
+  for (const choice of choices) if (isObject(choice) && (numberOf(choice['index']) ?? 0) === 0) return choice;
   return undefined;
 }
 
@@ -30,10 +30,10 @@ export function firstChoice(choices: Json | undefined): JsonObject | undefined {
 export function textOf({ content }: JsonObject): string {
   if (isString(content)) return content;
   if (!isArray(content)) return '';
-  return content.map((part) => (isRecord(part) && part['type'] === 'text' ? wordsIn(part) : '')).join('');
+  return content.map((part) => (isObject(part) && part['type'] === 'text' ? partText(part) : '')).join('');
 }
 
-const wordsIn = ({ text }: JsonObject): string => (isString(text) ? text : '');
+const partText = ({ text }: JsonObject): string => (isString(text) ? text : '');
 
 /** The text with which the model refuses. */
 export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal) ? refusal : '');
@@ -41,15 +41,15 @@ export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal)
 const reasoningFields = ['reasoning', 'reasoning_content', 'reasoning_text'] as const;
 
 /** The reasoning of a message or delta, from its own field or from `provider_metadata.<provider>.reasoning`. */
-export function reasoningOf(said: JsonObject): string {
+export function reasoningOf(message: JsonObject): string {
   for (const field of reasoningFields) {
-    const value = said[field];
+    const value = message[field];
     if (isString(value) && value !== '') return value;
   }
-  const metadata = said['provider_metadata'];
-  if (!isRecord(metadata)) return '';
+  const metadata = message['provider_metadata'];
+  if (!isObject(metadata)) return '';
   return Object.values(metadata)
-    .map((own) => (isRecord(own) ? thinkingIn(own['reasoning'], 4) : ''))
+    .map((own) => (isObject(own) ? thinkingIn(own['reasoning'], 4) : ''))
     .join('');
 }
 
@@ -58,7 +58,7 @@ function thinkingIn(value: Json | undefined, levels: number): string {
   if (isString(value)) return value;
   if (levels === 0) return '';
   if (isArray(value)) return value.map((block) => thinkingIn(block, levels - 1)).join('');
-  return isRecord(value) ? thinkingIn(value['thinking'] ?? value['text'], levels - 1) : '';
+  return isObject(value) ? thinkingIn(value['thinking'] ?? value['text'], levels - 1) : '';
 }
 
 /** A tool call, or a piece of one; what it does not say is empty. */
@@ -73,17 +73,17 @@ export interface CallPiece {
 
 /** The calls of a message or delta. */
 export const callsOf = ({ tool_calls }: JsonObject): readonly CallPiece[] =>
-  isArray(tool_calls) ? tool_calls.filter(isRecord).map((call) => pieceOf(call, call['function'])) : [];
+  isArray(tool_calls) ? tool_calls.filter(isObject).map((call) => pieceOf(call, call['function'])) : [];
 
 /** The single call of the older API; many upstreams send the field always, and mean nothing by it. */
 export function legacyCallOf({ function_call }: JsonObject): CallPiece | undefined {
-  if (!isRecord(function_call)) return undefined;
+  if (!isObject(function_call)) return undefined;
   const piece = pieceOf({}, function_call);
   return saysNothing(piece) ? undefined : piece;
 }
 
 function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
-  const { name, arguments: text } = isRecord(callee) ? callee : {};
+  const { name, arguments: text } = isObject(callee) ? callee : {};
   return {
     index: numberOf(call['index']),
     id: isString(call['id']) ? call['id'] : '',
@@ -95,7 +95,7 @@ function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
 
 /** Some upstreams send arguments as the object itself. */
 const asText = (value: Json | undefined): string =>
-  isRecord(value) && !isDeeperThan(value, maxJsonDepth) ? JSON.stringify(value) : '';
+  isObject(value) && !isDeeperThan(value, maxJsonDepth) ? JSON.stringify(value) : '';
 
 /** Some upstreams send calls in which every field is empty. */
 export const saysNothing = ({ id, name, text }: Omit<CallPiece, 'index' | 'signature'>): boolean =>
@@ -112,7 +112,7 @@ export const madeUpId = (answerId: string, ordinal: number): string =>
 export function inputOf(text: string): JsonObject {
   if (text.trim() === '') return {};
   const input = parseJson(text);
-  const usable = isRecord(input) && !isDeeperThan(input, maxJsonDepth);
+  const usable = isObject(input) && !isDeeperThan(input, maxJsonDepth);
   return usable ? (parseExact(text) as JsonObject) : { _raw_arguments: text };
 }
 
@@ -129,10 +129,10 @@ const stopReasons: ReadonlyMap<Json | undefined, string> = new Map([
  */
 export function stopReason(
   finish: Json | undefined,
-  said: { readonly called: boolean; readonly refused: boolean },
+  answer: { readonly called: boolean; readonly refused: boolean },
 ): string {
-  if (said.refused) return 'refusal';
-  return stopReasons.get(finish) ?? (said.called ? 'tool_use' : 'end_turn');
+  if (answer.refused) return 'refusal';
+  return stopReasons.get(finish) ?? (answer.called ? 'tool_use' : 'end_turn');
 }
 
 /**
@@ -140,8 +140,8 @@ export function stopReason(
  * What is unknown is 0. Writes are `cache_write_tokens`; some routers call them `cache_creation_tokens`.
  */
 export function messagesUsage(reported: Json | undefined): JsonObject {
-  const usage = isRecord(reported) ? reported : {};
-  const details = isRecord(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
+  const usage = isObject(reported) ? reported : {};
+  const details = isObject(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
   const prompt = tokenCount(usage['prompt_tokens']) ?? 0;
   const read = tokenCount(details['cached_tokens']) ?? 0;
   const written = tokenCount(details['cache_write_tokens'] ?? details['cache_creation_tokens']) ?? 0;
@@ -153,7 +153,7 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
   };
 }
 
-/** Clients read the breakdown of cache writes too where a whole message is told; of what was written it is not known. */
+/** In a whole message clients also read the breakdown of cache writes; how the writes divide is not known. */
 const nothingWritten: JsonObject = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };
 
 /** A message as it is told whole, and as a stream begins it. */

@@ -1,19 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { carriedSignature, signed } from '../chat/thought-signature.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
-import {
-  blocksOf,
-  fault,
-  foreignType,
-  isRecord,
-  nameOf,
-  paragraphs,
-  stringOf,
-  systemBlocks,
-  textOfSystem,
-} from './blocks.ts';
+import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
+import { blocksOf, paragraphs, systemBlocks, textOfSystem } from './blocks.ts';
+import { fieldError, foreignType, nameOf, stringOf } from '../shared/field-errors.ts';
 import { endingMarked, isMarked, type Marks, unmarked } from './cache-marks.ts';
 import { contentParts, type Parts, textPart } from './content-parts.ts';
 
@@ -23,7 +15,7 @@ type ChatMessages = Either<GatewayError, readonly JsonObject[]>;
 export function chatMessages(message: JsonObject, path: string, marks: Marks): ChatMessages {
   const { role, content } = message;
   const at = `${path}.content`;
-  if (role === 'system') return E.map(systemMessages(marks))(systemBlocks(content, at));
+  if (role === 'system') return pipe(systemBlocks(content, at), E.map(systemMessages(marks)));
   return role === 'assistant' ? assistantMessages(content, at, marks) : userMessages(content, at, marks);
 }
 
@@ -48,7 +40,7 @@ function userMessages(content: Json | undefined, path: string, marks: Marks): Ch
   if (isString(content)) return E.right([{ role: 'user', content }]);
   const results: JsonObject[] = [];
   const attached: (readonly JsonObject[])[] = [];
-  const said: (readonly JsonObject[])[] = [];
+  const ownParts: (readonly JsonObject[])[] = [];
   for (const [index, block] of objectsOf(content).entries()) {
     const at = `${path}[${index}]`;
     if (block['type'] === 'tool_result') {
@@ -59,10 +51,10 @@ function userMessages(content: Json | undefined, path: string, marks: Marks): Ch
     } else {
       const parts = contentParts(block, at);
       if (E.isLeft(parts)) return parts;
-      said.push(endingMarked(parts.right, marks(block)));
+      ownParts.push(endingMarked(parts.right, marks(block)));
     }
   }
-  const parts = [...attached, ...said].flat();
+  const parts = [...attached, ...ownParts].flat();
   if (parts.length === 0 && results.length > 0) return E.right(results);
   return E.right([...results, { role: 'user', content: plainest(parts) }]);
 }
@@ -92,8 +84,8 @@ function toolResult(block: JsonObject, path: string, marks: Marks): Either<Gatew
   const text = paragraphs(parts.right.flatMap(({ text }) => (isString(text) ? [text] : [])));
   const others = parts.right.filter(({ text }) => !isString(text));
   const shown = text === '' && others.length > 0 ? 'The result is in the user message that follows.' : text;
-  const told = block['is_error'] === true ? asError(shown) : shown;
-  const content = marksOfResult(block, marks).reduce(markedText, told);
+  const marked = block['is_error'] === true ? asError(shown) : shown;
+  const content = marksOfResult(block, marks).reduce(markedText, marked);
   return E.right({
     message: { role: 'tool', tool_call_id: id.right, content },
     attached:
@@ -131,7 +123,10 @@ function resultParts({ content }: JsonObject, path: string): Parts {
 /** A tool search answers with references; every tool is in the request already, so that naming it is enough. */
 const resultPart = (block: JsonObject, path: string): Parts =>
   block['type'] === 'tool_reference'
-    ? E.map((name: string) => [textPart(`The tool ${name} is available.`)])(nameOf(block, 'tool_name', path))
+    ? pipe(
+        nameOf(block, 'tool_name', path),
+        E.map((name) => [textPart(`The tool ${name} is available.`)]),
+      )
     : contentParts(block, path);
 
 /**
@@ -139,7 +134,7 @@ const resultPart = (block: JsonObject, path: string): Parts =>
  * else. A message of which nothing is left is left out.
  */
 function assistantMessages(content: Json | undefined, path: string, marks: Marks): ChatMessages {
-  if (isString(content)) return E.right(spoken(content, [], {}));
+  if (isString(content)) return E.right(assistantMessage(content, [], {}));
   const texts: string[] = [];
   const calls: JsonObject[] = [];
   let mark: JsonObject = {};
@@ -159,10 +154,14 @@ function assistantMessages(content: Json | undefined, path: string, marks: Marks
       return foreignType(block, at);
     }
   }
-  return E.right(spoken(texts.join(''), calls, mark));
+  return E.right(assistantMessage(texts.join(''), calls, mark));
 }
 
-function spoken(text: string, calls: readonly JsonObject[], mark: JsonObject): readonly JsonObject[] {
+function assistantMessage(
+  text: string,
+  calls: readonly JsonObject[],
+  mark: JsonObject,
+): readonly JsonObject[] {
   const content = isMarked(mark) ? markedText(text, mark) : text;
   if (calls.length > 0)
     return [{ role: 'assistant', content: text === '' ? null : content, tool_calls: calls }];
@@ -176,7 +175,7 @@ function toolCall(block: JsonObject, path: string): Either<GatewayError, JsonObj
   const name = nameOf(block, 'name', path);
   if (E.isLeft(name)) return name;
   const { input } = block;
-  if (!isRecord(input)) return E.left(fault(`${path}.input`, 'must be an object.'));
+  if (!isObject(input)) return E.left(fieldError(`${path}.input`, 'must be an object.'));
   return E.right({
     id: id.right,
     type: 'function',

@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
-import { fault, foreignType, isRecord, nameOf } from './blocks.ts';
+import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
+import { fieldError, foreignType, nameOf } from '../shared/field-errors.ts';
 import type { Marks } from './cache-marks.ts';
 
 /** Members of the chat body. */
@@ -30,7 +31,7 @@ function functionTool(tool: JsonObject, path: string): Either<GatewayError, Json
   if (!isAbsent(type) && type !== 'custom') return foreignType(tool, path);
   const name = nameOf(tool, 'name', path);
   if (E.isLeft(name)) return name;
-  if (!isRecord(input_schema)) return E.left(fault(`${path}.input_schema`, 'must be an object.'));
+  if (!isObject(input_schema)) return E.left(fieldError(`${path}.input_schema`, 'must be an object.'));
   return E.right({
     type: 'function',
     function: {
@@ -43,13 +44,13 @@ function functionTool(tool: JsonObject, path: string): Either<GatewayError, Json
 }
 
 function choiceMembers(choice: Json | undefined, tools: boolean): Members {
-  if (!isRecord(choice)) return E.right({});
+  if (!isObject(choice)) return E.right({});
   const named = choiceOf(choice);
   if (E.isLeft(named)) return named;
   if (!tools)
     return choice['type'] === 'auto' || choice['type'] === 'none'
       ? E.right({})
-      : E.left(fault('tool_choice', 'asks for a tool, but the request has none.'));
+      : E.left(fieldError('tool_choice', 'asks for a tool, but the request has none.'));
   const single = choice['disable_parallel_tool_use'] === true;
   return E.right({ tool_choice: named.right, ...(single ? { parallel_tool_calls: false } : {}) });
 }
@@ -63,10 +64,11 @@ const choices: ReadonlyMap<Json | undefined, string> = new Map([
 function choiceOf(choice: JsonObject): Either<GatewayError, Json> {
   const { type } = choice;
   if (type === 'tool')
-    return E.map((name: string) => ({ type: 'function', function: { name } }))(
+    return pipe(
       nameOf(choice, 'name', 'tool_choice'),
+      E.map((name) => ({ type: 'function', function: { name } })),
     );
-  return E.fromNullable(fault('tool_choice.type', 'must be `auto`, `any`, `tool` or `none`.'))(
+  return E.fromNullable(fieldError('tool_choice.type', 'must be `auto`, `any`, `tool` or `none`.'))(
     choices.get(type),
   );
 }

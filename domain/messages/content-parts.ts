@@ -1,8 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isString, type JsonObject } from '../shared/json.ts';
-import { blocksOf, fault, foreignType, isRecord, paragraphs, stringOf } from './blocks.ts';
+import { isString, type JsonObject, isObject } from '../shared/json.ts';
+import { blocksOf, paragraphs } from './blocks.ts';
+import { fieldError, foreignType, stringOf } from '../shared/field-errors.ts';
 
 /** Parts of a chat message's content. */
 export type Parts = Either<GatewayError, readonly JsonObject[]>;
@@ -13,23 +15,26 @@ export const textPart = (text: string): JsonObject => ({ type: 'text', text });
 /** Text, images and documents as chat content parts; a text that is empty says nothing. */
 export function contentParts(block: JsonObject, path: string): Parts {
   const { type, source } = block;
-  if (type === 'text') return E.map(textParts)(stringOf(block, 'text', path));
+  if (type === 'text') return pipe(stringOf(block, 'text', path), E.map(textParts));
   if (type !== 'image' && type !== 'document') return foreignType(block, path);
   if (asksForCitations(block))
-    return E.left(fault(`${path}.citations`, "is not available on this model's route."));
+    return E.left(fieldError(`${path}.citations`, "is not available on this model's route."));
   const at = `${path}.source`;
-  if (!isRecord(source)) return E.left(fault(at, 'must be an object.'));
+  if (!isObject(source)) return E.left(fieldError(at, 'must be an object.'));
   return type === 'image' ? imageParts(source, at) : documentParts(block, source, at);
 }
 
-/** Chat completions cite nothing: an answer without citations is another one. */
+/** Chat completions have no citations: leaving out the request for them would change what the answer is. */
 const asksForCitations = ({ citations }: JsonObject): boolean =>
-  isRecord(citations) && citations['enabled'] === true;
+  isObject(citations) && citations['enabled'] === true;
 
 const textParts = (text: string): readonly JsonObject[] => (text === '' ? [] : [textPart(text)]);
 
 const imageParts = (source: JsonObject, path: string): Parts =>
-  E.map((url: string) => [{ type: 'image_url', image_url: { url } }])(imageUrl(source, path));
+  pipe(
+    imageUrl(source, path),
+    E.map((url) => [{ type: 'image_url', image_url: { url } }]),
+  );
 
 /** An image inside the request becomes a data URL, one elsewhere keeps its URL. */
 function imageUrl(source: JsonObject, path: string): Either<GatewayError, string> {
@@ -40,7 +45,10 @@ function imageUrl(source: JsonObject, path: string): Either<GatewayError, string
 function dataUrl(source: JsonObject, path: string): Either<GatewayError, string> {
   const mediaType = stringOf(source, 'media_type', path);
   if (E.isLeft(mediaType)) return mediaType;
-  return E.map((data: string) => `data:${mediaType.right};base64,${data}`)(stringOf(source, 'data', path));
+  return pipe(
+    stringOf(source, 'data', path),
+    E.map((data) => `data:${mediaType.right};base64,${data}`),
+  );
 }
 
 /**
@@ -51,21 +59,26 @@ function documentParts({ title, context }: JsonObject, source: JsonObject, path:
   const heading = [title, context].filter(isString);
   switch (isString(source['type']) ? source['type'] : '') {
     case 'text':
-      return E.map((data: string) => textParts(paragraphs([...heading, data])))(
+      return pipe(
         stringOf(source, 'data', path),
+        E.map((data) => textParts(paragraphs([...heading, data]))),
       );
     case 'content':
-      return E.map((parts: readonly JsonObject[]) => [...textParts(paragraphs(heading)), ...parts])(
+      return pipe(
         sourceParts(source, path),
+        E.map((parts) => [...textParts(paragraphs(heading)), ...parts]),
       );
     case 'base64':
-      return E.map((file_data: string) => [
-        ...textParts(isString(context) ? context : ''),
-        {
-          type: 'file',
-          file: { filename: isString(title) && title !== '' ? title : 'document.pdf', file_data },
-        },
-      ])(dataUrl(source, path));
+      return pipe(
+        dataUrl(source, path),
+        E.map((file_data) => [
+          ...textParts(isString(context) ? context : ''),
+          {
+            type: 'file',
+            file: { filename: isString(title) && title !== '' ? title : 'document.pdf', file_data },
+          },
+        ]),
+      );
     default:
       return foreignType(source, path);
   }

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { JsonObject } from '../shared/json.ts';
@@ -12,14 +13,17 @@ export interface CountRequest extends Omit<MessagesRequest, 'exposedToolCount'> 
 
 /** It is counted where the message itself would go, but that no stream is needed: a count comes whole. */
 export const readCountRequest = (document: JsonDocument): Either<GatewayError, CountRequest> =>
-  E.map(
-    (request: MessagesRequest): CountRequest => ({
-      ...request,
-      stream: false,
-      needs: request.needs.filter((need) => need !== 'stream'),
-      exposedToolCount: undefined,
-    }),
-  )(readConversation(document));
+  pipe(
+    readConversation(document),
+    E.map(
+      (request): CountRequest => ({
+        ...request,
+        stream: false,
+        needs: request.needs.filter((need) => need !== 'stream'),
+        exposedToolCount: undefined,
+      }),
+    ),
+  );
 
 /** What is said of an answer alone: counts are the same without it, and those who count refuse it. */
 const answerFields: ReadonlySet<string> = new Set([

@@ -1,5 +1,4 @@
-import { isAbsent, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
-import { isRecord } from './blocks.ts';
+import { isAbsent, isString, type Json, type JsonObject, numberOf, isObject } from '../shared/json.ts';
 
 /**
  * Manual thinking budgets as efforts. The steps are those between which agents choose: some 4,000 tokens to think,
@@ -23,8 +22,8 @@ export function effortOfBudget(budget: Json | undefined): string | undefined {
  * of the whole task goes along for the provider to judge.
  */
 export function reasoningAsked(body: JsonObject): JsonObject {
-  const thinking = isRecord(body['thinking']) ? body['thinking'] : {};
-  const config = isRecord(body['output_config']) ? body['output_config'] : {};
+  const thinking = isObject(body['thinking']) ? body['thinking'] : {};
+  const config = isObject(body['output_config']) ? body['output_config'] : {};
   const { task_budget: taskBudget } = config;
   const output_config = isAbsent(taskBudget) ? undefined : { task_budget: taskBudget };
   if (thinking['type'] !== 'enabled' && thinking['type'] !== 'adaptive')
@@ -45,9 +44,9 @@ export function reasoningAsked(body: JsonObject): JsonObject {
  * the upstream, and so does `disabled`: `none` is a level that most upstreams reject.
  */
 export function reasoningEffort(body: JsonObject): string | undefined {
-  const thinking = isRecord(body['thinking']) ? body['thinking'] : {};
+  const thinking = isObject(body['thinking']) ? body['thinking'] : {};
   if (thinking['type'] === 'disabled') return undefined;
-  const config = isRecord(body['output_config']) ? body['output_config'] : {};
+  const config = isObject(body['output_config']) ? body['output_config'] : {};
   if (isString(config['effort']) && config['effort'] !== '') return config['effort'];
   return thinking['type'] === 'enabled' ? effortOfBudget(thinking['budget_tokens']) : undefined;
 }

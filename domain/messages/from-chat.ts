@@ -1,11 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { JsonObject } from '../shared/json.ts';
+import { type JsonObject, isObject } from '../shared/json.ts';
 import { reportedUsage } from '../chat/observe-chat.ts';
 import { signed } from '../chat/thought-signature.ts';
 import type { UpstreamFault } from '../upstream/upstream-fault.ts';
 import { isMalformed } from './answer-shape.ts';
-import { isRecord } from './blocks.ts';
 import {
   type MessageNames,
   type CallPiece,
@@ -33,12 +32,12 @@ export function fromChatCompletion(
   if (isMalformed(completion, 'message'))
     return E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.' });
   const choice = firstChoice(completion['choices']);
-  const said = isRecord(choice?.['message']) ? choice['message'] : {};
-  const refusal = refusalOf(said);
-  const calls = toolUses(said, about);
+  const message = isObject(choice?.['message']) ? choice['message'] : {};
+  const refusal = refusalOf(message);
+  const calls = toolUses(message, about);
   const content = [
-    ...proseBlock(reasoningOf(said), (thinking) => ({ type: 'thinking', thinking, signature: '' })),
-    ...[textOf(said), refusal].flatMap((text) => proseBlock(text, () => ({ type: 'text', text }))),
+    ...proseBlock(reasoningOf(message), (thinking) => ({ type: 'thinking', thinking, signature: '' })),
+    ...[textOf(message), refusal].flatMap((text) => proseBlock(text, () => ({ type: 'text', text }))),
     ...calls,
   ];
   const stop = stopReason(choice?.['finish_reason'], { called: calls.length > 0, refused: refusal !== '' });

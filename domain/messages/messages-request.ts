@@ -5,7 +5,7 @@ import {
   aBoolean,
   anArrayOfObjects,
   anObject,
-  fieldFault,
+  shapeError,
   modelOf,
   type Shape,
 } from '../shared/field-shapes.ts';
@@ -18,10 +18,12 @@ import {
   type JsonObject,
   numberOf,
   objectsOf,
+  isObject,
 } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
-import { blocksOf, fault, isRecord } from './blocks.ts';
+import { blocksOf } from './blocks.ts';
+import { fieldError } from '../shared/field-errors.ts';
 
 /** A reading view over the caller's untouched messages body. */
 export interface MessagesRequest {
@@ -57,7 +59,7 @@ export const messagesWatched: Watched = {
  * one who writes its upstream body.
  */
 export const readMessagesRequest = (document: JsonDocument): Either<GatewayError, MessagesRequest> =>
-  readConversation(document, limitFault(document.value));
+  readConversation(document, limitError(document.value));
 
 /** The same of a body that need not say how long its answer may be; `problem` is one of its other fields. */
 export function readConversation(
@@ -68,7 +70,7 @@ export function readConversation(
   const { stream } = body;
   const model = modelOf(body);
   if (E.isLeft(model)) return model;
-  const first = threadFault(body) ?? problem ?? fieldFault(body, shapes) ?? messagesFault(body['messages']);
+  const first = threadError(body) ?? problem ?? shapeError(body, shapes) ?? messagesError(body['messages']);
   if (first !== undefined) return E.left(first);
   const tools = objectsOf(body['tools']).length;
   return E.right({
@@ -100,7 +102,7 @@ const shapes: readonly (readonly [field: string, shape: Shape])[] = [
  * Nobody here holds a conversation between two requests: what a caller leaves out for that would be lost. By this code
  * clients know that they have to send all of it.
  */
-const threadFault = ({ thread }: JsonObject): GatewayError | undefined =>
+const threadError = ({ thread }: JsonObject): GatewayError | undefined =>
   isAbsent(thread)
     ? undefined
     : {
@@ -110,20 +112,22 @@ const threadFault = ({ thread }: JsonObject): GatewayError | undefined =>
       };
 
 /** The messages API knows no answer without a limit. */
-function limitFault({ max_tokens }: JsonObject): GatewayError | undefined {
+function limitError({ max_tokens }: JsonObject): GatewayError | undefined {
   const limit = numberOf(max_tokens);
   if (limit !== undefined && Number.isSafeInteger(limit) && limit > 0) return undefined;
-  return fault('max_tokens', 'must be a positive integer.');
+  return fieldError('max_tokens', 'must be a positive integer.');
 }
 
 const roles: ReadonlySet<Json | undefined> = new Set(['user', 'assistant', 'system']);
 
-function messagesFault(messages: Json | undefined): GatewayError | undefined {
-  if (!isArray(messages) || messages.length === 0) return fault('messages', 'must be a non-empty array.');
+function messagesError(messages: Json | undefined): GatewayError | undefined {
+  if (!isArray(messages) || messages.length === 0)
+    return fieldError('messages', 'must be a non-empty array.');
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`;
-    if (!isRecord(message)) return fault(path, 'must be an object.');
-    if (!roles.has(message['role'])) return fault(`${path}.role`, 'must be `user`, `assistant` or `system`.');
+    if (!isObject(message)) return fieldError(path, 'must be an object.');
+    if (!roles.has(message['role']))
+      return fieldError(`${path}.role`, 'must be `user`, `assistant` or `system`.');
     if (isString(message['content'])) continue;
     const blocks = blocksOf(message['content'], `${path}.content`);
     if (E.isLeft(blocks)) return blocks.left;
@@ -148,11 +152,11 @@ const visualBlocks: ReadonlySet<Json | undefined> = new Set(['image', 'document'
  */
 const holdsVisual = (content: Json | undefined, levels = 3): boolean =>
   levels > 0 &&
-  (isRecord(content) ? [content] : objectsOf(content)).some(
+  (isObject(content) ? [content] : objectsOf(content)).some(
     ({ type, content, source }) =>
       visualBlocks.has(type) ||
       holdsVisual(content, levels - 1) ||
-      (isRecord(source) && holdsVisual(source['content'], levels - 1)),
+      (isObject(source) && holdsVisual(source['content'], levels - 1)),
   );
 
 /** The format that the answer must have, and where the caller said so: `output_format` is the older place. */
@@ -160,8 +164,8 @@ export function outputFormat(
   body: JsonObject,
 ): { readonly format: JsonObject; readonly path: string } | undefined {
   const config = body['output_config'];
-  if (isRecord(config) && isRecord(config['format']))
+  if (isObject(config) && isObject(config['format']))
     return { format: config['format'], path: 'output_config.format' };
   const format = body['output_format'];
-  return isRecord(format) ? { format, path: 'output_format' } : undefined;
+  return isObject(format) ? { format, path: 'output_format' } : undefined;
 }

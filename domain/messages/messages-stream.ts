@@ -1,11 +1,10 @@
 import { reportedUsage } from '../chat/observe-chat.ts';
 import type { ChatEvent } from '../chat/chat-stream.ts';
-import { isArray, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { isArray, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
 import { maxTranslatedToolCalls } from '../shared/limits.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
 import { isMalformed } from './answer-shape.ts';
-import { isRecord } from './blocks.ts';
 import { BlockWriter, type MessagesEvent } from './block-writer.ts';
 import {
   type MessageNames,
@@ -109,7 +108,7 @@ class Translation {
     const choice = firstChoice(chunk['choices']);
     if (choice === undefined) return;
     const { delta, finish_reason } = choice;
-    if (isRecord(delta)) this.readDelta(delta);
+    if (isObject(delta)) this.readDelta(delta);
     if (isString(finish_reason) && finish_reason !== '') this.finish = finish_reason;
   }
 

@@ -1,15 +1,22 @@
 import { type TokenUsage, tokenCount } from '../ledger/usage.ts';
-import { isAbsent, isString, type Json, type JsonObject, numberOf, objectsOf } from '../shared/json.ts';
+import {
+  isAbsent,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+  objectsOf,
+  isObject,
+} from '../shared/json.ts';
 import { maxCountedToolCalls } from '../shared/limits.ts';
 import { type Observation, observation, type StreamObserver } from '../upstream/observation.ts';
-import { isRecord } from './blocks.ts';
 
 /**
  * Usage in the messages family's words, summed as its bill does: input, cache read and cache write are the prompt.
- * Parts that are not reported are none; one that is there and is no token count makes the usage missing.
+ * A part that is not reported counts as 0; one that is reported and is not a token count makes the usage missing.
  */
 export function messagesBodyUsage(reported: Json | undefined): TokenUsage | undefined {
-  if (!isRecord(reported)) return undefined;
+  if (!isObject(reported)) return undefined;
   const promptTokens = tokenCount(
     sum([
       tokenCount(reported['input_tokens']),
@@ -40,13 +47,16 @@ const counts = [
 /** What `message_delta` says of the usage replaces what `message_start` said, field by field; never a sum. */
 export function laterUsage(usage: Json | undefined, later: Json | undefined): Json | undefined {
   if (isAbsent(later)) return usage;
-  if (!isRecord(usage) || !isRecord(later)) return later;
+  if (!isObject(usage) || !isObject(later)) return later;
   return Object.fromEntries(counts.map((field) => [field, later[field] ?? usage[field]]));
 }
 
-/** Blocks that are tool calls, of the caller's own tools and of hosted ones: `tool_use`, `server_tool_use`, `mcp_tool_use`. */
+/**
+ * Blocks that are tool calls, of the caller's own tools and of hosted ones: `tool_use`, `server_tool_use`,
+ * `mcp_tool_use`.
+ */
 const isToolUse = (block: Json | undefined): boolean =>
-  isRecord(block) && isString(block['type']) && block['type'].endsWith('tool_use');
+  isObject(block) && isString(block['type']) && block['type'].endsWith('tool_use');
 
 /** A whole message in its own words. */
 export const observeMessage = (message: JsonObject): Observation =>
@@ -67,7 +77,7 @@ export class MessagesObserver implements StreamObserver {
 
   see(event: JsonObject): void {
     const { type, message, usage } = event;
-    if (type === 'message_start' && isRecord(message)) this.usage = laterUsage(this.usage, message['usage']);
+    if (type === 'message_start' && isObject(message)) this.usage = laterUsage(this.usage, message['usage']);
     if (type === 'message_delta') this.usage = laterUsage(this.usage, usage);
     if (type === 'message_stop' || (type === 'message_delta' && !isAbsent(usage))) this.final = true;
     if (type === 'content_block_start' && isToolUse(event['content_block'])) this.count(event['index']);

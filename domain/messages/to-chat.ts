@@ -1,8 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isArray, type Json, type JsonObject, objectsOf, present } from '../shared/json.ts';
-import { fault, isRecord, systemBlocks } from './blocks.ts';
+import {
+  isAbsent,
+  isArray,
+  type Json,
+  type JsonObject,
+  objectsOf,
+  present,
+  isObject,
+} from '../shared/json.ts';
+import { systemBlocks } from './blocks.ts';
+import { fieldError } from '../shared/field-errors.ts';
 import { type Marks, noMarks } from './cache-marks.ts';
 import { chatMessages, systemMessages } from './chat-messages.ts';
 import { toolMembers } from './chat-tools.ts';
@@ -28,7 +37,7 @@ export function toChatBody(
 ): Either<GatewayError, JsonObject> {
   const body = document.value;
   const foreign = foreignField(body, reasoning === asEffort);
-  if (foreign !== undefined) return E.left(fault(foreign, "is not available on this model's route."));
+  if (foreign !== undefined) return E.left(fieldError(foreign, "is not available on this model's route."));
   const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
   const tools = toolMembers(body, marks);
@@ -60,7 +69,7 @@ export const asEffort = (body: JsonObject): JsonObject => ({ reasoning_effort: r
 /** What changes the answer and has no word there; a task budget has one where the provider writes the body itself. */
 function foreignField(body: JsonObject, isChatStyle: boolean): string | undefined {
   const config = body['output_config'];
-  if (isChatStyle && isRecord(config) && !isAbsent(config['task_budget'])) return 'output_config.task_budget';
+  if (isChatStyle && isObject(config) && !isAbsent(config['task_budget'])) return 'output_config.task_budget';
   return ['mcp_servers', 'container'].find((field) => asksForSomething(body[field])) ?? restrictedGeo(body);
 }
 
@@ -72,12 +81,12 @@ function conversation(body: JsonObject, marks: Marks): Either<GatewayError, read
   if (E.isLeft(system)) return system;
   const messages: (readonly JsonObject[])[] = [];
   for (const [index, message] of objectsOf(body['messages']).entries()) {
-    const said = chatMessages(message, `messages[${index}]`, marks);
-    if (E.isLeft(said)) return said;
-    messages.push(said.right);
+    const translated = chatMessages(message, `messages[${index}]`, marks);
+    if (E.isLeft(translated)) return translated;
+    messages.push(translated.right);
   }
   const all = messages.flat();
-  if (all.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
+  if (all.length === 0) return E.left(fieldError('messages', 'says nothing that can be sent to the model.'));
   return E.right([...systemMessages(marks)(system.right), ...all]);
 }
 
@@ -89,8 +98,8 @@ function responseFormat(body: JsonObject): Either<GatewayError, JsonObject | und
   const asked = outputFormat(body);
   if (asked === undefined) return E.right(undefined);
   const { format, path } = asked;
-  if (format['type'] !== 'json_schema') return E.left(fault(`${path}.type`, 'must be `json_schema`.'));
+  if (format['type'] !== 'json_schema') return E.left(fieldError(`${path}.type`, 'must be `json_schema`.'));
   const { schema } = format;
-  if (!isRecord(schema)) return E.left(fault(`${path}.schema`, 'must be an object.'));
+  if (!isObject(schema)) return E.left(fieldError(`${path}.schema`, 'must be an object.'));
   return E.right({ type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } });
 }

@@ -1,8 +1,8 @@
-import { memberSize, type PrintedSize, printedSizes, sizeAt, textSize } from './printed-size.ts';
+import { memberSize, type PrintedSize, printedSizes, sizeAt, textSize } from '../text/printed-size.ts';
 import { cutMark } from './truncate.ts';
-import { Digits, isText, Items, Members, saidBy, type Written } from './written.ts';
+import { Digits, isText, Items, Members, decodedText, type Written } from '../text/written.ts';
 
-/** Bytes in which any value can say that it was cut off. */
+/** Bytes that suffice for the marker in place of any value. */
 const floor = 64;
 
 /** Bytes below which items are not made shorter to keep more of them: enough to see what each one is. */
@@ -12,9 +12,9 @@ const enoughOfAnItem = 512;
 const maxKeyBytes = 128;
 
 /**
- * Final byte cap: the JSON, printed tight, has at most `maxBytes` bytes of UTF-8. The largest members are cut first: each
- * level shares its bytes so that what is small stays whole and what is large gets equal parts. Items and members for
- * which there is no room are left out from the end, and a marker says how many.
+ * Final byte cap: the JSON, printed tight, has at most `maxBytes` bytes of UTF-8. The largest members are cut first:
+ * each level shares its bytes so that what is small stays whole and what is large gets equal parts. Items and members
+ * for which there is no room are left out from the end, and a marker says how many.
  */
 export function capped(payload: Members, maxBytes: number): Written {
   const size = printedSizes(maxBytes);
@@ -31,7 +31,7 @@ const preview = (maxBytes: number): Written => {
 /** The value in at most `bytes` bytes; there are at least {@link floor} of them, or the value is smaller. */
 function fit(value: Written, bytes: number, size: PrintedSize): Written {
   if (size(value) <= bytes) return value;
-  if (isText(value)) return fitText(saidBy(value), bytes);
+  if (isText(value)) return fitText(decodedText(value), bytes);
   if (value instanceof Items) return fitItems(value, bytes, size);
   if (value instanceof Members) return fitMembers(value, bytes, size);
   return '[TRUNCATED number]';

@@ -1,7 +1,7 @@
 import type { Beginning, Secrets } from './secrets.ts';
-import { type Edit, edited, marker } from './text-edits.ts';
+import { type Edit, edited, marker } from '../text/text-edits.ts';
 
-/** Of fewer signs nobody can tell what they are the beginning of. */
+/** Fewer characters begin too many other words to be a part of a secret. */
 const minHalfChars = 4;
 
 /** Where a secret begins at the end of a text that was cut off, so that the rest of it is missing: at most one edit. */
@@ -11,16 +11,16 @@ export function halfEdits(text: string, { beginnings }: Secrets): readonly Edit[
   return from === text.length ? [] : [{ from, to: text.length, by: marker }];
 }
 
-/** Stands where names and messages were cut off. */
-const cutSign = '…';
+/** Stands at the end of names and messages that were cut off. */
+const ellipsis = '…';
 
-/** A text in which others were quoted and cut off: no half of a secret stands before the sign that says so. */
+/** The text without parts of secrets before each `…`: there a quoted text was cut off, and a secret with it. */
 export function withoutHalves(text: string, secrets: Secrets): string {
   const edits: Edit[] = [];
-  for (let at = text.indexOf(cutSign), after = 0; at >= 0; at = text.indexOf(cutSign, after)) {
+  for (let at = text.indexOf(ellipsis), after = 0; at >= 0; at = text.indexOf(ellipsis, after)) {
     for (const { from, to, by } of halfEdits(text.slice(after, at), secrets))
       edits.push({ from: from + after, to: to + after, by });
-    after = at + cutSign.length;
+    after = at + ellipsis.length;
   }
   return edited(text, edits);
 }

@@ -1,4 +1,4 @@
-import { withoutSecretParts } from './urls.ts';
+import { withoutSecretParts } from '../text/urls.ts';
 
 /** Built-in redacted JSON keys, with the provider-named one. */
 const redactedKeys = [
@@ -82,7 +82,7 @@ function named(kind: KeyKind, keys: readonly string[]): readonly (readonly [stri
 /** `url`, `image_url`, `file_uri`, `server-url`, `images_urls`, and `fileUri` or `imageURL`. */
 const urlKey = /(?:^|[_-])[uU][rR][iIlL][sS]?$|[a-z\d]U(?:r[il]|R[IL])s?$/;
 
-/** By its length, its first and its last letter, whatever the case of these, most keys are told apart at once. */
+/** Length, first and last letter of a key, in any case: they rule out most keys without a look-up. */
 const lastLetterOf = (key: string): number => key.charCodeAt(key.length - 1) & 31;
 const shapeOf = (key: string): number =>
   (key.length * 32 + (key.charCodeAt(0) & 31)) * 32 + lastLetterOf(key);

@@ -1,6 +1,6 @@
 import type { Json } from '../shared/json.ts';
 import { capped } from './cap.ts';
-import { fitsIn, leastChars } from './printed-size.ts';
+import { fitsIn, leastChars } from '../text/printed-size.ts';
 import { redacted, type RedactionRules } from './redact.ts';
 import { redactedAcross } from './redact-stream.ts';
 import { letterByNumber, mayHoldSecret, noSecrets, type Secrets } from './secrets.ts';
@@ -14,7 +14,7 @@ import {
   wrapResponse,
   wrapStream,
 } from './wrap.ts';
-import { mappedMembers, Members, printed, type Written } from './written.ts';
+import { mappedMembers, Members, printed, type Written } from '../text/written.ts';
 
 /** A payload as it is stored. */
 export interface StoredPayload {
@@ -94,7 +94,9 @@ export function stored(
   return { text: printed(fitted, 'tight'), truncated: isCut || fitted !== slim };
 }
 
-/** Headers are few and short: they are not searched twice. */
+/**
+ * Whether a secret may be in a part. Headers are few and short: searching them once more would cost more than it saves.
+ */
 function mayHold(part: Written, secrets: Secrets): boolean {
   if (part instanceof Members && part.span === undefined) return true;
   const text = printed(part, 'as it came');
@@ -102,7 +104,10 @@ function mayHold(part: Written, secrets: Secrets): boolean {
   return mayHoldSecret(text, secrets) || (hasNumbers && letterByNumber.test(text));
 }
 
-/** One search tells of nearly every part that none of the secrets stands in it: then none is looked for in its texts. */
+/**
+ * One search over the whole part shows nearly always that it holds no secret. Then its texts are not searched one by
+ * one.
+ */
 const redactedParts = (wrapped: Members, rules: RedactionRules): Members =>
   mappedMembers(wrapped, (part, key) => {
     const secrets = mayHold(part, rules.secrets) ? rules.secrets : noSecrets;

@@ -1,8 +1,9 @@
 import { parseJson } from '../shared/json.ts';
 import { maxPayloadValues } from '../shared/limits.ts';
-import { afterBlanks, mayHoldMember } from './json-in-text.ts';
+import { afterBlanks } from '../text/json-in-text.ts';
+import { mayHoldMember } from './json-edits.ts';
 import { failureKeys, kindOf } from './known-fields.ts';
-import { isHoldable, isNumber, numberEnd } from './number-text.ts';
+import { isHoldable, isNumber, numberEnd } from '../text/number-text.ts';
 import { isLong } from './truncate.ts';
 import {
   Digits,
@@ -10,12 +11,12 @@ import {
   Members,
   type Notes,
   Quoted,
-  saidBy,
+  decodedText,
   Source,
   type Span,
   type Text,
   type Written,
-} from './written.ts';
+} from '../text/written.ts';
 
 /** Stands for what is nested too deeply. */
 const tooDeep = '[TRUNCATED: nested too deeply]';
@@ -51,7 +52,7 @@ const closeBrace = 0x7d;
 const space = 0x20;
 const scalars = /[^"{}[\]]*/y;
 
-const words: ReadonlyMap<string, boolean | null> = new Map([
+const keywords: ReadonlyMap<string, boolean | null> = new Map([
   ['t', true],
   ['f', false],
   ['n', null],
@@ -61,7 +62,7 @@ const nothingToDo: Notes = { mayHide: false, mayBeLong: false };
 const noItems = new Items([], undefined, nothingToDo);
 const noMembers = new Members([], [], undefined, nothingToDo);
 
-/** Reads each sign once; nothing is undefined but what is no JSON. */
+/** Reads each character once. A method gives undefined only for text that is not JSON. */
 class Reader {
   truncated = false;
   private readonly text: string;
@@ -69,10 +70,10 @@ class Reader {
   private readonly isParsed: boolean;
   private at = 0;
   private room = maxPayloadValues;
-  /** How often something became another value than was written: whatever holds it is not as it was written, either. */
+  /** Values so far that are kept in another form than was written: an array or object around one has no span. */
   private changes = 0;
   private nextBackslash = -1;
-  /** Of what was read of the array or object that is open. */
+  /** Notes on the array or object that is being read, so far. */
   private mayHide = false;
   private mayBeLong = false;
 
@@ -98,7 +99,7 @@ class Reader {
     if (code === quote) return this.string();
     if (code === openBrace) return levels === 0 ? this.skipped() : this.members(levels);
     if (code === openBracket) return levels === 0 ? this.skipped() : this.items(levels);
-    return this.number() ?? this.word();
+    return this.number() ?? this.keyword();
   }
 
   private items(levels: number): Items | undefined {
@@ -149,7 +150,7 @@ class Reader {
     this.skipBlanks();
     if (key === undefined || this.text.charCodeAt(this.at) !== colon) return undefined;
     this.next();
-    return saidBy(key);
+    return decodedText(key);
   }
 
   private emptyItems(open: Open): Items {
@@ -254,11 +255,11 @@ class Reader {
     return this.noted(digits);
   }
 
-  private word(): Written | undefined {
-    const value = words.get(this.text[this.at] ?? '');
-    const word = String(value);
-    if (value === undefined || !this.text.startsWith(word, this.at)) return undefined;
-    this.at += word.length;
+  private keyword(): Written | undefined {
+    const value = keywords.get(this.text[this.at] ?? '');
+    const keyword = String(value);
+    if (value === undefined || !this.text.startsWith(keyword, this.at)) return undefined;
+    this.at += keyword.length;
     return value;
   }
 

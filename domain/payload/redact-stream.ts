@@ -1,7 +1,7 @@
 import { halfEdits } from './halves.ts';
-import { jsonEdits, jsonErrorEdits } from './json-in-text.ts';
+import { jsonEdits, jsonErrorEdits } from './json-edits.ts';
 import { type Secrets, secretEdits } from './secrets.ts';
-import { editedPieces, settled } from './text-edits.ts';
+import { editedPieces, untilStable } from '../text/text-edits.ts';
 import {
   Digits,
   isText,
@@ -10,15 +10,16 @@ import {
   mappedMembers,
   Members,
   printed,
-  saidBy,
+  decodedText,
   valueAt,
   type Written,
-} from './written.ts';
+} from '../text/written.ts';
 
 /**
  * A stream tells one text in many events, and what must not be kept may stand across them: a key in one piece, its
  * value in the next. Texts in the same place of several events are read as one; what replaces a part stands in the
- * event in which the part began. `isCut`: there were more events, so that half of a secret may stand at the end of each.
+ * event in which the part began. `isCut`: there were more events, so that half of a secret may stand at the end of
+ * each.
  */
 export function redactedAcross(
   events: readonly Written[],
@@ -51,7 +52,7 @@ export function redactedAcross(
 /** The same pieces when nothing in them is to be replaced. */
 function redactedPieces(pieces: readonly string[], secrets: Secrets): readonly string[] {
   const rules = [(text: string) => secretEdits(text, secrets), jsonErrorEdits, jsonEdits];
-  return settled(
+  return untilStable(
     pieces,
     (before) =>
       rules.reduce((clean, editsIn) => {
@@ -79,16 +80,16 @@ function channelOf(event: Written): string {
     .join(',');
 }
 
-/** Its texts changed, each told with the place it stands in. */
+/** The event with its texts changed; `change` gets each text with the channel that it belongs to. */
 function mapTexts(
   value: Written,
   channel: string,
   change: (text: string, channel: string) => string,
 ): Written {
   if (isText(value)) {
-    const said = saidBy(value);
-    const changed = change(said, channel);
-    return changed === said ? value : changed;
+    const decoded = decodedText(value);
+    const changed = change(decoded, channel);
+    return changed === decoded ? value : changed;
   }
   if (value instanceof Items) {
     let position = 0;

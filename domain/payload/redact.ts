@@ -1,4 +1,4 @@
-import { jsonEdits, jsonErrorEdits } from './json-in-text.ts';
+import { jsonEdits, jsonErrorEdits } from './json-edits.ts';
 import { failureKeys, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
 import {
   endsAt,
@@ -17,8 +17,8 @@ import {
   withoutSecrets,
   withSecrets,
 } from './secrets.ts';
-import { edited, marker, settled } from './text-edits.ts';
-import { urlEdits } from './urls.ts';
+import { edited, marker, untilStable } from '../text/text-edits.ts';
+import { urlEdits } from '../text/urls.ts';
 import {
   Digits,
   isText,
@@ -26,10 +26,10 @@ import {
   mappedItems,
   mappedMembers,
   Members,
-  saidBy,
+  decodedText,
   type Text,
   type Written,
-} from './written.ts';
+} from '../text/written.ts';
 
 /** What a payload must not keep, beside the built-in keys and headers. */
 export interface RedactionRules {
@@ -63,7 +63,7 @@ export const redacted = (payload: Members, rules: RedactionRules): Members =>
   members(payload, { place: [rules.paths], error: false, field: undefined }, rules);
 
 /** What is known of a value from where it stands. */
-interface Standing {
+interface Context {
   readonly place: PathPlace;
   /** It is inside of what went wrong. */
   readonly error: boolean;
@@ -71,15 +71,15 @@ interface Standing {
   readonly field: 'url' | 'media' | undefined;
 }
 
-/** Where nearly everything stands. */
-const anywhere: Standing = { place: [], error: false, field: undefined };
+/** No path, error or URL field applies: the context of nearly every value. */
+const anywhere: Context = { place: [], error: false, field: undefined };
 
-const standing = (place: PathPlace, error: boolean, kind: KeyKind | undefined): Standing =>
+const contextOf = (place: PathPlace, error: boolean, kind: KeyKind | undefined): Context =>
   place.length === 0 && !error && kind === undefined
     ? anywhere
     : { place, error, field: kind === 'url' || kind === 'media' ? kind : undefined };
 
-function walk(value: Written, at: Standing, rules: RedactionRules): Written {
+function walk(value: Written, at: Context, rules: RedactionRules): Written {
   if (isText(value)) return textOf(value, at, rules.secrets);
   if ((value instanceof Members || value instanceof Items) && isClear(value, at, rules)) return value;
   if (value instanceof Members) return members(value, at, rules);
@@ -90,16 +90,16 @@ function walk(value: Written, at: Standing, rules: RedactionRules): Written {
   return value;
 }
 
-/** Where nearly everything stands nothing is to be hidden but what is known to be nowhere in it. */
-const isClear = ({ notes }: Members | Items, at: Standing, { secrets }: RedactionRules): boolean =>
+/** Nothing in it can be hidden: no path or field applies, no built-in rule found anything, and no secret is in it. */
+const isClear = ({ notes }: Members | Items, at: Context, { secrets }: RedactionRules): boolean =>
   !notes.mayHide && at === anywhere && secrets === noSecrets;
 
-const itemsOf = (at: Standing): Standing => ({ ...at, place: placeOfItems(at.place) });
+const itemsOf = (at: Context): Context => ({ ...at, place: placeOfItems(at.place) });
 
-const items = (array: Items, at: Standing, rules: RedactionRules): Items =>
+const items = (array: Items, at: Context, rules: RedactionRules): Items =>
   mappedItems(array, endsAt(at.place, 'redacted') ? () => marker : (value) => walk(value, at, rules));
 
-function members(object: Members, at: Standing, rules: RedactionRules): Members {
+function members(object: Members, at: Context, rules: RedactionRules): Members {
   const failed = saysFailed(object);
   let secretKey = false;
   const clean = mappedMembers(object, (value, key) => {
@@ -112,12 +112,12 @@ function members(object: Members, at: Standing, rules: RedactionRules): Members 
       kind === 'error' ||
       (failed && key === 'content') ||
       (!(value instanceof Members) && endsAt(place, 'error'));
-    return walk(value, standing(place, error, kind), rules);
+    return walk(value, contextOf(place, error, kind), rules);
   });
   return secretKey ? withCleanKeys(clean, rules.secrets) : clean;
 }
 
-/** Its content is what went wrong. */
+/** The object says that it failed: its `content` is an error. */
 const saysFailed = ({ keys, values }: Members): boolean =>
   values.includes(true) && keys.some((key, index) => values[index] === true && failureKeys.has(key));
 
@@ -128,29 +128,29 @@ const withCleanKeys = ({ keys, values }: Members, secrets: Secrets): Members =>
     values,
   );
 
-/** What went wrong, in anybody's words: it is told as it is kept. */
+/** An error message, redacted: the caller gets the same text that is kept. */
 export const redactedError = (words: string, { secrets }: Pick<RedactionRules, 'secrets'>): string =>
-  redactedText(words, standing([], true, undefined), secrets);
+  redactedText(words, contextOf([], true, undefined), secrets);
 
-function textOf(text: Text, at: Standing, secrets: Secrets): Text {
+function textOf(text: Text, at: Context, secrets: Secrets): Text {
   if (at.field === undefined && !at.error && isClearText(text, secrets)) return text;
-  const said = saidBy(text);
-  const clean = redactedText(said, at, secrets);
-  return clean === said ? text : clean;
+  const decoded = decodedText(text);
+  const clean = redactedText(decoded, at, secrets);
+  return clean === decoded ? text : clean;
 }
 
-/** Told by how a text was written: it need not be read. */
+/** Whether a text holds nothing to hide, judged by its literal: it need not be decoded. */
 function isClearText(text: Text, secrets: Secrets): boolean {
   if (typeof text === 'string') return secrets === noSecrets && !text.includes('"');
   return !text.mayHide && (secrets === noSecrets || !mayHoldSecret(text.literal, secrets));
 }
 
-function redactedText(text: string, at: Standing, secrets: Secrets): string {
+function redactedText(text: string, at: Context, secrets: Secrets): string {
   const clean = applied(text, at, secrets);
-  return clean === text ? text : settled(clean, (before) => applied(before, at, secrets), Object.is);
+  return clean === text ? text : untilStable(clean, (before) => applied(before, at, secrets), Object.is);
 }
 
-function applied(text: string, { error, field }: Standing, secrets: Secrets): string {
+function applied(text: string, { error, field }: Context, secrets: Secrets): string {
   let clean = withoutSecrets(text, secrets);
   if (field !== undefined) clean = withoutQuery(clean, field);
   if (error) clean = edited(clean, urlEdits(clean));

@@ -1,6 +1,6 @@
-import { findAny } from './many-texts.ts';
-import { halfSpelling, signSpellings, spelling } from './spelling.ts';
-import { type Edit, edited, marker } from './text-edits.ts';
+import { findAny } from '../text/find-any.ts';
+import { halfForm, charForms, escapedForm } from '../text/escaped-forms.ts';
+import { type Edit, edited, marker } from '../text/text-edits.ts';
 
 /** Texts that must not be kept, wherever they stand: configured credentials and callers' keys. */
 export interface Secrets {
@@ -13,23 +13,25 @@ export interface Secrets {
   readonly numeric: boolean;
 }
 
-/** Secrets that are looked for together; what each looks like is only worked out where it may stand. */
+/**
+ * Secrets that are searched for together. A secret's pattern is compiled only when its core was found: it is costly.
+ */
 interface Group {
-  /** Those whose cores stand in the text: nearly always none. */
-  readonly standingIn: (text: string) => readonly Secret[];
+  /** The secrets whose cores the text contains: nearly always none. */
+  readonly presentIn: (text: string) => readonly Secret[];
 }
 
 interface Secret {
-  /** Letters and digits that stand in each of its spellings. */
+  /** Letters and digits of it, which are the same in each escaped form. */
   readonly core: string;
   readonly pattern: () => RegExp;
 }
 
 /** How a secret begins, for texts that end before it does. */
 export interface Beginning {
-  /** Letters and digits that each of its spellings begins with. */
+  /** Letters and digits that each escaped form begins with. */
   readonly head: string;
-  /** Matches its signs in every spelling, up to the end of the text, wherever that is. */
+  /** Matches as much of the secret, in any escaped form, as there is before the end of the text. */
   readonly half: () => RegExp;
   /** Characters that it may take. */
   readonly maxChars: number;
@@ -38,7 +40,7 @@ export interface Beginning {
 /** Shorter values are words, not secrets; replacing them would garble what is kept. */
 const minSecretChars = 8;
 
-/** What a search for many looks at, and a few signs to skip. */
+/** Characters that a core must have for {@link findAny}: what it hashes, and a few more so that it can skip. */
 const minSearchedChars = 6;
 
 export const noSecrets: Secrets = {
@@ -83,17 +85,17 @@ const isNumber = (secret: string): boolean => /^[-+.\deE]+$/.test(secret);
 
 const secretOf = (secret: string): Secret => ({
   core: coreOf(secret),
-  pattern: lazily(() => new RegExp(spelling(secret), 'g')),
+  pattern: lazily(() => new RegExp(escapedForm(secret), 'g')),
 });
 
 const beginningOf = (secret: string): Beginning => ({
   head: /^[A-Za-z0-9]{0,4}/.exec(secret)?.[0] ?? '',
-  half: lazily(() => new RegExp(halfSpelling(signSpellings(secret)), 'y')),
-  maxChars: secret.length * maxSignChars,
+  half: lazily(() => new RegExp(halfForm(charForms(secret)), 'y')),
+  maxChars: secret.length * maxFormChars,
 });
 
-/** What a sign takes in JSON inside JSON: `\\\\\\\\u002f`. */
-const maxSignChars = 16;
+/** Characters that one character takes at most in JSON inside JSON: `\\\\\\\\u002f`. */
+const maxFormChars = 16;
 
 /** The longest run of letters and digits. */
 const coreOf = (secret: string): string =>
@@ -115,24 +117,26 @@ const byCore = (secrets: readonly Secret[]): readonly Group[] =>
 
 const havingCore = (core: string, secrets: readonly Secret[]): Group => {
   const probe = probeOf(core);
-  return { standingIn: (text) => (text.includes(probe) ? secrets : nothing) };
+  return { presentIn: (text) => (text.includes(probe) ? secrets : nothing) };
 };
 
-/** A few signs of a core, which are found faster than all of it: most texts have letters rather than digits. */
+/**
+ * Some characters of a core, from its first digit on: they are rarer in texts than letters, so the search is faster.
+ */
 function probeOf(core: string): string {
   const from = Math.min(Math.max(0, core.search(/\d/)), Math.max(0, core.length - probeChars));
   return core.slice(from, from + probeChars);
 }
 const probeChars = 6;
 
-/** Cores that are shorter than what a search for many looks at are looked for one by one. */
+/** Cores that are too short for {@link findAny} are searched for one by one. */
 function anyOf(secrets: readonly Secret[]): Group {
   const long = secrets.filter(({ core }) => core.length >= minSearchedChars);
   const others = byCore(secrets.filter(({ core }) => core.length < minSearchedChars));
   const find = long.length === 0 ? undefined : findAny(long.map(({ core }) => core));
   return {
-    standingIn: (text) => {
-      let found = others.length === 0 ? nothing : others.flatMap(({ standingIn }) => standingIn(text));
+    presentIn: (text) => {
+      let found = others.length === 0 ? nothing : others.flatMap(({ presentIn }) => presentIn(text));
       find?.(text, (index) => {
         const secret = long[index];
         if (secret !== undefined && !found.includes(secret)) found = [...found, secret];
@@ -142,12 +146,16 @@ function anyOf(secrets: readonly Secret[]): Group {
   };
 }
 
-/** Any caller's key, whoever's it is: `gwk_<public id>.<secret>` with a secret as they are generated and written. */
+/**
+ * Any caller's key, also of a caller that is not known: `gwk_<public id>.<secret>` with a secret as they are generated
+ * and written.
+ */
 const knownForms = havingCore('gwk', [
   {
     core: 'gwk',
     pattern: lazily(
-      () => new RegExp(`gwk${spelling('_')}[A-Za-z0-9]{8,64}${spelling('.')}[A-Za-z0-9_-]{32,512}`, 'g'),
+      () =>
+        new RegExp(`gwk${escapedForm('_')}[A-Za-z0-9]{8,64}${escapedForm('.')}[A-Za-z0-9_-]{32,512}`, 'g'),
     ),
   },
 ]);
@@ -156,7 +164,7 @@ const knownBeginning: Beginning = {
   half: lazily(
     () =>
       new RegExp(
-        halfSpelling(['gwk', spelling('_'), '[A-Za-z0-9]{1,64}', spelling('.'), '[A-Za-z0-9_-]{1,512}']),
+        halfForm(['gwk', escapedForm('_'), '[A-Za-z0-9]{1,64}', escapedForm('.'), '[A-Za-z0-9_-]{1,512}']),
         'y',
       ),
   ),
@@ -172,27 +180,27 @@ function lazily<A>(make: () => A): () => A {
   };
 }
 
-/** What the marker itself says cannot be hidden by it. */
+/** A value that is part of the marker is not replaced by it: it would still be there. */
 const isSecret = (value: string): boolean => value.length >= minSecretChars && !marker.includes(value);
 
-/** False: none stands in the text, nor in the value whose JSON it is, unless letters are {@link letterByNumber}. */
+/** False: no secret is in the text, nor in the value whose JSON it is, unless it has a {@link letterByNumber}. */
 export const mayHoldSecret = (text: string, secrets: Secrets): boolean =>
-  text.length >= secrets.minChars && standingIn(text, secrets).length > 0;
+  text.length >= secrets.minChars && presentIn(text, secrets).length > 0;
 
-/** A letter or digit that JSON spells as it need not: no core is found where it stands. */
+/** A letter or digit as a `\u` escape, which JSON allows and does not need: no core is found across it. */
 export const letterByNumber = /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/i;
 
 export const holdsSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars &&
-  standingIn(text, secrets).some(({ pattern }) => {
+  presentIn(text, secrets).some(({ pattern }) => {
     pattern().lastIndex = 0;
     return pattern().test(text);
   });
 
-function standingIn(text: string, { groups }: Secrets): readonly Secret[] {
+function presentIn(text: string, { groups }: Secrets): readonly Secret[] {
   let all = nothing;
   for (const group of groups) {
-    const found = group.standingIn(text);
+    const found = group.presentIn(text);
     if (found.length > 0) all = [...all, ...found];
   }
   return all;
@@ -201,12 +209,12 @@ function standingIn(text: string, { groups }: Secrets): readonly Secret[] {
 export const withoutSecrets = (text: string, secrets: Secrets): string =>
   text.length < secrets.minChars ? text : edited(text, secretEdits(text, secrets));
 
-/** Where the secrets stand, those of the configuration and those of the caller as one where they overlap. */
+/** An edit for each place of a secret; places that overlap are one edit. */
 export function secretEdits(text: string, secrets: Secrets): readonly Edit[] {
   if (text.length < secrets.minChars) return [];
-  const standing = standingIn(text, secrets);
-  if (standing.length === 0) return [];
-  const found = standing.flatMap(({ pattern }) => matches(text, pattern())).sort((a, b) => a.from - b.from);
+  const present = presentIn(text, secrets);
+  if (present.length === 0) return [];
+  const found = present.flatMap(({ pattern }) => matches(text, pattern())).sort((a, b) => a.from - b.from);
   const edits: Edit[] = [];
   for (const { from, to } of found) {
     const last = edits.at(-1);

@@ -2,7 +2,7 @@ import type { JsonObject } from '../shared/json.ts';
 import { heldEventBytesPerStored, maxInlineChars } from '../shared/limits.ts';
 import { withoutBulk } from './truncate.ts';
 import { wrappable } from './wrap.ts';
-import { Members, printed } from './written.ts';
+import { Members, printed } from '../text/written.ts';
 
 /** How much of a stream is stored. */
 export interface StreamLimits {
@@ -20,8 +20,8 @@ export interface HeldEvents {
   readonly isCut: boolean;
 }
 
-/** An event as the caller was told it. */
-export interface ToldEvent {
+/** An event as it was sent to the caller. */
+export interface SeenEvent {
   readonly chunk: JsonObject;
   /** The JSON text that came in, when no rule touched the chunk. */
   readonly text?: string | undefined;
@@ -43,7 +43,7 @@ export class StreamPayload {
     this.roomChars = responseMaxBytes * heldEventBytesPerStored;
   }
 
-  see({ chunk, text }: ToldEvent): void {
+  see({ chunk, text }: SeenEvent): void {
     this.isCut ||= this.events.length >= this.maxEvents;
     if (this.isCut) return;
     const slim = this.slim(text ?? JSON.stringify(chunk));

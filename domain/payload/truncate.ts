@@ -6,11 +6,11 @@ import {
   mappedMembers,
   Members,
   Quoted,
-  saidBy,
+  decodedText,
   type Text,
   valueAt,
   type Written,
-} from './written.ts';
+} from '../text/written.ts';
 
 /**
  * Shape-preserving truncation of known bulky fields: image, audio and file payloads, inline data, base64 source data.
@@ -26,7 +26,7 @@ function members(object: Members, name: string): Members {
 
 function typeOf(object: Members): string {
   const type = valueAt(object, 'type');
-  return isText(type) ? saidBy(type) : '';
+  return isText(type) ? decodedText(type) : '';
 }
 
 /**
@@ -41,7 +41,7 @@ function shortened(value: Written, key: string, name: string, type: () => string
     : members(value, key);
 }
 
-/** It may be too long: as it was written a text is as long as what it says, or longer. */
+/** Whether a text may be too long: a literal is never shorter than its content. */
 export const isLong = (text: Text): boolean =>
   (text instanceof Quoted ? text.literal : text).length > maxInlineChars;
 
@@ -77,19 +77,19 @@ const base64 = /^[\w+/=\r\n-]+$/;
 
 function shortText(text: Text, content: Content): Text {
   if (content === 'other' && text instanceof Quoted && !inlineStart.test(text.literal)) return text;
-  const said = saidBy(text);
-  return said.length <= maxInlineChars ? text : cutText(text, said, content);
+  const decoded = decodedText(text);
+  return decoded.length <= maxInlineChars ? text : cutText(text, decoded, content);
 }
 
 /** Inline data may stand in any field. */
 const inlineStart = /^"[d\s\\]/i;
 
-function cutText(text: Text, said: string, content: Content): Text {
-  const start = said.slice(0, maxInlineChars);
-  const head = dataUrl.exec(said.slice(0, maxHeadChars))?.[0] ?? '';
-  if (head.length > 'data:,'.length) return head + cutMark(said.length - head.length);
+function cutText(text: Text, decoded: string, content: Content): Text {
+  const start = decoded.slice(0, maxInlineChars);
+  const head = dataUrl.exec(decoded.slice(0, maxHeadChars))?.[0] ?? '';
+  if (head.length > 'data:,'.length) return head + cutMark(decoded.length - head.length);
   const cut = content === 'payload' ? !otherUrl.test(start) : content === 'either' && base64.test(start);
-  return cut ? cutMark(said.length) : text;
+  return cut ? cutMark(decoded.length) : text;
 }
 
 /** Stands for characters that were cut off. */

@@ -1,7 +1,7 @@
 import type { Json } from '../shared/json.ts';
 import { maxPayloadDepth } from '../shared/limits.ts';
 import { type Read, readWritten } from './read-written.ts';
-import { Items, Members, type Written } from './written.ts';
+import { Items, Members, type Written } from '../text/written.ts';
 
 /** What stands in the root of wrapped payloads: of requests, responses, streams, and invocations of MCP tools. */
 export const payloadRoots = [

@@ -1,14 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, isRecord } from '../messages/blocks.ts';
+import { pipe } from 'fp-ts/lib/function.js';
+import { isObject, isAbsent, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import { fieldError } from '../shared/field-errors.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 
 /** The effort that asks for no reasoning at all. */
 const noEffort = 'none';
 
-/** A value, and the field that says it. */
-export interface Said<A> {
+/** A value, and the field that the caller gave it in. */
+export interface Given<A> {
   readonly field: string;
   readonly value: A;
 }
@@ -22,19 +23,19 @@ export type ReasoningAsk = ThinkingAsk & {
 export type ThinkingAsk =
   | { readonly kind: 'nothing' }
   /** An effort of `none`. */
-  | { readonly kind: 'off'; readonly effort: Said<string> }
+  | { readonly kind: 'off'; readonly effort: Given<string> }
   /** `thinking.type: disabled`. */
   | { readonly kind: 'disabled' }
   /** `thinking.type: adaptive`, and no effort in chat's words. */
   | { readonly kind: 'adaptive' }
   /** `reasoning_effort` or `reasoning.effort`; the caller's own `thinking`, if any, is adaptive. */
-  | { readonly kind: 'effort'; readonly effort: Said<string> }
+  | { readonly kind: 'effort'; readonly effort: Given<string> }
   /** A manual budget. */
-  | { readonly kind: 'budget'; readonly budget: Budget }
-  | { readonly kind: 'effort_and_budget'; readonly effort: Said<string>; readonly budget: Budget };
+  | { readonly kind: 'budget'; readonly budget: ThinkingBudget }
+  | { readonly kind: 'effort_and_budget'; readonly effort: Given<string>; readonly budget: ThinkingBudget };
 
 /** With every digit; undefined: `thinking.type: enabled` without one. */
-export type Budget = Said<Json | undefined>;
+export type ThinkingBudget = Given<Json | undefined>;
 
 export type AskKind = ThinkingAsk['kind'];
 
@@ -70,9 +71,9 @@ export const disagreement = (field: string, other: string): GatewayError =>
  */
 export function readReasoningAsk(body: JsonObject): Either<GatewayError, ReasoningAsk> {
   const notAnObject = ['thinking', 'reasoning', 'output_config'].find(
-    (field) => !isAbsent(body[field]) && !isRecord(body[field]),
+    (field) => !isAbsent(body[field]) && !isObject(body[field]),
   );
-  if (notAnObject !== undefined) return E.left(fault(notAnObject, 'must be an object.'));
+  if (notAnObject !== undefined) return E.left(fieldError(notAnObject, 'must be an object.'));
   const thinking = members(body['thinking']);
   const reasoning = members(body['reasoning']);
   const efforts = agreed(
@@ -98,15 +99,18 @@ export function readReasoningAsk(body: JsonObject): Either<GatewayError, Reasoni
   if (E.isLeft(budgets)) return budgets;
   const { type } = thinking;
   if (!isAbsent(body['thinking']) && !isThinkingType(type))
-    return E.left(fault('thinking.type', 'must be `adaptive`, `enabled` or `disabled`.'));
+    return E.left(fieldError('thinking.type', 'must be `adaptive`, `enabled` or `disabled`.'));
   const ownEffort = efforts.right.find(({ field }) => field === 'output_config.effort')?.value;
   const effort = efforts.right.find(({ field }) => field !== 'output_config.effort');
   const manual = manualThinking(isThinkingType(type) ? type : undefined, budgets.right[0]);
   if (E.isLeft(manual)) return manual;
-  return E.map((ask: ThinkingAsk): ReasoningAsk => ({ ...ask, ownEffort }))(withEffort(effort, manual.right));
+  return pipe(
+    withEffort(effort, manual.right),
+    E.map((ask): ReasoningAsk => ({ ...ask, ownEffort })),
+  );
 }
 
-const members = (value: Json | undefined): JsonObject => (isRecord(value) ? value : {});
+const members = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 
 const isWord = (value: Json): value is string => isString(value) && value !== '';
 
@@ -122,16 +126,16 @@ function agreed<A extends Json>(
   fields: readonly Field[],
   isWellFormed: (value: Json) => value is A,
   problem: string,
-): Either<GatewayError, readonly Said<A>[]> {
-  const said: Said<A>[] = [];
+): Either<GatewayError, readonly Given<A>[]> {
+  const given: Given<A>[] = [];
   for (const [field, value] of fields) {
     if (isAbsent(value)) continue;
-    if (!isWellFormed(value)) return E.left(fault(field, problem));
-    const [first] = said;
+    if (!isWellFormed(value)) return E.left(fieldError(field, problem));
+    const [first] = given;
     if (first !== undefined && !isSame(first.value, value)) return E.left(disagreement(first.field, field));
-    said.push({ field, value });
+    given.push({ field, value });
   }
-  return E.right(said);
+  return E.right(given);
 }
 
 const isSame = (a: Json, b: Json): boolean => a === b || (!isString(a) && numberOf(a) === numberOf(b));
@@ -141,7 +145,7 @@ type ManualAsk = Extract<ThinkingAsk, { kind: 'nothing' | 'disabled' | 'adaptive
 /** What the caller's `thinking` and budgets ask for by themselves. */
 function manualThinking(
   type: ThinkingType | undefined,
-  budget: Said<Json> | undefined,
+  budget: Given<Json> | undefined,
 ): Either<GatewayError, ManualAsk> {
   if (type === 'enabled')
     return E.right({
@@ -156,7 +160,7 @@ function manualThinking(
 }
 
 /** The same, with the effort that is asked for in chat's words. */
-function withEffort(effort: Said<string> | undefined, ask: ManualAsk): Either<GatewayError, ThinkingAsk> {
+function withEffort(effort: Given<string> | undefined, ask: ManualAsk): Either<GatewayError, ThinkingAsk> {
   if (effort === undefined) return E.right(ask);
   const off = effort.value === noEffort;
   switch (ask.kind) {

@@ -4,7 +4,7 @@ import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isAbsent, type JsonObject, numberOf } from '../shared/json.ts';
 import type { ModelTier } from './model-tier.ts';
 
-/** The sampling fields, and the value of each that says nothing; `top_k` has none. */
+/** The sampling fields, each with its default, which is left out; `top_k` has no default. */
 const defaults = [
   { field: 'temperature', silent: 1 },
   { field: 'top_p', silent: 1 },
@@ -23,13 +23,15 @@ export function omittedSampling(
 ): Either<GatewayError, readonly SamplingField[]> {
   if (tier !== 'latest') return E.right([]);
   const present = defaults.filter(({ field }) => !isAbsent(body[field]));
-  const fault = present.find(({ field, silent }) => silent === undefined || numberOf(body[field]) !== silent);
-  if (fault === undefined) return E.right(present.map(({ field }) => field));
-  const fix = fault.silent === undefined ? 'leave it out' : 'leave it out or send 1';
+  const refused = present.find(
+    ({ field, silent }) => silent === undefined || numberOf(body[field]) !== silent,
+  );
+  if (refused === undefined) return E.right(present.map(({ field }) => field));
+  const fix = refused.silent === undefined ? 'leave it out' : 'leave it out or send 1';
   return E.left(
     invalidRequest(
-      `\`${fault.field}\` cannot be set on this model, which samples by itself: ${fix}.`,
-      fault.field,
+      `\`${refused.field}\` cannot be set on this model, which samples by itself: ${fix}.`,
+      refused.field,
     ),
   );
 }

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import type { Json } from '../shared/json.ts';
 import type { ModelTier } from './model-tier.ts';
-import { type AskKind, type Budget, disagreement, type ReasoningAsk } from './reasoning-ask.ts';
+import { type AskKind, type ThinkingBudget, disagreement, type ReasoningAsk } from './reasoning-ask.ts';
 
 /** The platforms that serve messages-family models: A and B. */
 export type Platform = 'a' | 'b';
@@ -16,7 +16,7 @@ export type Thinking =
 
 /** What a request says of thinking, wherever a style of upstream has it written. */
 export interface ThinkingPlan {
-  /** Undefined: nothing is said of it, and what the caller wrote stays. */
+  /** Undefined: nothing is decided of it, and what the caller wrote stays. */
   readonly thinking: Thinking | undefined;
   /** To be written as `output_config.effort`; undefined: what the caller wrote there stays. */
   readonly effort: string | undefined;
@@ -47,7 +47,7 @@ export function planThinking(
 
 /** One cell of the table. */
 type Rule =
-  /** What the caller said of thinking, if anything. */
+  /** What the caller decided of thinking, if anything. */
   | 'as_asked'
   /** `thinking: {type: disabled}`. */
   | 'disabled'
@@ -132,7 +132,7 @@ interface Asked {
   readonly own: Thinking | undefined;
   readonly effort: string | undefined;
   readonly effortField: string;
-  readonly budget: Budget;
+  readonly budget: ThinkingBudget;
 }
 
 const askedBy = (ask: ReasoningAsk): Asked => {
@@ -145,23 +145,24 @@ const askedBy = (ask: ReasoningAsk): Asked => {
   };
 };
 
-const said = (thinking: Thinking | undefined, effort?: string): Decision => E.right({ thinking, effort });
+const decided = (thinking: Thinking | undefined, effort?: string): Decision => E.right({ thinking, effort });
 
 const rejected = (field: string, problem: string): Decision =>
   E.left(invalidRequest(`\`${field}\` ${problem}`, field));
 
-const manual = ({ field, value }: Budget, effort?: string): Decision =>
+const manual = ({ field, value }: ThinkingBudget, effort?: string): Decision =>
   value === undefined
     ? rejected(field, 'must be a positive integer.')
-    : said({ type: 'enabled', budget_tokens: value }, effort);
+    : decided({ type: 'enabled', budget_tokens: value }, effort);
 
-const manualField = ({ field, value }: Budget): string => (value === undefined ? 'thinking.type' : field);
+const manualField = ({ field, value }: ThinkingBudget): string =>
+  value === undefined ? 'thinking.type' : field;
 
 const rules: Readonly<Record<Rule, (asked: Asked) => Decision>> = {
-  as_asked: ({ own }) => said(own),
-  disabled: () => said({ type: 'disabled' }),
-  adaptive_with_effort: ({ effort }) => said({ type: 'adaptive' }, effort),
-  effort_only: ({ effort }) => said(undefined, effort),
+  as_asked: ({ own }) => decided(own),
+  disabled: () => decided({ type: 'disabled' }),
+  adaptive_with_effort: ({ effort }) => decided({ type: 'adaptive' }, effort),
+  effort_only: ({ effort }) => decided(undefined, effort),
   manual: ({ budget }) => manual(budget),
   manual_with_effort: ({ budget, effort }) => manual(budget, effort),
   no_manual_thinking: ({ budget }) =>

@@ -1,4 +1,4 @@
-import type { Window } from '../budget/budget.ts';
+import type { Window } from '../shared/window.ts';
 import { ascending, chartRows, descending, inOrder, type Order, ranked } from './ranking.ts';
 import { bucketStarts } from './report-window.ts';
 

@@ -1,4 +1,4 @@
-import type { Window } from '../budget/budget.ts';
+import type { Window } from '../shared/window.ts';
 
 /** Time buckets of leaderboard and harness usage are 12-hour UTC buckets. */
 export const bucketHours = 12;

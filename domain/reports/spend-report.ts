@@ -1,4 +1,4 @@
-import type { Window } from '../budget/budget.ts';
+import type { Window } from '../shared/window.ts';
 import type { Owner } from '../identity/caller.ts';
 import { countsTowardSpend, type PricingStatus } from '../ledger/usage-cost-event.ts';
 import type { Picodollars } from '../money/money.ts';

@@ -39,8 +39,8 @@ export function readCallerTags(headers: HeaderValues): Either<GatewayError, Call
     const header = `x-gateway-${tag}`;
     const value = headers(header);
     if (value.length === 0) continue;
-    const fault = once(header, value) ?? valueFault(header, value[0] ?? '');
-    if (fault !== undefined) return E.left(fault);
+    const error = once(header, value) ?? valueError(header, value[0] ?? '');
+    if (error !== undefined) return E.left(error);
     values[tag] = value[0];
   }
   const bespoke = readBespoke(headers('x-gateway-tags'));
@@ -57,8 +57,8 @@ function readBespoke(values: readonly string[]): Either<GatewayError, readonly B
     const equals = pair.indexOf('=');
     const key = pair.slice(0, Math.max(0, equals)).trim();
     const value = pair.slice(equals + 1).trim();
-    const fault = keyFault(header, key, tags) ?? valueFault(header, value);
-    if (fault !== undefined) return E.left(fault);
+    const error = keyError(header, key, tags) ?? valueError(header, value);
+    if (error !== undefined) return E.left(error);
     if (tags.length === maxBespokeTags)
       return E.left(invalidRequest(`\`${header}\` holds more than ${maxBespokeTags} tags.`, header));
     tags.push({ key, value });
@@ -69,7 +69,7 @@ function readBespoke(values: readonly string[]): Either<GatewayError, readonly B
 const once = (header: string, values: readonly string[]): GatewayError | undefined =>
   values.length > 1 ? invalidRequest(`The header \`${header}\` is repeated.`, header) : undefined;
 
-const valueFault = (header: string, value: string): GatewayError | undefined =>
+const valueError = (header: string, value: string): GatewayError | undefined =>
   value.length <= maxTagValueChars && valueShape.test(value)
     ? undefined
     : invalidRequest(
@@ -77,7 +77,7 @@ const valueFault = (header: string, value: string): GatewayError | undefined =>
         header,
       );
 
-function keyFault(header: string, key: string, tags: readonly BespokeTag[]): GatewayError | undefined {
+function keyError(header: string, key: string, tags: readonly BespokeTag[]): GatewayError | undefined {
   if (key.length > maxTagKeyChars || !keyShape.test(key))
     return invalidRequest(
       `A key in \`${header}\` must be 1 to ${maxTagKeyChars} characters: a-z, then a-z 0-9 . _ -`,

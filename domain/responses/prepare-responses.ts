@@ -1,13 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { compatOf } from '../compatibility/compat.ts';
 import { emptyTools, inputHasToolHistory } from '../compatibility/empty-tools.ts';
-import { type Changes, overridden } from '../routing/extra-body.ts';
+import { overridden } from '../routing/extra-body.ts';
 import type { Route } from '../routing/model.ts';
+import type { Digest } from '../shared/digest.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isArray, type Json } from '../shared/json.ts';
 import { exactMember, withMembers } from '../shared/json-document.ts';
-import { type Digest, needsReplayIds, withReplayIds } from './replay-ids.ts';
+import { needsReplayIds, withReplayIds } from './replay-ids.ts';
 import type { ResponsesRequest } from './responses-request.ts';
 
 /**
@@ -30,5 +32,8 @@ export function prepareResponses(
     const input = exactMember(document, 'input');
     if (isArray(input)) changes.set('input', withReplayIds(input, digest));
   }
-  return E.map((all: Changes) => withMembers(document, all))(overridden(document, changes, route.extraBody));
+  return pipe(
+    overridden(document, changes, route.extraBody),
+    E.map((all) => withMembers(document, all)),
+  );
 }

@@ -1,8 +1,6 @@
 import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+import type { Digest } from '../shared/digest.ts';
 import { maxItemIdChars } from '../shared/limits.ts';
-
-/** The unpadded base64url SHA-256 of a text: 43 characters. The domain takes it as an argument. */
-export type Digest = (text: string) => string;
 
 /** The namespace of each item type that replay touches, and what a native id looks like there. */
 const namespaces: ReadonlyMap<Json | undefined, { readonly prefix: string; readonly native: RegExp }> =

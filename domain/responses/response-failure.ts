@@ -1,15 +1,7 @@
-import {
-  isArray,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  numberOf,
-  parseExact,
-} from '../shared/json.ts';
+import { isArray, isObject, isString, type Json, type JsonObject, parseExact } from '../shared/json.ts';
 import { kindOf } from '../payload/known-fields.ts';
-import { mappedItems, mappedMembers } from '../payload/mapped.ts';
-import { marker } from '../payload/text-edits.ts';
+import { mappedItems, mappedMembers } from '../shared/changed-members.ts';
+import { marker } from '../text/text-edits.ts';
 import { type ToldFailure, toldFailure } from '../upstream/upstream-words.ts';
 
 type Sanitise = (message: string) => string;
@@ -33,12 +25,19 @@ export function sanitisedFailure(
 }
 
 /** Where upstreams put their words, in the event and in its response; nothing else in either is an error's. */
-const wordsIn: ReadonlySet<string> = new Set(['error', 'message', 'code', 'param', 'detail', 'Message']);
+const messageFields: ReadonlySet<string> = new Set([
+  'error',
+  'message',
+  'code',
+  'param',
+  'detail',
+  'Message',
+]);
 
 /** The same payload when its words for the failure are fit to show as they are. */
 export const withFitWords = (payload: JsonObject, sanitise: Sanitise): JsonObject =>
   mappedMembers(payload, (value, key) => {
-    if (wordsIn.has(key)) return fit(value, sanitise);
+    if (messageFields.has(key)) return fit(value, sanitise);
     return key === 'response' && isObject(value) ? withFitWords(value, sanitise) : value;
   });
 
@@ -46,6 +45,6 @@ export const withFitWords = (payload: JsonObject, sanitise: Sanitise): JsonObjec
 function fit(value: Json, sanitise: Sanitise): Json {
   if (isString(value)) return sanitise(value);
   if (isArray(value)) return mappedItems(value, (inner) => fit(inner, sanitise));
-  if (!isObject(value) || numberOf(value) !== undefined) return value;
+  if (!isObject(value)) return value;
   return mappedMembers(value, (inner, key) => (kindOf(key) === 'redacted' ? marker : fit(inner, sanitise)));
 }

@@ -15,7 +15,7 @@ export type Judgement =
   /** A chat chunk where a responses event should be. */
   | 'chat';
 
-/** The statuses that the protocol knows; another one says nothing. */
+/** The statuses that the protocol knows; any other is ignored. */
 const statuses: ReadonlySet<Json | undefined> = new Set([
   'queued',
   'in_progress',

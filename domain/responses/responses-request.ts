@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
-import { aBoolean, anArrayOfObjects, aStringOrObjects, fieldFault, modelOf } from '../shared/field-shapes.ts';
+import { aBoolean, anArrayOfObjects, aStringOrObjects, shapeError, modelOf } from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
@@ -33,8 +33,8 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
   const body = document.value;
   const model = modelOf(body);
   if (E.isLeft(model)) return model;
-  const fault = fieldFault(body, shapes);
-  if (fault !== undefined) return E.left(fault);
+  const error = shapeError(body, shapes);
+  if (error !== undefined) return E.left(error);
   const stream = body['stream'] === true;
   const exposedToolCount = objectsOf(body['tools']).length;
   return E.right({

@@ -24,7 +24,7 @@ export const modelOf = ({ model }: JsonObject): Either<GatewayError, string> =>
     : E.left(invalidRequest('`model` must be a non-empty string.', 'model'));
 
 /** The first field that is there and has not its shape; null counts as absent. */
-export function fieldFault(
+export function shapeError(
   body: JsonObject,
   shapes: readonly (readonly [field: string, shape: Shape])[],
 ): GatewayError | undefined {

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, type Json, type JsonObject, parseExact } from './json.ts';
-import { type DocumentFault, notAnObject, type Scanned, scanDocument, type Watched } from './json-scan.ts';
+import { type DocumentError, notAnObject, type Scanned, scanDocument, type Watched } from './json-scan.ts';
 
 /**
  * A caller's JSON object, kept as the text that came in. Reading uses `value`; a change replaces whole
@@ -13,7 +13,7 @@ export interface JsonDocument extends Scanned {
 }
 
 /**
- * Reads a JSON object. A key repeated on the top level or on a watched level is a fault, also when it is
+ * Reads a JSON object. A key repeated on the top level or on a watched level is an error, also when it is
  * spelled with escapes: upstream and gateway must not see two different requests. A body that is rebuilt rather
  * than edited is parsed with {@link parseExact}. What holds too many values is refused before it is parsed: a parsed
  * value takes many times the bytes of its text.
@@ -23,12 +23,12 @@ export function parseDocument(
   watched: Watched,
   parse: (text: string) => Json = JSON.parse,
   maxValues: number = Number.POSITIVE_INFINITY,
-): Either<DocumentFault, JsonDocument> {
+): Either<DocumentError, JsonDocument> {
   const scanned = scanDocument(text, watched, maxValues);
   if (E.isLeft(scanned)) return scanned;
   const value = E.tryCatch(
     () => parse(text),
-    (): DocumentFault => ({ path: 'body', message: 'The request body is not valid JSON.' }),
+    (): DocumentError => ({ path: 'body', message: 'The request body is not valid JSON.' }),
   );
   if (E.isLeft(value)) return value;
   if (!isObject(value.right)) return E.left(notAnObject);

@@ -25,14 +25,14 @@ export interface Watched {
 }
 
 /** Why a body is not a document; `path` names the place in the caller's words. */
-export interface DocumentFault {
+export interface DocumentError {
   readonly path: string;
   readonly message: string;
   /** It holds more values than it may. */
   readonly tooManyValues?: true;
 }
 
-export const notAnObject: DocumentFault = {
+export const notAnObject: DocumentError = {
   path: 'body',
   message: 'The request body must be a JSON object.',
 };
@@ -42,20 +42,20 @@ export function scanDocument(
   text: string,
   watched: Watched,
   maxValues: number,
-): Either<DocumentFault, Scanned> {
+): Either<DocumentError, Scanned> {
   const scan = new Scan(text, maxValues);
   const start = scan.blank(0);
   if (text.charCodeAt(start) !== openBrace) {
     const end = scan.value(start);
-    return E.left(scan.fault ?? (end < 0 ? malformed(-end - 1) : notAnObject));
+    return E.left(scan.error ?? (end < 0 ? malformed(-end - 1) : notAnObject));
   }
   const members: Member[] = [];
   const end = scan.object(start, watched, '', members);
-  if (scan.fault !== undefined) return E.left(scan.fault);
+  if (scan.error !== undefined) return E.left(scan.error);
   return end < 0 ? E.left(malformed(-end - 1)) : E.right({ members, valueCount: scan.valueCount });
 }
 
-const malformed = (at: number): DocumentFault => ({
+const malformed = (at: number): DocumentError => ({
   path: 'body',
   message: `The request body is not valid JSON (character ${at + 1}).`,
 });
@@ -77,7 +77,7 @@ const closeBracket = 0x5d;
  */
 class Scan {
   readonly text: string;
-  fault: DocumentFault | undefined;
+  error: DocumentError | undefined;
   valueCount = 1;
   private depth = 0;
   private readonly maxValues: number;
@@ -148,7 +148,7 @@ class Scan {
   private deeper(): boolean {
     this.depth += 1;
     if (this.depth <= maxJsonDepth) return true;
-    this.fault ??= {
+    this.error ??= {
       path: 'body',
       message: `The request body is nested deeper than ${maxJsonDepth} levels.`,
     };
@@ -158,7 +158,7 @@ class Scan {
   private another(): boolean {
     this.valueCount += 1;
     if (this.valueCount <= this.maxValues) return true;
-    this.fault ??= {
+    this.error ??= {
       path: 'body',
       message: `The request body holds more than ${this.maxValues} JSON values.`,
       tooManyValues: true,
@@ -228,7 +228,7 @@ class Scan {
     if (key === undefined) return undefined;
     if (key === '__proto__' || seen.has(key)) {
       const name = namedKey(key);
-      this.fault ??= {
+      this.error ??= {
         path: `${prefix}${name}`,
         message: key === '__proto__' ? '`__proto__` is not a field.' : `The key \`${name}\` is repeated.`,
       };

@@ -7,8 +7,9 @@ export interface JsonObject {
   readonly [key: string]: Json | undefined;
 }
 
+/** An object with members; a number that {@link parseExact} keeps as raw JSON is not one. */
 export const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !exact.isRawJSON(value);
 
 export const isArray = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
@@ -46,13 +47,10 @@ export function deepMerge(base: JsonObject, over: JsonObject): JsonObject {
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {
     const present = merged.get(key);
-    merged.set(key, isMergeable(present) && isObject(value) ? deepMerge(present, value) : value);
+    merged.set(key, isObject(present) && isObject(value) ? deepMerge(present, value) : value);
   }
   return Object.fromEntries(merged);
 }
-
-const isMergeable = (value: Json | undefined): value is JsonObject =>
-  isObject(value) && !exact.isRawJSON(value);
 
 interface ReviverContext {
   readonly source?: string;

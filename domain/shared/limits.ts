@@ -35,7 +35,7 @@ export const maxUpstreamBodyBytes = 64 * 1024 * 1024;
 export const maxUpstreamErrorBytes = 64 * 1024;
 
 /**
- * Characters that a secret takes at most in what an upstream says: a header's value, with as many signs again that
+ * Characters that a secret takes at most in what an upstream says: a header's value, with as many characters again that
  * JSON adds.
  */
 export const maxSecretChars = 16 * 1024;

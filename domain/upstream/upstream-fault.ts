@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { edited, marker } from '../payload/text-edits.ts';
-import { urlEdits, withoutSecretParts } from '../payload/urls.ts';
+import { edited, marker } from '../text/text-edits.ts';
+import { urlEdits, withoutSecretParts } from '../text/urls.ts';
 import type { GatewayError, UpstreamLabels } from '../shared/gateway-error.ts';
 import { isObject, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxErrorMessageChars, maxSecretChars, maxUpstreamErrorBytes } from '../shared/limits.ts';
@@ -85,7 +85,7 @@ const failed = (
 export const labelled = (labels: UpstreamLabels | undefined): { readonly labels?: UpstreamLabels } =>
   labels === undefined ? {} : { labels };
 
-/** These are about the gateway's own key: with the upstream's type callers would blame theirs. */
+/** Statuses about the gateway's own key. They lose the upstream's type: callers would take it for their key's. */
 const ours: ReadonlySet<number> = new Set([401, 403]);
 
 function withoutType(labels: UpstreamLabels | undefined): UpstreamLabels | undefined {

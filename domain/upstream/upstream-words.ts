@@ -31,7 +31,7 @@ export const toldInStream = ({ message, labels }: ToldFailure, status?: number):
 
 /**
  * The upstream's own message, out of the envelopes in use: `{error: {message}}`, `{error: "…"}`, `{message}`,
- * `{detail}` with text, with an envelope or with the faults of fields, `{response: {error}}`, and the first of an array
+ * `{detail}` with text, with an envelope or with the errors of fields, `{response: {error}}`, and the first of an array
  * of such objects. Never the raw body.
  */
 export function upstreamMessage(body: Json | undefined): string | undefined {
@@ -39,7 +39,7 @@ export function upstreamMessage(body: Json | undefined): string | undefined {
     const candidates = [
       isObject(error) ? error['message'] : error,
       message,
-      isArray(detail) ? fieldFaults(detail) : detail,
+      isArray(detail) ? fieldErrors(detail) : detail,
       Message,
     ];
     const found = candidates.find((each): each is string => isString(each) && each !== '');
@@ -106,24 +106,24 @@ function envelopesOf(body: Json | undefined): readonly JsonObject[] {
   ];
 }
 
-/** Of so many faults of fields a message tells. */
-const maxFieldFaults = 3;
+/** Errors of fields that one message names. */
+const maxFieldErrors = 3;
 
 /** `{detail: [{loc: ["body", "messages", 0], msg}]}`: `messages.0: …`. */
-function fieldFaults(detail: readonly Json[]): string | undefined {
-  const faults: string[] = [];
-  for (const fault of objectsOf(detail)) {
-    const { msg } = fault;
-    const place = placeOf(fault);
-    if (isString(msg) && msg !== '') faults.push(place === undefined ? msg : `${place}: ${msg}`);
-    if (faults.length === maxFieldFaults) break;
+function fieldErrors(detail: readonly Json[]): string | undefined {
+  const errors: string[] = [];
+  for (const field of objectsOf(detail)) {
+    const { msg } = field;
+    const place = placeOf(field);
+    if (isString(msg) && msg !== '') errors.push(place === undefined ? msg : `${place}: ${msg}`);
+    if (errors.length === maxFieldErrors) break;
   }
-  return faults.length === 0 ? undefined : faults.join('; ');
+  return errors.length === 0 ? undefined : errors.join('; ');
 }
 
 /** Where a field stands, as its steps joined by dots. */
-function placeOf(fault: JsonObject | undefined): string | undefined {
-  const loc = fault?.['loc'];
+function placeOf(field: JsonObject | undefined): string | undefined {
+  const loc = field?.['loc'];
   if (!isArray(loc)) return undefined;
   const steps = loc
     .map((step) => (isString(step) ? step : numberOf(step)?.toString()))

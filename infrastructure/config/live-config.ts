@@ -7,12 +7,11 @@ import {
   priceCatalogue,
 } from '../../domain/money/price-catalogue.ts';
 import { redactionRules } from '../../domain/payload/redact.ts';
-import type { Resolver } from '../providers/live-catalogue.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Variables } from './interpolation.ts';
 import { type LoadedConfig, loadConfig } from './load.ts';
 import { type ConfigProblem, placeless } from './problem.ts';
-import { resolver } from './resolver.ts';
+import { type Resolver, resolver } from './resolver.ts';
 
 /** Whether a file that is valid shall be taken up; empty when it shall. */
 export type Judge = (next: LoadedConfig) => Promise<readonly ConfigProblem[]>;

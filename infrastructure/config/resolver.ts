@@ -1,9 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Resolver } from '../providers/live-catalogue.ts';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { Json } from '../../domain/shared/json.ts';
 import type { Variables } from './interpolation.ts';
 import type { LoadedConfig } from './load.ts';
+import type { RouteConfig } from './model-config.ts';
 import type { ProviderConfig } from './provider-config.ts';
 import { resolvePersisted, samePersisted } from './persistable.ts';
+
+/** Turns stored configurations back into working ones with this process's file and environment. */
+export interface Resolver {
+  readonly provider: (id: string, stored: Json) => Either<string, ProviderConfig>;
+  readonly route: (modelId: string, position: number, stored: Json) => Either<string, RouteConfig>;
+}
 
 /**
  * Stored configurations back into working ones. Where this process's own file says the same as the row, its resolved

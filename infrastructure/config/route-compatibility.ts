@@ -1,4 +1,5 @@
-import { effortPlacements, routeTiers } from '../../domain/compatibility/cloud-b-style.ts';
+import { effortPlacements } from '../../domain/compatibility/cloud-b-style.ts';
+import { routeTiers } from '../../domain/reasoning/route-tier.ts';
 import type { Compatibility } from '../../domain/routing/model.ts';
 import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
 import { list, object, optional, required, scalarOrObject, withDefault } from './object-codecs.ts';

@@ -1,5 +1,5 @@
-import { apiStyles, styleFaults } from '../../domain/compatibility/cloud-b-style.ts';
-import { routerFaults } from '../../domain/compatibility/router-preferences.ts';
+import { apiStyles, styleProblems } from '../../domain/compatibility/cloud-b-style.ts';
+import { routerProblems } from '../../domain/compatibility/router-preferences.ts';
 import type { routeCodec } from './model-config.ts';
 import { type Finding, finding, type Path } from './problem.ts';
 import { authHeadersOf, isChatStyleKind, type providerCodec } from './provider-config.ts';
@@ -58,8 +58,8 @@ const blocksReachTheUpstream: RouteRule = ({ compatibility }, { type }, path) =>
 const routerPolicyIsSound: RouteRule = ({ compatibility: { router } }, _, path) =>
   router === undefined
     ? []
-    : routerFaults(router.provider).map((fault) =>
-        finding([...path, 'compatibility', 'router', 'provider', ...fault.path], fault.message),
+    : routerProblems(router.provider).map((problem) =>
+        finding([...path, 'compatibility', 'router', 'provider', ...problem.path], problem.message),
       );
 
 /** A raw `provider` would be merged over the policy, so that the block no longer says what is sent. */
@@ -96,7 +96,7 @@ const cloudBStyleIsSound: RouteRule = ({ compatibility, capabilities }, { type }
     ...(needsBasePath && block.openai_base_path === undefined
       ? [finding([...at, 'openai_base_path'], `is required for ${block.api_style}, such as /openai/v1`)]
       : []),
-    ...styleFaults(block.api_style, capabilities).map(([name, reason]) =>
+    ...styleProblems(block.api_style, capabilities).map(([name, reason]) =>
       finding([...path, 'capabilities', name], reason),
     ),
   ];

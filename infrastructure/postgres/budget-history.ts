@@ -1,6 +1,7 @@
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
-import type { BudgetAuthor, Page, PageAsk, PastBudget } from '../../application/ports/budgets.ts';
+import type { BudgetAuthor, PastBudget } from '../../application/ports/budgets.ts';
+import type { Page, PageAsk } from '../../application/ports/page.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import { instant, integer, orUndefined } from './codecs.ts';
 import { row } from './pool.ts';

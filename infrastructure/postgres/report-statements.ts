@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
 import { sql } from 'slonik';
-import type { Window } from '../../domain/budget/budget.ts';
+import type { Window } from '../../domain/shared/window.ts';
 import type { OwnerKind } from '../../domain/reports/spend-report.ts';
 import { instant, integer, orNull } from './codecs.ts';
 import { row } from './pool.ts';

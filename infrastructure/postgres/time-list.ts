@@ -7,7 +7,7 @@ import {
   sql,
   StatementTimeoutError,
 } from 'slonik';
-import type { PageAsk } from '../../application/ports/budgets.ts';
+import type { PageAsk } from '../../application/ports/page.ts';
 import { integer } from './codecs.ts';
 import { all } from './list-conditions.ts';
 import { row } from './pool.ts';

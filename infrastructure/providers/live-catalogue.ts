@@ -9,6 +9,7 @@ import { routesInOrder } from '../../domain/routing/resolve-route.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import type { RouteConfig } from '../config/model-config.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
+import type { Resolver } from '../config/resolver.ts';
 import { textDigest } from '../text-digest.ts';
 import { type ReadyProvider, openPool } from './executor.ts';
 import { connectedProvider, implementations } from './registry.ts';
@@ -22,12 +23,6 @@ export interface StoredCatalogue {
     readonly createdAt: Date;
     readonly routes: readonly { readonly position: number; readonly config: Json }[];
   }[];
-}
-
-/** Turns stored configurations back into working ones with this process's file and environment. */
-export interface Resolver {
-  readonly provider: (id: string, stored: Json) => Either<string, ProviderConfig>;
-  readonly route: (modelId: string, position: number, stored: Json) => Either<string, RouteConfig>;
 }
 
 /** What all providers share of the process. */

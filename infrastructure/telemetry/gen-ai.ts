@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../../domain/ledger/usage.ts';
-import { billedOutputTokens } from '../../domain/money/price-usage.ts';
+import { billedOutputTokens } from '../../domain/ledger/price-usage.ts';
 import type { Attempt } from '../../domain/request-log/request-log.ts';
 import type { ApiFamily, ProviderKind, ResolvedRoute } from '../../domain/routing/model.ts';
 import type { RequestFailure } from '../../domain/shared/request-failure.ts';

@@ -5,7 +5,7 @@ import { chatCompletions, countTokens, embeddings, messages, responses } from '.
 import type { Clock } from '../../application/ports/clock.ts';
 import { redactedError } from '../../domain/payload/redact.ts';
 import { withSecrets } from '../../domain/payload/secrets.ts';
-import type { Digest } from '../../domain/responses/replay-ids.ts';
+import type { Digest } from '../../domain/shared/digest.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
 import { adminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
 import type { AdminRoute } from './admin/admin-route.ts';

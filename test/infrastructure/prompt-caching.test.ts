@@ -1,13 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
-import { isRecord } from '../../domain/messages/blocks.ts';
+import {
+  isObject,
+  isArray,
+  type Json,
+  type JsonObject,
+  objectsOf,
+  parseExact,
+} from '../../domain/shared/json.ts';
 import { markOf } from '../../domain/messages/cache-marks.ts';
 import { reasoningAsked } from '../../domain/messages/effort.ts';
 import { messagesWatched, readMessagesRequest } from '../../domain/messages/messages-request.ts';
 import { toChatBody } from '../../domain/messages/to-chat.ts';
 import type { Compatibility } from '../../domain/routing/model.ts';
-import { isArray, type Json, type JsonObject, objectsOf, parseExact } from '../../domain/shared/json.ts';
 import { parseDocument } from '../../domain/shared/json-document.ts';
 import { generateContentRequest } from '../../infrastructure/providers/cloud-a/generate-content-request.ts';
 import { unifiedRequest } from '../../infrastructure/providers/cloud-b/unified-request.ts';
@@ -124,7 +130,7 @@ const converse = (
 
 /** Every place of a converse body at which a point may stand. */
 const placesOf = ({ system, messages, toolConfig }: JsonObject): readonly (readonly JsonObject[])[] => [
-  objectsOf(isRecord(toolConfig) ? toolConfig['tools'] : undefined),
+  objectsOf(isObject(toolConfig) ? toolConfig['tools'] : undefined),
   objectsOf(system),
   ...objectsOf(messages).map(({ content }) => objectsOf(content)),
 ];
@@ -220,8 +226,8 @@ const aChat = fc.record({
 it('always: at most four points, none at the front or behind another, and nothing else of the body is changed', () => {
   const unmarked = (value: Json | undefined): Json | undefined => {
     if (isArray(value))
-      return value.filter((each) => !isRecord(each) || !isPoint(each)).map((each) => unmarked(each) ?? null);
-    return isRecord(value)
+      return value.filter((each) => !isObject(each) || !isPoint(each)).map((each) => unmarked(each) ?? null);
+    return isObject(value)
       ? Object.fromEntries(Object.entries(value).map(([key, member]) => [key, unmarked(member)]))
       : value;
   };

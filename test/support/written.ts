@@ -1,5 +1,5 @@
 import { readWritten } from '../../domain/payload/read-written.ts';
-import { Members, printed, type Written } from '../../domain/payload/written.ts';
+import { Members, printed, type Written } from '../../domain/text/written.ts';
 import { type Json, type JsonObject, parseExact } from '../../domain/shared/json.ts';
 
 /** A value as somebody wrote it. */

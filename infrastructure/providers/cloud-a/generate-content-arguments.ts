@@ -1,5 +1,4 @@
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import { isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { isObject, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 
 /** A value that is still coming: texts grow, objects and arrays fill up. */
@@ -26,7 +25,7 @@ export class PartialArguments {
   /** Takes the pieces of one part; false where they fit nowhere. */
   take(pieces: Json | undefined): boolean {
     if (!isArray(pieces)) return true;
-    return pieces.every((piece) => isRecord(piece) && this.put(piece));
+    return pieces.every((piece) => isObject(piece) && this.put(piece));
   }
 
   /** The object that the pieces make, over the arguments that came whole. */

@@ -1,6 +1,6 @@
 import { signed } from '../../../domain/chat/thought-signature.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
+  isObject,
   isAbsent,
   isArray,
   isString,
@@ -36,7 +36,7 @@ const abouts = ['groundingMetadata', 'citationMetadata', 'urlContextMetadata'] a
 export function contentOf(candidate: JsonObject): CandidateContent {
   const { content } = candidate;
   const said: Collected = { texts: [], calls: [], images: [], reasoning: [], others: [] };
-  const parts = isRecord(content) && isArray(content['parts']) ? content['parts'].filter(isRecord) : [];
+  const parts = isObject(content) && isArray(content['parts']) ? content['parts'].filter(isObject) : [];
   for (const part of parts) collect(part, said);
   const { texts, ...rest } = said;
   const about = Object.fromEntries(
@@ -56,7 +56,7 @@ interface Collected {
 function collect(part: JsonObject, { texts, calls, images, reasoning, others }: Collected): void {
   const { thought, thoughtSignature, text, functionCall } = part;
   const signature = isString(thoughtSignature) ? thoughtSignature : undefined;
-  if (!isString(text) && isRecord(functionCall)) {
+  if (!isString(text) && isObject(functionCall)) {
     calls.push({ call: functionCall, signature });
     return;
   }
@@ -72,7 +72,7 @@ function collect(part: JsonObject, { texts, calls, images, reasoning, others }: 
 
 /** An image of the answer; one that belongs to a thought is not part of the answer. */
 function imageOf({ thought, inlineData }: JsonObject): JsonObject | undefined {
-  if (thought === true || !isRecord(inlineData)) return undefined;
+  if (thought === true || !isObject(inlineData)) return undefined;
   const { mimeType, data } = inlineData;
   if (!isString(mimeType) || !mimeType.startsWith('image/') || !isString(data)) return undefined;
   return { type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` } };
@@ -86,13 +86,13 @@ const mayBe =
 const mayBeText = mayBe(isString);
 const mayBeCall = mayBe(
   (call) =>
-    isRecord(call) &&
+    isObject(call) &&
     mayBeText(call['name']) &&
-    mayBe(isRecord)(call['args']) &&
+    mayBe(isObject)(call['args']) &&
     mayBe(isArray)(call['partialArgs']),
 );
 const isPart = (part: Json): boolean =>
-  isRecord(part) && mayBeText(part['text']) && mayBeCall(part['functionCall']);
+  isObject(part) && mayBeText(part['text']) && mayBeCall(part['functionCall']);
 const mayBeParts = mayBe((parts) => isArray(parts) && parts.every(isPart));
 
 /**
@@ -103,8 +103,8 @@ export const isMalformed = ({ candidates }: JsonObject): boolean =>
   !mayBe((all) => isArray(all) && all.every(isCandidate))(candidates);
 
 const isCandidate = (candidate: Json): boolean =>
-  isRecord(candidate) &&
-  mayBe((content) => isRecord(content) && mayBeParts(content['parts']))(candidate['content']);
+  isObject(candidate) &&
+  mayBe((content) => isObject(content) && mayBeParts(content['parts']))(candidate['content']);
 
 /** In the shape that native thinking has everywhere else. */
 const thinking = (text: string, signature: string | undefined): JsonObject => ({

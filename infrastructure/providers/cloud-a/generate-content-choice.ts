@@ -1,7 +1,6 @@
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
 import { signed } from '../../../domain/chat/thought-signature.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import type { Json, JsonObject } from '../../../domain/shared/json.ts';
+import { isObject, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { maxHeldBackChars, maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
 import { PartialArguments } from './generate-content-arguments.ts';
 import { finishReason } from './generate-content-finish.ts';
@@ -87,7 +86,7 @@ export class StreamedChoice {
   }
 
   private takeArguments({ args, pieces }: OpenCall, call: JsonObject, goesOn: boolean): void {
-    if (isRecord(call['args']))
+    if (isObject(call['args']))
       for (const [name, value] of Object.entries(call['args'])) args.set(name, value);
     if (goesOn) pieces.chars += JSON.stringify(call['args'] ?? null).length;
     if (!pieces.take(call['partialArgs']) || pieces.chars > maxHeldBackChars)

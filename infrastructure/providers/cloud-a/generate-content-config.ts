@@ -2,10 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
-import { fault, foreignType, isRecord } from '../../../domain/messages/blocks.ts';
-import { disagreement } from '../../../domain/reasoning/reasoning-ask.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
+  isObject,
   isAbsent,
   isArray,
   isString,
@@ -14,6 +12,9 @@ import {
   numberOf,
   present,
 } from '../../../domain/shared/json.ts';
+import { fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
+import { disagreement } from '../../../domain/reasoning/reasoning-ask.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { OwnField, OwnFields } from './generate-content-own-fields.ts';
 import { jsonSchema } from './generate-content-schema.ts';
 import { thinkingConfig } from './generate-content-thinking.ts';
@@ -62,7 +63,7 @@ function outputTokens({
 }: JsonObject): Either<GatewayError, Json | undefined> {
   const both = !isAbsent(max_tokens) && !isAbsent(max_completion_tokens);
   return both && numberOf(max_tokens) !== numberOf(max_completion_tokens)
-    ? E.left(fault('max_tokens', 'disagrees with `max_completion_tokens`.'))
+    ? E.left(fieldError('max_tokens', 'disagrees with `max_completion_tokens`.'))
     : E.right(max_completion_tokens ?? max_tokens);
 }
 
@@ -74,7 +75,7 @@ function responseModalities(
   if (!isArray(modalities)) return E.right(own?.value);
   const other = modalities.findIndex((each) => each !== 'text' && each !== 'image');
   if (other >= 0)
-    return E.left(fault(`modalities[${other}]`, "must be `text` or `image` on this model's route."));
+    return E.left(fieldError(`modalities[${other}]`, "must be `text` or `image` on this model's route."));
   const asked = modalities.flatMap((each) => (isString(each) ? [each.toUpperCase()] : []));
   if (own !== undefined && !isDeepStrictEqual(own.value, asked))
     return E.left(disagreement('modalities', own.path));
@@ -87,7 +88,7 @@ function stopSequences(stop: Json | undefined): Json | undefined {
 }
 
 function formatMembers(format: Json | undefined): Members {
-  if (!isRecord(format)) return E.right({});
+  if (!isObject(format)) return E.right({});
   switch (isString(format['type']) ? format['type'] : '') {
     case 'text':
       return E.right({});
@@ -102,9 +103,9 @@ function formatMembers(format: Json | undefined): Members {
 
 function schemaMembers(described: Json | undefined): Members {
   const at = 'response_format.json_schema';
-  if (!isRecord(described)) return E.left(fault(at, 'must be an object.'));
+  if (!isObject(described)) return E.left(fieldError(at, 'must be an object.'));
   const { schema } = described;
-  if (!isAbsent(schema) && !isRecord(schema)) return E.left(fault(`${at}.schema`, 'must be an object.'));
+  if (!isAbsent(schema) && !isObject(schema)) return E.left(fieldError(`${at}.schema`, 'must be an object.'));
   return E.right(
     present({
       responseMimeType: 'application/json',

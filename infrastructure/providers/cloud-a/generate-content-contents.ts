@@ -1,16 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { blocksOf, systemText } from '../../../domain/messages/blocks.ts';
 import {
-  blocksOf,
-  fault,
-  isRecord,
-  nameOf,
-  foreignType,
-  stringOf,
-  systemText,
-} from '../../../domain/messages/blocks.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import {
+  isObject,
   isAbsent,
   isDeeperThan,
   isString,
@@ -20,6 +12,8 @@ import {
   parseExact,
   parseJson,
 } from '../../../domain/shared/json.ts';
+import { fieldError, nameOf, foreignType, stringOf } from '../../../domain/shared/field-errors.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 import { type Parts, partsOf, textParts } from './generate-content-parts.ts';
@@ -61,7 +55,8 @@ export function conversationOf(
     if (E.isLeft(step)) return step;
   }
   const contents = turns.contents();
-  if (contents.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
+  if (contents.length === 0)
+    return E.left(fieldError('messages', 'says nothing that can be sent to the model.'));
   return E.right({ system, contents });
 }
 
@@ -82,14 +77,14 @@ function addMessage(message: JsonObject, path: string, reading: Reading): Step {
       return addResult(message, path, reading);
     default:
       return E.left(
-        fault(`${path}.role`, `is \`${namedKey(role)}\`, which is not available on this model's route.`),
+        fieldError(`${path}.role`, `is \`${namedKey(role)}\`, which is not available on this model's route.`),
       );
   }
 }
 
 function addAssistant(message: JsonObject, path: string, { turns, buckets }: Reading): Step {
   const { audio, content, refusal, tool_calls } = message;
-  if (!isAbsent(audio)) return E.left(fault(`${path}.audio`, "is not available on this model's route."));
+  if (!isAbsent(audio)) return E.left(fieldError(`${path}.audio`, "is not available on this model's route."));
   const said = isAbsent(content) ? E.right([]) : assistantParts(content, `${path}.content`);
   if (E.isLeft(said)) return said;
   turns.say('model', said.right);
@@ -105,7 +100,9 @@ function addAssistant(message: JsonObject, path: string, { turns, buckets }: Rea
   }
   return isAbsent(message['function_call'])
     ? done
-    : E.left(fault(`${path}.function_call`, "is not available on this model's route: use `tool_calls`."));
+    : E.left(
+        fieldError(`${path}.function_call`, "is not available on this model's route: use `tool_calls`."),
+      );
 }
 
 const dropped: ReadonlySet<Json | undefined> = new Set(['thinking', 'redacted_thinking']);
@@ -143,7 +140,7 @@ function imageParts(images: Json | undefined, path: string, buckets: ReadableBuc
 function addCall(call: JsonObject, path: string, signature: string | undefined, turns: Turns): Step {
   const { id, type, function: callee } = call;
   if (!isAbsent(type) && type !== 'function') return foreignType(call, path);
-  if (!isRecord(callee)) return E.left(fault(`${path}.function`, 'must be an object.'));
+  if (!isObject(callee)) return E.left(fieldError(`${path}.function`, 'must be an object.'));
   const name = nameOf(callee, 'name', `${path}.function`);
   if (E.isLeft(name)) return name;
   const args = argumentsOf(callee['arguments'], `${path}.function.arguments`);
@@ -156,12 +153,12 @@ function addCall(call: JsonObject, path: string, signature: string | undefined, 
 function argumentsOf(text: Json | undefined, path: string): Either<GatewayError, JsonObject> {
   if (isAbsent(text) || (isString(text) && text.trim() === '')) return E.right({});
   const args = isString(text) ? exactObject(text) : undefined;
-  return args === undefined ? E.left(fault(path, 'must be the JSON text of an object.')) : E.right(args);
+  return args === undefined ? E.left(fieldError(path, 'must be the JSON text of an object.')) : E.right(args);
 }
 
 function exactObject(text: string): JsonObject | undefined {
   const value = parseJson(text);
-  return isRecord(value) && !isDeeperThan(value, maxJsonDepth) ? (parseExact(text) as JsonObject) : undefined;
+  return isObject(value) && !isDeeperThan(value, maxJsonDepth) ? (parseExact(text) as JsonObject) : undefined;
 }
 
 /** The upstream knows no ids of calls: a result goes by the name of its call, and stands where its call stood. */
@@ -170,7 +167,7 @@ function addResult(message: JsonObject, path: string, { turns, buckets }: Readin
   if (E.isLeft(id)) return id;
   const call = turns.answered(id.right);
   if (call === undefined)
-    return E.left(fault(`${path}.tool_call_id`, 'answers no call that came before it.'));
+    return E.left(fieldError(`${path}.tool_call_id`, 'answers no call that came before it.'));
   const { content } = message;
   const parts = isAbsent(content) ? E.right([]) : partsOf(content, `${path}.content`, buckets);
   if (E.isLeft(parts)) return parts;

@@ -1,5 +1,11 @@
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import { isAbsent, isArray, isString, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
+import {
+  isObject,
+  isAbsent,
+  isArray,
+  isString,
+  type JsonObject,
+  numberOf,
+} from '../../../domain/shared/json.ts';
 
 /** The reasons with a number, where enums come as integers; the others all stand for a stopped answer. */
 const numbered: ReadonlyMap<number, string> = new Map([
@@ -32,7 +38,7 @@ export function finishReason(reason: string, called: boolean): string {
 /** A prompt that was blocked has no candidates; `message` is its explanation, where there is one. */
 export function blockOf(answer: JsonObject): { readonly message: string | undefined } | undefined {
   const { promptFeedback: feedback } = answer;
-  if (candidatesOf(answer).length > 0 || !isRecord(feedback)) return undefined;
+  if (candidatesOf(answer).length > 0 || !isObject(feedback)) return undefined;
   const { blockReason, blockReasonMessage } = feedback;
   return isAbsent(blockReason)
     ? undefined
@@ -41,7 +47,7 @@ export function blockOf(answer: JsonObject): { readonly message: string | undefi
 
 /** A candidate is an object. */
 export const candidatesOf = ({ candidates }: JsonObject): readonly JsonObject[] =>
-  isArray(candidates) ? candidates.filter(isRecord) : [];
+  isArray(candidates) ? candidates.filter(isObject) : [];
 
 /** The platform's explanation of a finish. */
 export const finishMessageOf = ({ finishMessage }: JsonObject): string | undefined =>

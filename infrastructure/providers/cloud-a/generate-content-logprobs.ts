@@ -1,12 +1,11 @@
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import { isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { isObject, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 const recordsIn = (value: Json | undefined): readonly JsonObject[] =>
-  isArray(value) ? value.filter(isRecord) : [];
+  isArray(value) ? value.filter(isObject) : [];
 
 /** The tokens that were chosen and those that were likely, where the upstream tells of them. */
 export function logprobsOf({ logprobsResult }: JsonObject): JsonObject | null {
-  if (!isRecord(logprobsResult)) return null;
+  if (!isObject(logprobsResult)) return null;
   const { chosenCandidates, topCandidates } = logprobsResult;
   const likely = recordsIn(topCandidates);
   const content = recordsIn(chosenCandidates).map((chosen, position) => ({

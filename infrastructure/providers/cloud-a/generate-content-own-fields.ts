@@ -1,10 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import {
+  isObject,
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+} from '../../../domain/shared/json.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
 import { disagreement } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 
 /** A field of the platform's own, where the caller wrote it and in generate-content's words. */
@@ -25,25 +32,25 @@ const camel = (name: string): string =>
 const isStringArray = (value: Json): value is readonly string[] => isArray(value) && value.every(isString);
 
 const anObject: Reader = (value, path) =>
-  isRecord(value) ? E.right(value) : E.left(fault(path, 'must be an object.'));
+  isObject(value) ? E.right(value) : E.left(fieldError(path, 'must be an object.'));
 
 const aString: Reader = (value, path) =>
-  isString(value) && value !== '' ? E.right(value) : E.left(fault(path, 'must be a non-empty string.'));
+  isString(value) && value !== '' ? E.right(value) : E.left(fieldError(path, 'must be a non-empty string.'));
 
 const someObjects: Reader = (value, path) =>
-  isArray(value) && value.every(isRecord)
+  isArray(value) && value.every(isObject)
     ? E.right(value)
-    : E.left(fault(path, 'must be an array of objects.'));
+    : E.left(fieldError(path, 'must be an array of objects.'));
 
 /** Words of the platform are in capitals; clients write them in either case. */
 const words: Reader = (value, path) =>
   isStringArray(value)
     ? E.right(value.map((word) => word.toUpperCase()))
-    : E.left(fault(path, 'must be an array of strings.'));
+    : E.left(fieldError(path, 'must be an array of strings.'));
 
 /** An object whose members have the platform's spelling: `thinking_budget` is `thinkingBudget`. */
 const spelled: Reader = (value, path) => {
-  if (!isRecord(value)) return E.left(fault(path, 'must be an object.'));
+  if (!isObject(value)) return E.left(fieldError(path, 'must be an object.'));
   const members = new Map<string, OwnField>();
   for (const [key, member] of Object.entries(value)) {
     if (isAbsent(member)) continue;
@@ -93,12 +100,12 @@ export function ownFields(body: JsonObject): Either<GatewayError, OwnFields> {
 }
 
 const notAvailable = (place: string, key: string): GatewayError =>
-  fault(`${place}${namedKey(key)}`, "is not available on this model's route.");
+  fieldError(`${place}${namedKey(key)}`, "is not available on this model's route.");
 
 function memberOf(holder: JsonObject, key: string, place: string): Either<GatewayError, JsonObject> {
   const value = holder[key];
   if (isAbsent(value)) return E.right({});
-  return isRecord(value) ? E.right(value) : E.left(fault(`${place}${key}`, 'must be an object.'));
+  return isObject(value) ? E.right(value) : E.left(fieldError(`${place}${key}`, 'must be an object.'));
 }
 
 /** The body itself has many members that are not the platform's own. */

@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { blocksOf, fault, foreignType, isRecord, nameOf, stringOf } from '../../../domain/messages/blocks.ts';
+import { blocksOf } from '../../../domain/messages/blocks.ts';
+import { isObject, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { fieldError, foreignType, nameOf, stringOf } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { mediaTypeOf } from './media-types.ts';
 import { mayRead, type ReadableBuckets } from './readable-buckets.ts';
 
@@ -61,7 +62,7 @@ function linked(
   const media = (url: string, type: string | undefined, where: string): Part =>
     mediaPart(url, type ?? mediaTypeOf(url) ?? otherwise[field], where, buckets);
   if (isString(value)) return media(value, undefined, at);
-  if (!isRecord(value)) return E.left(fault(at, 'must be an object.'));
+  if (!isObject(value)) return E.left(fieldError(at, 'must be an object.'));
   const url = stringOf(value, 'url', at);
   if (E.isLeft(url)) return url;
   return media(url.right, told(value), `${at}.url`);
@@ -80,24 +81,24 @@ const isReference = (url: string): boolean => url.startsWith('gs://') || /^https
 function mediaPart(url: string, mimeType: string, path: string, buckets: ReadableBuckets): Part {
   if (/^data:/i.test(url)) return inline(url, path);
   if (isReference(url)) return reference(url, mimeType, path, buckets);
-  return E.left(fault(path, 'must be a data URL, a `gs://` URL or an `https://` URL.'));
+  return E.left(fieldError(path, 'must be a data URL, a `gs://` URL or an `https://` URL.'));
 }
 
 const reference = (url: string, mimeType: string, path: string, buckets: ReadableBuckets): Part =>
   mayRead(buckets, url)
     ? E.right({ fileData: { mimeType, fileUri: url } })
-    : E.left(fault(path, "is in a bucket that is not open to this model's route."));
+    : E.left(fieldError(path, "is in a bucket that is not open to this model's route."));
 
 function inline(url: string, path: string): Part {
   const comma = url.indexOf(',');
   const [mimeType = '', ...parameters] = url.slice('data:'.length, Math.max(0, comma)).split(';');
   if (mimeType === '' || parameters.at(-1)?.toLowerCase() !== 'base64')
-    return E.left(fault(path, 'must have a media type and be in base64, where it is a data URL.'));
+    return E.left(fieldError(path, 'must have a media type and be in base64, where it is a data URL.'));
   return E.right({ inlineData: { mimeType, data: url.slice(comma + 1) } });
 }
 
 function spoken(audio: Json | undefined, path: string): Part {
-  if (!isRecord(audio)) return E.left(fault(path, 'must be an object.'));
+  if (!isObject(audio)) return E.left(fieldError(path, 'must be an object.'));
   const data = stringOf(audio, 'data', path);
   if (E.isLeft(data)) return data;
   return E.map((format: string) => ({ inlineData: { mimeType: `audio/${format}`, data: data.right } }))(
@@ -107,17 +108,17 @@ function spoken(audio: Json | undefined, path: string): Part {
 
 /** A file by its bytes, or by a URL in any of the fields that clients put one in. */
 function filePart(file: Json | undefined, path: string, buckets: ReadableBuckets): Part {
-  if (!isRecord(file)) return E.left(fault(path, 'must be an object.'));
+  if (!isObject(file)) return E.left(fieldError(path, 'must be an object.'));
   const field = ['file_data', 'file_url', 'file_id'].find((name) => isString(file[name]));
   const value = field === undefined ? undefined : file[field];
-  if (!isString(value)) return E.left(fault(path, 'must have `file_data` or a URL.'));
+  if (!isString(value)) return E.left(fieldError(path, 'must have `file_data` or a URL.'));
   const at = `${path}.${field}`;
   if (/^data:/i.test(value)) return inline(value, at);
   if (field !== 'file_data' && !isReference(value))
-    return E.left(fault(at, "must be a URL: this model's route cannot read uploaded files."));
+    return E.left(fieldError(at, "must be a URL: this model's route cannot read uploaded files."));
   const mimeType = told(file) ?? typeIn(value) ?? typeIn(file['filename']);
   if (mimeType === undefined)
-    return E.left(fault(at, 'does not show its media type: add it to the part as `file.format`.'));
+    return E.left(fieldError(at, 'does not show its media type: add it to the part as `file.format`.'));
   return isReference(value)
     ? reference(value, mimeType, at, buckets)
     : E.right({ inlineData: { mimeType, data: value } });

@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import { isObject, isAbsent, type Json, type JsonObject, present } from '../../../domain/shared/json.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, type Json, type JsonObject, present } from '../../../domain/shared/json.ts';
 import { generationConfig } from './generate-content-config.ts';
 import { conversationOf } from './generate-content-contents.ts';
 import { signatureFor } from './generate-content-models.ts';
@@ -59,15 +59,15 @@ function foreignControl(body: JsonObject): GatewayError | undefined {
   for (const { field, instead, emptyIsNothing } of controls) {
     const value = body[field];
     if (!isAbsent(value) && !(emptyIsNothing && isEmpty(value)))
-      return fault(field, `is not available on this model's route${instead}.`);
+      return fieldError(field, `is not available on this model's route${instead}.`);
   }
   const { verbosity, output_config: output } = body;
-  const taskBudget = isRecord(output) ? output['task_budget'] : undefined;
+  const taskBudget = isObject(output) ? output['task_budget'] : undefined;
   if (!isAbsent(taskBudget))
-    return fault('output_config.task_budget', "is not available on this model's route.");
+    return fieldError('output_config.task_budget', "is not available on this model's route.");
   return isAbsent(verbosity) || verbosity === 'medium'
     ? undefined
-    : fault('verbosity', "is not available on this model's route.");
+    : fieldError('verbosity', "is not available on this model's route.");
 }
 
 const isEmpty = (value: Json): boolean =>

@@ -3,8 +3,8 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
 import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
 import { signed } from '../../../domain/chat/thought-signature.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
+  isObject,
   isAbsent,
   isDeeperThan,
   type JsonObject,
@@ -107,7 +107,7 @@ const wholeCall = ({ call, signature }: CandidateCall, id: string): JsonObject =
 function wholeArguments({ args, partialArgs }: JsonObject): string {
   const pieces = new PartialArguments();
   pieces.take(partialArgs);
-  return JSON.stringify(pieces.over(isRecord(args) ? args : {}));
+  return JSON.stringify(pieces.over(isObject(args) ? args : {}));
 }
 
 /** The id of a call that the upstream gave none: the same for the same call, streamed or whole. */

@@ -1,5 +1,4 @@
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import { isArray, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { isObject, isArray, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 /** Keywords that some clients send as null where they mean nothing by them; the upstream rejects it. */
 const nullMeansAbsent: ReadonlySet<string> = new Set(['properties', 'required']);
@@ -14,5 +13,5 @@ export const jsonSchema = (schema: JsonObject): JsonObject =>
 
 function within(value: Json | undefined): Json | undefined {
   if (isArray(value)) return value.map((each) => within(each) ?? null);
-  return isRecord(value) ? jsonSchema(value) : value;
+  return isObject(value) ? jsonSchema(value) : value;
 }

@@ -1,6 +1,12 @@
 import { carriedSignature } from '../../../domain/chat/thought-signature.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
+import {
+  isObject,
+  isAbsent,
+  isString,
+  type Json,
+  type JsonObject,
+  objectsOf,
+} from '../../../domain/shared/json.ts';
 
 /** The metadata namespace of this platform. */
 export const namespace = 'cloud_a_platform';
@@ -36,7 +42,7 @@ export function signatureOfCall(call: JsonObject, place: number, message: JsonOb
 const isText = (value: Json | undefined): value is string => isString(value) && value !== '';
 
 const valueAt = (holder: JsonObject, path: readonly string[]): Json | undefined =>
-  path.reduce<Json | undefined>((value, key) => (isRecord(value) ? value[key] : undefined), holder);
+  path.reduce<Json | undefined>((value, key) => (isObject(value) ? value[key] : undefined), holder);
 
 function textAt(holder: JsonObject, path: readonly string[]): string | undefined {
   const value = valueAt(holder, path);

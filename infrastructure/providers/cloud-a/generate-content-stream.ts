@@ -1,7 +1,7 @@
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
 import { chatChunk, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
+  isObject,
   isAbsent,
   isDeeperThan,
   type JsonObject,
@@ -65,7 +65,7 @@ class StreamedAnswer {
     if (frame.kind === 'oversize') return this.fail('The upstream sent an event that is too large.');
     if (frame.data.trim() === '') return [];
     const event = parseJson(frame.data);
-    if (!isRecord(event)) return this.fail('The upstream sent a malformed event.');
+    if (!isObject(event)) return this.fail('The upstream sent a malformed event.');
     if (!isAbsent(event['error']) || frame.event === 'error') {
       const told = toldFailure(event, 'The upstream reported an error.', this.sanitise);
       return this.failed(toldInStream(told));

@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import { isObject, isAbsent, type Json, type JsonObject, without } from '../../../domain/shared/json.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
 import {
   askedIn,
   readReasoningAsk,
   type ReasoningAsk,
-  type Said,
+  type Given,
 } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, type Json, type JsonObject, without } from '../../../domain/shared/json.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 import { highestBudget, thinksInLevels } from './generate-content-models.ts';
 import type { OwnField } from './generate-content-own-fields.ts';
@@ -45,10 +45,10 @@ export function thinkingConfig(
   if (E.isLeft(asked)) return asked;
   const config = askedConfig(asked.right, model);
   if (E.isLeft(config) || config.right === undefined) return E.isLeft(config) ? config : E.right(own?.value);
-  const members = isRecord(own?.value) ? own.value : {};
+  const members = isObject(own?.value) ? own.value : {};
   const twice = amounts.some((name) => !isAbsent(members[name]));
   return twice
-    ? E.left(fault(askedIn(asked.right), `and \`${own?.path}\` both say how much to think: send one.`))
+    ? E.left(fieldError(askedIn(asked.right), `and \`${own?.path}\` both say how much to think: send one.`))
     : E.right({ ...config.right, ...members });
 }
 
@@ -68,12 +68,12 @@ function askedConfig(ask: ReasoningAsk, model: string): Either<GatewayError, Jso
       return E.right({ thinkingBudget: ask.budget.value, includeThoughts: true });
     case 'effort_and_budget':
       return E.left(
-        fault(ask.budget.field, `and \`${ask.effort.field}\` both say how much to think: send one.`),
+        fieldError(ask.budget.field, `and \`${ask.effort.field}\` both say how much to think: send one.`),
       );
   }
 }
 
-function withEffort({ field, value }: Said<string>, model: string): Either<GatewayError, JsonObject> {
+function withEffort({ field, value }: Given<string>, model: string): Either<GatewayError, JsonObject> {
   const [name, known, highest] = thinksInLevels(model)
     ? ['thinkingLevel', levels, 'HIGH']
     : ['thinkingBudget', budgets, highestBudget(model)];
@@ -81,7 +81,7 @@ function withEffort({ field, value }: Said<string>, model: string): Either<Gatew
   if (amount !== undefined) return E.right({ [name]: amount, includeThoughts: true });
   const named = namedKey(value);
   return E.left(
-    fault(
+    fieldError(
       field,
       `is \`${named}\`, but the model knows \`none\`, \`minimal\`, \`low\`, \`medium\`, \`high\`, \`xhigh\` and \`max\`.`,
     ),

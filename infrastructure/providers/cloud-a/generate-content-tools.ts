@@ -1,8 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, foreignType, isRecord, nameOf } from '../../../domain/messages/blocks.ts';
+import {
+  isObject,
+  isAbsent,
+  isString,
+  type Json,
+  type JsonObject,
+  objectsOf,
+} from '../../../domain/shared/json.ts';
+import { fieldError, foreignType, nameOf } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import { jsonSchema } from './generate-content-schema.ts';
 
 type Members = Either<GatewayError, JsonObject>;
@@ -20,11 +27,14 @@ export function toolMembers(body: JsonObject): Members {
   const mode = config.right?.['mode'];
   if (declarations.length === 0)
     return mode === 'ANY'
-      ? E.left(fault('tool_choice', 'asks for a tool, but the request has none.'))
+      ? E.left(fieldError('tool_choice', 'asks for a tool, but the request has none.'))
       : E.right({});
   if (body['parallel_tool_calls'] === false && mode !== 'NONE')
     return E.left(
-      fault('parallel_tool_calls', "cannot be `false` on this model's route: the model may call several."),
+      fieldError(
+        'parallel_tool_calls',
+        "cannot be `false` on this model's route: the model may call several.",
+      ),
     );
   return E.right({
     tools: [{ functionDeclarations: declarations }],
@@ -36,12 +46,12 @@ function declaration(tool: JsonObject, path: string): Members {
   const { type, function: described } = tool;
   if (type !== 'function') return foreignType(tool, path);
   const at = `${path}.function`;
-  if (!isRecord(described)) return E.left(fault(at, 'must be an object.'));
+  if (!isObject(described)) return E.left(fieldError(at, 'must be an object.'));
   const name = nameOf(described, 'name', at);
   if (E.isLeft(name)) return name;
   const { description, parameters } = described;
-  if (!isAbsent(parameters) && !isRecord(parameters))
-    return E.left(fault(`${at}.parameters`, 'must be an object.'));
+  if (!isAbsent(parameters) && !isObject(parameters))
+    return E.left(fieldError(`${at}.parameters`, 'must be an object.'));
   const schema = isAbsent(parameters) ? {} : jsonSchema(parameters);
   return E.right({
     name: name.right,
@@ -59,17 +69,17 @@ const modes: ReadonlyMap<string, string> = new Map([
 
 function callingConfig(choice: Json | undefined): Either<GatewayError, JsonObject | undefined> {
   if (isAbsent(choice)) return E.right(undefined);
-  if (isRecord(choice)) return namedFunction(choice);
+  if (isObject(choice)) return namedFunction(choice);
   const mode = isString(choice) ? modes.get(choice) : undefined;
   return mode === undefined
-    ? E.left(fault('tool_choice', 'must be `auto`, `none`, `required` or a function.'))
+    ? E.left(fieldError('tool_choice', 'must be `auto`, `none`, `required` or a function.'))
     : E.right({ mode });
 }
 
 function namedFunction(choice: JsonObject): Members {
   const { type, function: chosen } = choice;
   if (type !== 'function') return foreignType(choice, 'tool_choice');
-  if (!isRecord(chosen)) return E.left(fault('tool_choice.function', 'must be an object.'));
+  if (!isObject(chosen)) return E.left(fieldError('tool_choice.function', 'must be an object.'));
   return E.map((name: string) => ({ mode: 'ANY', allowedFunctionNames: [name] }))(
     nameOf(chosen, 'name', 'tool_choice.function'),
   );

@@ -1,6 +1,5 @@
-import { isRecord } from '../../../domain/messages/blocks.ts';
+import { isObject, isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
-import { isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 const counts = [
   'promptTokenCount',
@@ -16,7 +15,7 @@ const counts = [
  * that is not there is none; without a prompt count nothing is known of the prompt. Undefined: nothing is counted.
  */
 export function chatUsage(metadata: Json | undefined): JsonObject | undefined {
-  if (!isRecord(metadata) || counts.every((name) => isAbsent(metadata[name]))) return undefined;
+  if (!isObject(metadata) || counts.every((name) => isAbsent(metadata[name]))) return undefined;
   const [prompt, toolUse, candidates, thoughts, total, cached] = counts.map((name) => metadata[name]);
   const promptTokens = isAbsent(prompt) ? undefined : sum(prompt, toolUse);
   const completionTokens = sum(candidates, thoughts);

@@ -1,5 +1,11 @@
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import { isAbsent, isString, type Json, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
+import {
+  isObject,
+  isAbsent,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+} from '../../../domain/shared/json.ts';
 import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
 import { ownMetadata, reasoningBlock } from './unified-metadata.ts';
 
@@ -26,11 +32,11 @@ export class UnifiedBlocks {
   start(event: JsonObject): Deltas {
     const at = blockIndex(event);
     const { start } = event;
-    if (at === undefined || !isRecord(start) || this.started.has(at)) return undefined;
+    if (at === undefined || !isObject(start) || this.started.has(at)) return undefined;
     if (this.started.size >= maxTranslatedToolCalls) return undefined;
     const { toolUse } = start;
-    if (!isRecord(toolUse) || isServerTool(toolUse)) {
-      if (!isAbsent(toolUse) && !isRecord(toolUse)) return undefined;
+    if (!isObject(toolUse) || isServerTool(toolUse)) {
+      if (!isAbsent(toolUse) && !isObject(toolUse)) return undefined;
       this.started.set(at, { kind: 'foreign' });
       return [ownMetadata({ blocks: [{ index: at, start }] })];
     }
@@ -45,7 +51,7 @@ export class UnifiedBlocks {
   delta(event: JsonObject): Deltas {
     const at = blockIndex(event);
     const { delta } = event;
-    if (at === undefined || !isRecord(delta)) return undefined;
+    if (at === undefined || !isObject(delta)) return undefined;
     const { text, toolUse, reasoningContent, citation } = delta;
     if (!isAbsent(text)) return isString(text) ? textDeltas(text) : undefined;
     if (!isAbsent(toolUse)) return this.argument(at, toolUse);
@@ -70,7 +76,7 @@ export class UnifiedBlocks {
 
   private argument(at: number, toolUse: Json | undefined): Deltas {
     const block = this.started.get(at);
-    const input = isRecord(toolUse) ? toolUse['input'] : undefined;
+    const input = isObject(toolUse) ? toolUse['input'] : undefined;
     if (block === undefined || !isString(input)) return undefined;
     if (block.kind === 'foreign') return foreignDeltas(at, { toolUse });
     if (input === '') return [];
@@ -92,7 +98,7 @@ const foreignDeltas = (index: number, delta: JsonObject): readonly JsonObject[] 
   Object.keys(delta).length === 0 ? [] : [ownMetadata({ blocks: [{ index, delta }] })];
 
 function reasoningDeltas(index: number, reasoningContent: Json | undefined): Deltas {
-  if (!isRecord(reasoningContent)) return undefined;
+  if (!isObject(reasoningContent)) return undefined;
   const piece = reasoningBlock(reasoningContent);
   return piece === undefined ? [] : [ownMetadata({ reasoning: [{ index, ...piece }] })];
 }

@@ -1,8 +1,7 @@
-import { cloudBBlock } from '../../../domain/compatibility/cloud-b-style.ts';
+import { configuredTier } from '../../../domain/reasoning/route-tier.ts';
 import { isMarked, unmarked } from '../../../domain/messages/cache-marks.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
+import { isObject, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import type { Route } from '../../../domain/routing/model.ts';
-import { type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 
 /** The members of a converse body in which a `cachePoint` may stand, with cache marks on their blocks. */
 export interface Cacheable {
@@ -66,7 +65,7 @@ function keptMarks({ system, messages, toolConfig }: Cacheable, rules: CacheRule
 }
 
 function cachePoint({ cache_control: mark }: JsonObject, { hour }: CacheRules): JsonObject {
-  const long = hour && isRecord(mark) && mark['ttl'] === '1h';
+  const long = hour && isObject(mark) && mark['ttl'] === '1h';
   return { cachePoint: { type: 'default', ...(long ? { ttl: '1h' } : {}) } };
 }
 
@@ -88,7 +87,7 @@ function cacheRules({
   if (/(?:^|[^a-z0-9])claude-/.test(id))
     return withoutCaching.test(id) ? nothing : { conversation: true, tools: true, hour: knowsHours(id) };
   if (/(?:^|[^a-z0-9])nova-(?!canvas|reel|sonic)/.test(id)) return { ...nothing, conversation: true };
-  const tier = cloudBBlock(compatibility)?.modelTier;
+  const tier = configuredTier(compatibility);
   return tier === undefined || tier === 'none'
     ? nothing
     : { conversation: true, tools: true, hour: tier !== 'older' };

@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { blocksOf, fault, foreignType, isRecord, stringOf } from '../../../domain/messages/blocks.ts';
+import { blocksOf } from '../../../domain/messages/blocks.ts';
+import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { fieldError, foreignType, stringOf } from '../../../domain/shared/field-errors.ts';
 import { endingMarked } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 import { documentFormat, type DocumentNames, fileName } from './unified-documents.ts';
 import { documentFormats, imageFormats } from './unified-limits.ts';
@@ -56,7 +57,7 @@ export const resultPart =
       : userPart(names)(part, path);
 
 export const jsonBlock = (value: Json): JsonObject =>
-  isRecord(value) ? { json: value } : { text: JSON.stringify(value) };
+  isObject(value) ? { json: value } : { text: JSON.stringify(value) };
 
 /** What assistants have said. */
 export const assistantPart = (part: JsonObject, path: string): Blocks => {
@@ -74,13 +75,13 @@ const alone = (block: Block): Blocks => E.map((only: JsonObject) => [only])(bloc
 
 /** Base64 images alone: the platform fetches nothing. */
 function imageBlock(image: Json | undefined, path: string): Block {
-  if (!isRecord(image)) return E.left(fault(path, 'must be an object.'));
+  if (!isObject(image)) return E.left(fieldError(path, 'must be an object.'));
   const url = stringOf(image, 'url', path);
   if (E.isLeft(url)) return url;
   const at = `${path}.url`;
   const data = dataUrl(url.right);
   if (data === undefined)
-    return E.left(fault(at, "must be a base64 data URL: this model's route reads no remote images."));
+    return E.left(fieldError(at, "must be a base64 data URL: this model's route reads no remote images."));
   const named = data.mediaType.replace(/^image\//, '').replace(/^jpg$/, 'jpeg');
   const format = imageFormats.find((each) => each === named);
   if (format === undefined) return E.left(foreignFormat(at, data.mediaType, imageFormats));
@@ -88,18 +89,18 @@ function imageBlock(image: Json | undefined, path: string): Block {
 }
 
 function documentBlock(file: Json | undefined, path: string, names: DocumentNames): Block {
-  if (!isRecord(file)) return E.left(fault(path, 'must be an object.'));
+  if (!isObject(file)) return E.left(fieldError(path, 'must be an object.'));
   const at = `${path}.file_data`;
   const { file_data: given, file_id: uploaded } = file;
   if (!isString(given))
     return E.left(
       isAbsent(uploaded)
-        ? fault(at, 'must be a string.')
-        : fault(`${path}.file_id`, "is not available: this model's route cannot read uploaded files."),
+        ? fieldError(at, 'must be a string.')
+        : fieldError(`${path}.file_id`, "is not available: this model's route cannot read uploaded files."),
     );
   const data = dataUrl(given) ?? { mediaType: undefined, data: given };
   if (data.mediaType === undefined && /^[a-z][a-z0-9+.-]*:/i.test(given))
-    return E.left(fault(at, "must be a base64 data URL: this model's route reads no remote files."));
+    return E.left(fieldError(at, "must be a base64 data URL: this model's route reads no remote files."));
   const name = fileName(file);
   const format = documentFormat(data.mediaType, name);
   if (format === undefined) return E.left(foreignFormat(at, data.mediaType ?? name, documentFormats));
@@ -109,7 +110,7 @@ function documentBlock(file: Json | undefined, path: string, names: DocumentName
 }
 
 const foreignFormat = (path: string, given: string, known: readonly string[]): GatewayError =>
-  fault(path, `is of the type \`${namedKey(given)}\`, but must be one of: ${known.join(', ')}.`);
+  fieldError(path, `is of the type \`${namedKey(given)}\`, but must be one of: ${known.join(', ')}.`);
 
 interface DataUrl {
   /** In lower case, without parameters. */
@@ -129,4 +130,4 @@ function dataUrl(url: string): DataUrl | undefined {
 }
 
 const base64 = (data: string, path: string): Either<GatewayError, string> =>
-  /^[A-Za-z0-9+/]+={0,2}$/.test(data) ? E.right(data) : E.left(fault(path, 'holds no valid base64.'));
+  /^[A-Za-z0-9+/]+={0,2}$/.test(data) ? E.right(data) : E.left(fieldError(path, 'holds no valid base64.'));

@@ -1,10 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, foreignType, isRecord } from '../../../domain/messages/blocks.ts';
-import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
-import { omittedSampling, type SamplingField } from '../../../domain/reasoning/sampling-policy.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
+  isObject,
   isAbsent,
   isArray,
   isString,
@@ -13,10 +10,14 @@ import {
   numberOf,
   present,
 } from '../../../domain/shared/json.ts';
+import { fieldError, foreignType } from '../../../domain/shared/field-errors.ts';
+import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
+import { omittedSampling, type SamplingField } from '../../../domain/reasoning/sampling-policy.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { maxStopSequences, maxTokensLimit } from './unified-limits.ts';
 
 const isEmpty = (value: Json): boolean =>
-  isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0;
+  isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
 const isZero = (value: Json): boolean => numberOf(value) === 0;
 const never = (): boolean => false;
 
@@ -42,16 +43,16 @@ export function foreignControl(body: JsonObject): GatewayError | undefined {
   for (const [field, asksForNothing] of Object.entries(foreignControls)) {
     const value = body[field];
     if (!isAbsent(value) && !asksForNothing(value))
-      return fault(field, "is not available on this model's route.");
+      return fieldError(field, "is not available on this model's route.");
   }
   const format = body['response_format'];
-  if (!isRecord(format) || format['type'] === 'text') return undefined;
+  if (!isObject(format) || format['type'] === 'text') return undefined;
   if (format['type'] === 'json_object') return noJsonMode;
   const foreign = foreignType(format, 'response_format');
   return E.isLeft(foreign) ? foreign.left : undefined;
 }
 
-const noJsonMode = fault(
+const noJsonMode = fieldError(
   'response_format.type',
   "cannot be `json_object` on this model's route, whose API has no such mode: ask for JSON in a message, or have a tool called.",
 );
@@ -69,7 +70,7 @@ export function inferenceConfig(
   if (E.isLeft(maxTokens)) return maxTokens;
   const outside = (['temperature', 'top_p'] as const).find((field) => !isShare(sampling(field)));
   if (outside !== undefined)
-    return E.left(fault(outside, "must be a number from 0 to 1 on this model's route."));
+    return E.left(fieldError(outside, "must be a number from 0 to 1 on this model's route."));
   const stopSequences = stops(body['stop']);
   if (E.isLeft(stopSequences)) return stopSequences;
   return E.right(
@@ -96,19 +97,21 @@ function tokenLimit({
   const [field, value] = isAbsent(newer) ? ['max_tokens', older] : ['max_completion_tokens', newer];
   if (isAbsent(value)) return E.right(undefined);
   if (!isAbsent(older) && numberOf(older) !== numberOf(value))
-    return E.left(fault('max_tokens', 'disagrees with `max_completion_tokens`.'));
+    return E.left(fieldError('max_tokens', 'disagrees with `max_completion_tokens`.'));
   const limit = numberOf(value);
   return limit !== undefined && Number.isInteger(limit) && limit >= 1 && limit <= maxTokensLimit
     ? E.right(limit)
-    : E.left(fault(field, `must be an integer from 1 to ${maxTokensLimit}.`));
+    : E.left(fieldError(field, `must be an integer from 1 to ${maxTokensLimit}.`));
 }
 
 function stops(stop: Json | undefined): Either<GatewayError, readonly Json[] | undefined> {
   if (isAbsent(stop)) return E.right(undefined);
   const sequences = isString(stop) ? [stop] : stop;
   if (!isArray(sequences) || !sequences.every((each) => isString(each) && each !== ''))
-    return E.left(fault('stop', 'must be a non-empty string, or an array of such strings.'));
+    return E.left(fieldError('stop', 'must be a non-empty string, or an array of such strings.'));
   if (sequences.length > maxStopSequences)
-    return E.left(fault('stop', `must have at most ${maxStopSequences} sequences on this model's route.`));
+    return E.left(
+      fieldError('stop', `must have at most ${maxStopSequences} sequences on this model's route.`),
+    );
   return E.right(sequences.length === 0 ? undefined : sequences);
 }

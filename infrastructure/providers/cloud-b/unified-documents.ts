@@ -1,5 +1,4 @@
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import { isString, type Json } from '../../../domain/shared/json.ts';
+import { isObject, isString, type Json } from '../../../domain/shared/json.ts';
 import { documentFormats, maxDocumentNameChars } from './unified-limits.ts';
 
 type DocumentFormat = (typeof documentFormats)[number];
@@ -37,7 +36,7 @@ export function documentFormat(mediaType: string | undefined, name: string): Doc
 
 /** The name of a `file` part; clients leave it out. */
 export const fileName = (file: Json | undefined): string =>
-  isRecord(file) && isString(file['filename']) ? file['filename'] : '';
+  isObject(file) && isString(file['filename']) ? file['filename'] : '';
 
 /**
  * Names of documents as the platform takes them: letters, digits, hyphens, parentheses, square brackets and single

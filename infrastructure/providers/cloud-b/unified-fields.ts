@@ -2,13 +2,20 @@ import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { EffortPlacement } from '../../../domain/compatibility/cloud-b-style.ts';
-import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import {
+  isObject,
+  isAbsent,
+  isArray,
+  type Json,
+  type JsonObject,
+  numberOf,
+} from '../../../domain/shared/json.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
 import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
 import { askedIn, readReasoningAsk, type ReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
 import { planThinking, type ThinkingPlan } from '../../../domain/reasoning/thinking-plan.ts';
 import { thinkingLeftOut } from '../../../domain/reasoning/tool-loop.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, isArray, type Json, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
 import { spelled } from './unified-options.ts';
 import { otherFamilyReasoning } from './unified-reasoning.ts';
 
@@ -40,13 +47,13 @@ export function modelFields(body: JsonObject, terms: FieldTerms): Either<Gateway
   const given = spelled(body, 'additionalModelRequestFields');
   if (E.isLeft(given)) return given;
   const { path, value: own } = given.right ?? { path: '', value: {} };
-  if (!isRecord(own)) return E.left(fault(path, 'must be an object.'));
+  if (!isObject(own)) return E.left(fieldError(path, 'must be an object.'));
   const asked = askedFields(body, terms);
   if (E.isLeft(asked)) return asked;
   const fields: Record<string, Json | undefined> = { ...own };
   for (const { name, value, source } of asked.right) {
     const agreed = inAgreement(fields[name], value);
-    if (agreed === undefined) return E.left(fault(`${path}.${name}`, `and \`${source}\` disagree.`));
+    if (agreed === undefined) return E.left(fieldError(`${path}.${name}`, `and \`${source}\` disagree.`));
     fields[name] = agreed;
   }
   const leftOut = terms.tier !== undefined && terms.inToolLoop && isManual(fields['thinking']);
@@ -58,7 +65,7 @@ export function modelFields(body: JsonObject, terms: FieldTerms): Either<Gateway
 }
 
 const isManual = (thinking: Json | undefined): boolean =>
-  isRecord(thinking) && thinking['type'] === 'enabled';
+  isObject(thinking) && thinking['type'] === 'enabled';
 
 /** A field for the model that the request asks for in other words. */
 export interface AskedField {
@@ -72,7 +79,7 @@ export interface AskedField {
 function inAgreement(present: Json | undefined, asked: Json): Json | undefined {
   if (isAbsent(present)) return asked;
   if (isArray(present) && isArray(asked)) return [...new Set([...present, ...asked])];
-  if (!isRecord(present) || !isRecord(asked)) return isDeepStrictEqual(present, asked) ? asked : undefined;
+  if (!isObject(present) || !isObject(asked)) return isDeepStrictEqual(present, asked) ? asked : undefined;
   const shared = Object.keys(asked).filter((key) => key === 'type' || !isAbsent(present[key]));
   const agrees = shared.every((key) => isDeepStrictEqual(present[key], asked[key]));
   return agrees ? { ...present, ...asked } : undefined;
@@ -81,7 +88,7 @@ function inAgreement(present: Json | undefined, asked: Json): Json | undefined {
 function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, readonly AskedField[]> {
   const topK = body['top_k'];
   if (!isAbsent(topK) && !isCount(topK))
-    return E.left(fault('top_k', 'must be an integer that is not negative.'));
+    return E.left(fieldError('top_k', 'must be an integer that is not negative.'));
   const ask = readReasoningAsk(body);
   if (E.isLeft(ask)) return ask;
   const reasoning = reasoningFields(ask.right, body['thinking'], terms);
@@ -121,7 +128,7 @@ function thinkingFields(
   own: Json | undefined,
   placement: EffortPlacement,
 ): JsonObject {
-  const { type: _type, budget_tokens: _budget, ...rest } = isRecord(own) ? own : {};
+  const { type: _type, budget_tokens: _budget, ...rest } = isObject(own) ? own : {};
   const said = effort === undefined ? {} : { effort };
   if (thinking?.type === 'adaptive' && placement === 'thinking')
     return { thinking: { ...rest, ...thinking, ...said } };

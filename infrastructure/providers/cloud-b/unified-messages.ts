@@ -1,19 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { inputOf } from '../../../domain/messages/chat-answer.ts';
+import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
 import {
-  fault,
-  foreignType,
-  isRecord,
-  nameOf,
-  stringOf,
-  systemBlocks,
-  textOfSystem,
-} from '../../../domain/messages/blocks.ts';
-import { endingMarked, isMarked, lastMark, markOf, unmarked } from '../../../domain/messages/cache-marks.ts';
-import type { Digest } from '../../../domain/responses/replay-ids.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import {
+  isObject,
   isAbsent,
   isArray,
   isString,
@@ -21,6 +11,10 @@ import {
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
+import { fieldError, foreignType, nameOf, stringOf } from '../../../domain/shared/field-errors.ts';
+import { endingMarked, isMarked, lastMark, markOf, unmarked } from '../../../domain/messages/cache-marks.ts';
+import type { Digest } from '../../../domain/shared/digest.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 import {
   assistantPart,
@@ -60,14 +54,15 @@ export function conversation(
   const system: JsonObject[] = [];
   const turns: Turn[] = [];
   for (const [index, message] of (isArray(messages) ? messages : []).entries()) {
-    if (!isRecord(message)) return E.left(fault(`messages[${index}]`, 'must be an object.'));
+    if (!isObject(message)) return E.left(fieldError(`messages[${index}]`, 'must be an object.'));
     const read = roleBlocksOf(message, `messages[${index}]`, names, writing);
     if (E.isLeft(read)) return read;
     const { role, blocks } = read.right;
     if (role === 'system') system.push(...blocks);
     else addBlocks(turns, role, blocks);
   }
-  if (turns.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
+  if (turns.length === 0)
+    return E.left(fieldError('messages', 'says nothing that can be sent to the model.'));
   return E.right({
     system,
     messages: turns.map(({ role, content }) => ({ role, content: resultsFirst(content) })),
@@ -139,7 +134,7 @@ const systemTexts = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
     : textBlocks(textOfSystem(blocks));
 
 const foreignRole = (role: Json | undefined, path: string): GatewayError =>
-  fault(
+  fieldError(
     `${path}.role`,
     isString(role)
       ? `is \`${namedKey(role)}\`, which is not available on this model's route.`
@@ -150,13 +145,13 @@ const foreignRole = (role: Json | undefined, path: string): GatewayError =>
 function assistantBlocks(message: JsonObject, path: string, writing: Writing): Blocks {
   const foreign = ['audio', 'function_call'].find((field) => !isAbsent(message[field]));
   if (foreign !== undefined)
-    return E.left(fault(`${path}.${foreign}`, "is not available on this model's route."));
+    return E.left(fieldError(`${path}.${foreign}`, "is not available on this model's route."));
   const spoken = contentBlocks(message['content'], `${path}.content`, assistantPart);
   if (E.isLeft(spoken)) return spoken;
   const { refusal, tool_calls: calls } = message;
   const refused = isString(refusal) ? textBlocks(refusal) : [];
   if (isAbsent(calls)) return E.right([...spoken.right, ...refused]);
-  if (!isArray(calls)) return E.left(fault(`${path}.tool_calls`, 'must be an array.'));
+  if (!isArray(calls)) return E.left(fieldError(`${path}.tool_calls`, 'must be an array.'));
   const uses = E.traverseArrayWithIndex((index: number, call: Json) =>
     toolUse(call, `${path}.tool_calls[${index}]`, writing),
   )(calls);
@@ -164,17 +159,17 @@ function assistantBlocks(message: JsonObject, path: string, writing: Writing): B
 }
 
 function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<GatewayError, JsonObject> {
-  if (!isRecord(call)) return E.left(fault(path, 'must be an object.'));
+  if (!isObject(call)) return E.left(fieldError(path, 'must be an object.'));
   const { type, function: called } = call;
   if (!isAbsent(type) && type !== 'function') return foreignType(call, path);
   const id = stringOf(call, 'id', path);
   if (E.isLeft(id)) return id;
   const at = `${path}.function`;
-  if (!isRecord(called)) return E.left(fault(at, 'must be an object.'));
+  if (!isObject(called)) return E.left(fieldError(at, 'must be an object.'));
   const name = tools ? toolName(called, at) : nameOf(called, 'name', at);
   if (E.isLeft(name)) return name;
   const text = called['arguments'] ?? '';
-  if (!isString(text)) return E.left(fault(`${at}.arguments`, 'must be a string.'));
+  if (!isString(text)) return E.left(fieldError(`${at}.arguments`, 'must be a string.'));
   if (!tools)
     return E.right({ text: `The tool ${name.right} was called (${id.right}) with: ${text.trim() || '{}'}` });
   const toolUseId = boundedToolId(id.right, digest);
@@ -185,7 +180,7 @@ function toolResult(message: JsonObject, path: string, names: DocumentNames, wri
   const id = stringOf(message, 'tool_call_id', path);
   if (E.isLeft(id)) return id;
   const { content } = message;
-  const blocks = isRecord(content)
+  const blocks = isObject(content)
     ? E.right([jsonBlock(content)])
     : contentBlocks(content, `${path}.content`, resultPart(names));
   if (E.isLeft(blocks)) return blocks;

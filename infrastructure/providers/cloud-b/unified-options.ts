@@ -1,8 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import {
+  isObject,
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+} from '../../../domain/shared/json.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 import {
   guardrailShape,
@@ -40,7 +47,7 @@ export function spelled(
   });
   return first === undefined || second === undefined
     ? E.right(first)
-    : E.left(fault(first.path, `and \`${second.path}\` are the same field: send one of them.`));
+    : E.left(fieldError(first.path, `and \`${second.path}\` are the same field: send one of them.`));
 }
 
 /** The fields that pass to the platform as they are, once they are known to be what it takes. */
@@ -100,16 +107,17 @@ function fieldsOf(
   { path, value }: Spelled,
   rules: Readonly<Record<string, FieldRule>>,
 ): Either<GatewayError, JsonObject> {
-  if (!isRecord(value)) return E.left(fault(path, 'must be an object.'));
+  if (!isObject(value)) return E.left(fieldError(path, 'must be an object.'));
   const known = new Set(Object.keys(rules).flatMap((name) => [name, snakeCase(name)]));
   const unknown = Object.keys(value).find((field) => !known.has(field));
-  if (unknown !== undefined) return E.left(fault(`${path}.${namedKey(unknown)}`, 'is not a field of it.'));
+  if (unknown !== undefined)
+    return E.left(fieldError(`${path}.${namedKey(unknown)}`, 'is not a field of it.'));
   const fields: Record<string, Json> = {};
   for (const [name, rule] of Object.entries(rules)) {
     const given = spelled(value, name, `${path}.`);
     if (E.isLeft(given)) return given;
     if (given.right === undefined) continue;
-    if (!rule.is(given.right.value)) return E.left(fault(given.right.path, rule.problem));
+    if (!rule.is(given.right.value)) return E.left(fieldError(given.right.path, rule.problem));
     fields[name] = given.right.value;
   }
   return E.right(fields);
@@ -118,31 +126,33 @@ function fieldsOf(
 /** A guardrail has an id and a version; how it works on a stream can be said of a stream alone. */
 function guardrailConfig(given: Spelled, stream: boolean): Either<GatewayError, Json> {
   const { path, value } = given;
-  if (!stream && isRecord(value)) {
+  if (!stream && isObject(value)) {
     const mode = spelled(value, 'streamProcessingMode', `${path}.`);
     if (E.isLeft(mode)) return mode;
     if (mode.right !== undefined)
-      return E.left(fault(mode.right.path, 'is for streamed requests, and this one is not.'));
+      return E.left(fieldError(mode.right.path, 'is for streamed requests, and this one is not.'));
   }
   const fields = fieldsOf(given, streamGuardrailFields);
   if (E.isLeft(fields)) return fields;
   const { guardrailIdentifier, guardrailVersion } = fields.right;
   if ((guardrailIdentifier === undefined) !== (guardrailVersion === undefined))
-    return E.left(fault(path, 'must have both `guardrailIdentifier` and `guardrailVersion`, or neither.'));
+    return E.left(
+      fieldError(path, 'must have both `guardrailIdentifier` and `guardrailVersion`, or neither.'),
+    );
   return fields;
 }
 
 function requestMetadata({ path, value }: Spelled): Either<GatewayError, Json> {
-  if (!isRecord(value)) return E.left(fault(path, 'must be an object.'));
+  if (!isObject(value)) return E.left(fieldError(path, 'must be an object.'));
   const entries = Object.entries(value);
   if (entries.length === 0 || entries.length > maxMetadataEntries)
-    return E.left(fault(path, `must have 1 to ${maxMetadataEntries} entries.`));
+    return E.left(fieldError(path, `must have 1 to ${maxMetadataEntries} entries.`));
   for (const [key, entry] of entries) {
     const at = `${path}.${namedKey(key)}`;
     if (!metadataKeyShape.test(key))
-      return E.left(fault(at, `has a key that is not 1 to 256 ${metadataAlphabet}`));
+      return E.left(fieldError(at, `has a key that is not 1 to 256 ${metadataAlphabet}`));
     if (!isString(entry) || !metadataValueShape.test(entry))
-      return E.left(fault(at, `must be a string of at most 256 ${metadataAlphabet}`));
+      return E.left(fieldError(at, `must be a string of at most 256 ${metadataAlphabet}`));
   }
   return E.right(value);
 }
@@ -159,7 +169,7 @@ function serviceTier(given: Spelled): Either<GatewayError, Json | undefined> {
     return serviceTierFields.type.is(value)
       ? E.right({ type: value })
       : E.left(
-          fault(
+          fieldError(
             path,
             `is \`${namedKey(value)}\`, which this model's route does not have: ${serviceTierFields.type.problem}`,
           ),
@@ -167,19 +177,20 @@ function serviceTier(given: Spelled): Either<GatewayError, Json | undefined> {
   const fields = fieldsOf(given, serviceTierFields);
   if (E.isLeft(fields)) return fields;
   return fields.right['type'] === undefined
-    ? E.left(fault(`${path}.type`, serviceTierFields.type.problem))
+    ? E.left(fieldError(`${path}.type`, serviceTierFields.type.problem))
     : fields;
 }
 
 /** Paths of RFC 6901; the empty one, which names the whole answer, is refused there. */
 function additionalModelResponseFieldPaths({ path, value }: Spelled): Either<GatewayError, Json> {
-  if (!isArray(value)) return E.left(fault(path, 'must be an array of JSON pointers.'));
-  if (value.length > maxFieldPaths) return E.left(fault(path, `must have at most ${maxFieldPaths} entries.`));
+  if (!isArray(value)) return E.left(fieldError(path, 'must be an array of JSON pointers.'));
+  if (value.length > maxFieldPaths)
+    return E.left(fieldError(path, `must have at most ${maxFieldPaths} entries.`));
   const bad = value.findIndex((each) => !isPointer(each));
   return bad < 0
     ? E.right(value)
     : E.left(
-        fault(
+        fieldError(
           `${path}[${bad}]`,
           `must be a JSON pointer (RFC 6901) of 1 to ${maxFieldPathChars} characters.`,
         ),

@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, isRecord } from '../../../domain/messages/blocks.ts';
+import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 
 /** Members of `output_config` in the words of the messages family; an effort is part of the thinking policy. */
@@ -25,14 +25,14 @@ export function outputConfig(body: JsonObject): Either<GatewayError, JsonObject>
     ['output_config', shared],
   ] as const) {
     if (isAbsent(config)) continue;
-    if (!isRecord(config)) return E.left(fault(path, 'must be an object.'));
+    if (!isObject(config)) return E.left(fieldError(path, 'must be an object.'));
     const read = path === 'outputConfig' ? ownFormats(config, path) : sharedFormats(config, path);
     if (E.isLeft(read)) return read;
     asked.push(...read.right);
   }
   const [first, second] = asked;
   if (second !== undefined)
-    return E.left(fault(second.path, `and \`${first?.path ?? ''}\` are the same: send one of them.`));
+    return E.left(fieldError(second.path, `and \`${first?.path ?? ''}\` are the same: send one of them.`));
   return E.right(first === undefined ? {} : { outputConfig: { textFormat: first.textFormat } });
 }
 
@@ -42,7 +42,8 @@ const platformMembers = ['textFormat', 'text_format'] as const;
 
 function ownFormats(config: JsonObject, path: string): Formats {
   const unknown = foreignMember(config, platformMembers);
-  if (unknown !== undefined) return E.left(fault(`${path}.${namedKey(unknown)}`, 'is not a field of it.'));
+  if (unknown !== undefined)
+    return E.left(fieldError(`${path}.${namedKey(unknown)}`, 'is not a field of it.'));
   return E.right(platformFormats(config, path));
 }
 
@@ -56,7 +57,7 @@ function sharedFormats(config: JsonObject, path: string): Formats {
   const unknown = foreignMember(config, [...messagesMembers, ...platformMembers]);
   if (unknown !== undefined || !isAbsent(config['task_budget']))
     return E.left(
-      fault(`${path}.${namedKey(unknown ?? 'task_budget')}`, "is not available on this model's route."),
+      fieldError(`${path}.${namedKey(unknown ?? 'task_budget')}`, "is not available on this model's route."),
     );
   const own = platformFormats(config, path);
   if (isAbsent(config['format'])) return E.right(own);
@@ -70,10 +71,10 @@ const foreignMember = (config: JsonObject, known: readonly string[]): string | u
 
 /** `{type: json_schema, schema}`; the platform takes the schema as JSON text. */
 function schemaFormat(format: Json | undefined, path: string): Either<GatewayError, JsonObject> {
-  if (!isRecord(format)) return E.left(fault(path, 'must be an object.'));
+  if (!isObject(format)) return E.left(fieldError(path, 'must be an object.'));
   const { type, schema, name } = format;
-  if (type !== 'json_schema') return E.left(fault(`${path}.type`, 'must be `json_schema`.'));
-  if (!isRecord(schema)) return E.left(fault(`${path}.schema`, 'must be an object.'));
+  if (type !== 'json_schema') return E.left(fieldError(`${path}.type`, 'must be `json_schema`.'));
+  if (!isObject(schema)) return E.left(fieldError(`${path}.schema`, 'must be an object.'));
   const jsonSchema = { schema: JSON.stringify(schema), ...(isString(name) ? { name } : {}) };
   return E.right({ type: 'json_schema', structure: { jsonSchema } });
 }

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault } from '../../../domain/messages/blocks.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
 import { effortOfBudget } from '../../../domain/messages/effort.ts';
 import { askedIn, type ReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -44,7 +44,7 @@ export function otherFamilyReasoning(
   const known = reasoningFields.find((each) => each.id.test(id));
   if (known === undefined)
     return E.left(
-      fault(
+      fieldError(
         askedIn(ask),
         'cannot be sent to this model: no field of its API for that is known; ' +
           'what it has may be given in `additionalModelRequestFields`.',
@@ -52,7 +52,7 @@ export function otherFamilyReasoning(
     );
   if (effort.right !== off) return E.right(known.effort(effort.right));
   return known.off === undefined
-    ? E.left(fault(askedIn(ask), 'cannot turn reasoning off: this model always reasons.'))
+    ? E.left(fieldError(askedIn(ask), 'cannot turn reasoning off: this model always reasons.'))
     : E.right(known.off);
 }
 
@@ -72,7 +72,7 @@ function effortOf(ask: ReasoningAsk): Either<GatewayError, string | undefined> {
       return E.right(ask.effort.value);
     case 'budget': {
       const { field, value } = ask.budget;
-      if (value === undefined) return E.left(fault(field, 'must be a positive integer.'));
+      if (value === undefined) return E.left(fieldError(field, 'must be a positive integer.'));
       return E.right(ask.ownEffort ?? effortOfBudget(value));
     }
   }

@@ -4,7 +4,7 @@ import { cloudBBlock, type EffortPlacement } from '../../../domain/compatibility
 import { endMarked } from '../../../domain/messages/cache-marks.ts';
 import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
 import { unifiedTier } from '../../../domain/reasoning/route-tier.ts';
-import type { Digest } from '../../../domain/responses/replay-ids.ts';
+import type { Digest } from '../../../domain/shared/digest.ts';
 import type { Route } from '../../../domain/routing/model.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { deepMerge, type JsonObject, present } from '../../../domain/shared/json.ts';

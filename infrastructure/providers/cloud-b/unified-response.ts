@@ -2,8 +2,8 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
 import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
+  isObject,
   isArray,
   isDeeperThan,
   isString,
@@ -56,9 +56,9 @@ export function unifiedCompletion(
 const protocol = (message: string): UpstreamFault => ({ kind: 'protocol', message });
 
 function contentOf({ output }: JsonObject): readonly JsonObject[] | undefined {
-  const message = isRecord(output) ? output['message'] : undefined;
-  const content = isRecord(message) ? message['content'] : undefined;
-  return isArray(content) ? content.filter(isRecord) : undefined;
+  const message = isObject(output) ? output['message'] : undefined;
+  const content = isObject(message) ? message['content'] : undefined;
+  return isArray(content) ? content.filter(isObject) : undefined;
 }
 
 function messageOf(blocks: readonly JsonObject[], calls: readonly JsonObject[]): JsonObject {
@@ -82,32 +82,32 @@ function messageOf(blocks: readonly JsonObject[], calls: readonly JsonObject[]):
 /** The words of a block; those that are cited come in a block of their own. */
 function textOf({ text, citationsContent }: JsonObject): string {
   if (isString(text)) return text;
-  const cited = isRecord(citationsContent) ? citationsContent['content'] : undefined;
-  return isArray(cited) ? cited.map((part) => (isRecord(part) ? wordsIn(part['text']) : '')).join('') : '';
+  const cited = isObject(citationsContent) ? citationsContent['content'] : undefined;
+  return isArray(cited) ? cited.map((part) => (isObject(part) ? wordsIn(part['text']) : '')).join('') : '';
 }
 
 const wordsIn = (text: Json | undefined): string => (isString(text) ? text : '');
 
 function reasoningIn({ reasoningContent }: JsonObject): readonly JsonObject[] {
-  if (!isRecord(reasoningContent)) return [];
+  if (!isObject(reasoningContent)) return [];
   const { reasoningText } = reasoningContent;
-  const block = reasoningBlock(isRecord(reasoningText) ? reasoningText : reasoningContent);
+  const block = reasoningBlock(isObject(reasoningText) ? reasoningText : reasoningContent);
   return block === undefined ? [] : [block];
 }
 
 const citationsIn = ({ citationsContent }: JsonObject): readonly Json[] =>
-  isRecord(citationsContent) && isArray(citationsContent['citations']) ? citationsContent['citations'] : [];
+  isObject(citationsContent) && isArray(citationsContent['citations']) ? citationsContent['citations'] : [];
 
 /** Blocks that chat has no word for, tools that the platform ran itself among them. */
 const isForeign = ({ text, toolUse, reasoningContent, citationsContent }: JsonObject): boolean =>
-  isRecord(toolUse)
+  isObject(toolUse)
     ? isServerTool(toolUse)
-    : !isString(text) && !isRecord(reasoningContent) && !isRecord(citationsContent);
+    : !isString(text) && !isObject(reasoningContent) && !isObject(citationsContent);
 
 /** The input keeps every digit that it came with. */
 const callsIn = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
   blocks.flatMap(({ toolUse }) =>
-    isRecord(toolUse) && !isServerTool(toolUse)
+    isObject(toolUse) && !isServerTool(toolUse)
       ? [
           {
             id: wordsIn(toolUse['toolUseId']),

@@ -1,9 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
 import { chatChunk, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
+import {
+  isDeeperThan,
+  isObject,
+  type JsonObject,
+  parseExact,
+  parseJson,
+} from '../../../domain/shared/json.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isDeeperThan, type JsonObject, parseExact, parseJson } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
@@ -122,7 +127,7 @@ function payloadOf(payload: Buffer): JsonObject | undefined {
   if (!isUtf8(payload)) return undefined;
   const text = payload.toString('utf8');
   const value = parseJson(text);
-  if (!isRecord(value) || isDeeperThan(value, maxJsonDepth)) return undefined;
+  if (!isObject(value) || isDeeperThan(value, maxJsonDepth)) return undefined;
   return parseExact(text) as JsonObject;
 }
 

@@ -1,9 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, foreignType, isRecord, nameOf } from '../../../domain/messages/blocks.ts';
+import {
+  isObject,
+  isAbsent,
+  isString,
+  type Json,
+  type JsonObject,
+  objectsOf,
+} from '../../../domain/shared/json.ts';
+import { fieldError, foreignType, nameOf } from '../../../domain/shared/field-errors.ts';
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import type { AskedField } from './unified-fields.ts';
 import { maxToolNameChars, toolNameShape } from './unified-limits.ts';
 
@@ -41,7 +48,7 @@ export function toolConfig(
   if (E.isLeft(choice)) return choice;
   const { parallel_tool_calls: parallel } = body;
   if (!isAbsent(parallel) && typeof parallel !== 'boolean')
-    return E.left(fault('parallel_tool_calls', 'must be a boolean.'));
+    return E.left(fieldError('parallel_tool_calls', 'must be a boolean.'));
   if (tools.length === 0 || body['tool_choice'] === 'none') return E.right(undefined);
   const config = { tools: tools.map(({ spec, mark }) => ({ toolSpec: spec, ...mark })) };
   const { right: chosen } = choice;
@@ -52,7 +59,10 @@ export function toolConfig(
     });
   if (!messagesFamily)
     return E.left(
-      fault('parallel_tool_calls', "cannot be `false` on this model's route: the model may call several."),
+      fieldError(
+        'parallel_tool_calls',
+        "cannot be `false` on this model's route: the model may call several.",
+      ),
     );
   return E.right({ config, choice: singleCall(chosen) });
 }
@@ -74,13 +84,13 @@ export function toolName(called: JsonObject, path: string): Either<GatewayError,
   const at = `${path}.name`;
   if (name.right.length > maxToolNameChars)
     return E.left(
-      fault(
+      fieldError(
         at,
         `has ${name.right.length} characters, and at most ${maxToolNameChars} on this model's route.`,
       ),
     );
   if (!toolNameShape.test(name.right))
-    return E.left(fault(at, 'must be made of letters, digits, `_` and `-`.'));
+    return E.left(fieldError(at, 'must be made of letters, digits, `_` and `-`.'));
   return name;
 }
 
@@ -96,12 +106,12 @@ function toolSpec(tool: JsonObject, path: string, supportsStrict: boolean): Eith
   const { type, function: described } = tool;
   if (type !== 'function') return foreignType(tool, path);
   const at = `${path}.function`;
-  if (!isRecord(described)) return E.left(fault(at, 'must be an object.'));
+  if (!isObject(described)) return E.left(fieldError(at, 'must be an object.'));
   const name = toolName(described, at);
   if (E.isLeft(name)) return name;
   const { description, parameters, strict } = described;
-  if (!isAbsent(parameters) && !isRecord(parameters))
-    return E.left(fault(`${at}.parameters`, 'must be an object.'));
+  if (!isAbsent(parameters) && !isObject(parameters))
+    return E.left(fieldError(`${at}.parameters`, 'must be an object.'));
   return E.right({
     name: name.right,
     mark: { ...markOf(described), ...markOf(tool) },
@@ -130,19 +140,20 @@ type Choice = Either<GatewayError, Chosen | undefined>;
 function toolChoice(choice: Json | undefined, names: readonly string[]): Choice {
   if (isAbsent(choice) || choice === 'none') return E.right(undefined);
   if (choice === 'auto') return E.right({ auto: {} });
-  if (choice !== 'required' && !isRecord(choice))
-    return E.left(fault('tool_choice', 'must be `auto`, `none`, `required` or a function.'));
-  if (names.length === 0) return E.left(fault('tool_choice', 'asks for a tool, but the request has none.'));
+  if (choice !== 'required' && !isObject(choice))
+    return E.left(fieldError('tool_choice', 'must be `auto`, `none`, `required` or a function.'));
+  if (names.length === 0)
+    return E.left(fieldError('tool_choice', 'asks for a tool, but the request has none.'));
   return choice === 'required' ? E.right({ any: {} }) : namedTool(choice, names);
 }
 
 function namedTool(choice: JsonObject, names: readonly string[]): Choice {
   const { type, function: chosen } = choice;
   if (type !== 'function') return foreignType(choice, 'tool_choice');
-  if (!isRecord(chosen)) return E.left(fault('tool_choice.function', 'must be an object.'));
+  if (!isObject(chosen)) return E.left(fieldError('tool_choice.function', 'must be an object.'));
   const name = nameOf(chosen, 'name', 'tool_choice.function');
   if (E.isLeft(name)) return name;
   return names.includes(name.right)
     ? E.right({ tool: { name: name.right } })
-    : E.left(fault('tool_choice.function.name', 'is the name of none of the `tools`.'));
+    : E.left(fieldError('tool_choice.function.name', 'is the name of none of the `tools`.'));
 }

@@ -1,14 +1,13 @@
 import { promptDetails } from '../../../domain/chat/prompt-details.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import { isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { isObject, isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 /**
  * Usage as the bill has it: input + cache read + cache write (rule 36.10). A part that is no token count makes the
  * prompt unknown, so that the usage counts as missing.
  */
 export function chatUsage(reported: Json | undefined): JsonObject | undefined {
-  if (!isRecord(reported)) return undefined;
+  if (!isObject(reported)) return undefined;
   const { inputTokens, outputTokens, totalTokens, cacheReadInputTokens, cacheWriteInputTokens } = reported;
   const prompt = sumOf([inputTokens, cacheReadInputTokens ?? 0, cacheWriteInputTokens ?? 0]);
   const completion = tokenCount(outputTokens) ?? null;

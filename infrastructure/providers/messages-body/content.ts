@@ -1,9 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, foreignType, isRecord, stringOf } from '../../../domain/messages/blocks.ts';
+import {
+  isObject,
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+} from '../../../domain/shared/json.ts';
+import { fieldError, foreignType, stringOf } from '../../../domain/shared/field-errors.ts';
 import { endingMarked } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, isArray, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import type { BodyRules } from './rules.ts';
 
 type Media = BodyRules['media'];
@@ -19,11 +26,11 @@ export const textBlocks = (text: string): readonly JsonObject[] =>
 export function contentBlocks(content: Json | undefined, path: string, media: Media): Blocks {
   if (isAbsent(content)) return E.right([]);
   if (isString(content)) return E.right(textBlocks(content));
-  if (!isArray(content)) return E.left(fault(path, 'must be a string or an array of content parts.'));
+  if (!isArray(content)) return E.left(fieldError(path, 'must be a string or an array of content parts.'));
   const blocks: (readonly JsonObject[])[] = [];
   for (const [index, part] of content.entries()) {
     const at = `${path}[${index}]`;
-    if (!isRecord(part)) return E.left(fault(at, 'must be a content part.'));
+    if (!isObject(part)) return E.left(fieldError(at, 'must be a content part.'));
     const made = partBlocks(part, at, media);
     if (E.isLeft(made)) return made;
     blocks.push(endingMarked(made.right, part));
@@ -56,11 +63,11 @@ function partBlocks(part: JsonObject, path: string, media: Media): Blocks {
 function imageBlocks(part: JsonObject, path: string, media: Media): Blocks {
   const image = part['image_url'];
   const at = `${path}.image_url`;
-  const url = isRecord(image) ? stringOf(image, 'url', at) : E.left(fault(at, 'must be an object.'));
+  const url = isObject(image) ? stringOf(image, 'url', at) : E.left(fieldError(at, 'must be an object.'));
   if (E.isLeft(url)) return url;
   const source = base64Source(url.right) ?? (media === 'any' ? { type: 'url', url: url.right } : undefined);
   return source === undefined
-    ? E.left(fault(`${at}.url`, "must be a base64 data URL: this model's route fetches no images."))
+    ? E.left(fieldError(`${at}.url`, "must be a base64 data URL: this model's route fetches no images."))
     : E.right([{ type: 'image', source }]);
 }
 
@@ -88,11 +95,11 @@ export function mediaFault(
   const { type, source, content } = block;
   if (media === 'any' || levels === 0) return undefined;
   if (media === 'none' && (type === 'image' || type === 'document')) return leftOf(foreignType(block, path));
-  if (type === 'image' && !(isRecord(source) && source['type'] === 'base64'))
-    return fault(`${path}.source.type`, "must be `base64`: this model's route fetches no images.");
+  if (type === 'image' && !(isObject(source) && source['type'] === 'base64'))
+    return fieldError(`${path}.source.type`, "must be `base64`: this model's route fetches no images.");
   return (
     firstFault(content, `${path}.content`, media, levels) ??
-    (isRecord(source) ? firstFault(source['content'], `${path}.source.content`, media, levels) : undefined)
+    (isObject(source) ? firstFault(source['content'], `${path}.source.content`, media, levels) : undefined)
   );
 }
 
@@ -104,7 +111,7 @@ function firstFault(
 ): GatewayError | undefined {
   if (!isArray(blocks)) return undefined;
   for (const [index, block] of blocks.entries()) {
-    const found = isRecord(block) ? mediaFault(block, `${path}[${index}]`, media, levels - 1) : undefined;
+    const found = isObject(block) ? mediaFault(block, `${path}[${index}]`, media, levels - 1) : undefined;
     if (found !== undefined) return found;
   }
   return undefined;

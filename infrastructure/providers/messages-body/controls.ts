@@ -1,10 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
-import { fault, isRecord } from '../../../domain/messages/blocks.ts';
-import { disagreement, readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
+  isObject,
   isAbsent,
   isArray,
   isString,
@@ -12,6 +10,9 @@ import {
   type JsonObject,
   numberOf,
 } from '../../../domain/shared/json.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
+import { disagreement, readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { BodyCall } from './outbound-body.ts';
 import type { BodyRules } from './rules.ts';
 
@@ -25,7 +26,7 @@ const foreignControls: readonly (readonly [field: string, saysNothing: (value: J
   ['seed', () => false],
   ['logprobs', (value) => value === false],
   ['top_logprobs', (value) => numberOf(value) === 0],
-  ['logit_bias', (value) => isRecord(value) && Object.keys(value).length === 0],
+  ['logit_bias', (value) => isObject(value) && Object.keys(value).length === 0],
   ['modalities', (value) => isArray(value) && value.every((each) => each === 'text')],
   ['audio', () => false],
   ['web_search_options', () => false],
@@ -36,7 +37,7 @@ const foreignControls: readonly (readonly [field: string, saysNothing: (value: J
 /** What would change the answer and cannot be said upstream is rejected by name; the rest is in `unsentFields`. */
 export function controlFault(body: JsonObject, rules: BodyRules): GatewayError | undefined {
   const { response_format: format } = body;
-  if (isRecord(format) && format['type'] === 'json_object') return noJsonMode(rules);
+  if (isObject(format) && format['type'] === 'json_object') return noJsonMode(rules);
   const forbidden = rules.rejected.find((field) => !isAbsent(body[field]));
   const field =
     forbidden ??
@@ -44,7 +45,7 @@ export function controlFault(body: JsonObject, rules: BodyRules): GatewayError |
       const value = body[field];
       return !isAbsent(value) && !saysNothing(value);
     })?.[0];
-  return field === undefined ? undefined : fault(field, "is not available on this model's route.");
+  return field === undefined ? undefined : fieldError(field, "is not available on this model's route.");
 }
 
 /** What callers get who set no limit, on a route whose model is not known: enough for an answer that anybody reads. */
@@ -62,7 +63,9 @@ export function limitMember(body: JsonObject, route: BodyCall['route'], rules: B
   if (!isAbsent(route.extraBody['max_tokens'])) return E.right({});
   const { defaultMaxTokens, outputLimit } = route;
   if (defaultMaxTokens === undefined && rules.needsLimit)
-    return E.left(fault('max_tokens', "is required on this model's route (or `max_completion_tokens`)."));
+    return E.left(
+      fieldError('max_tokens', "is required on this model's route (or `max_completion_tokens`)."),
+    );
   return E.right({
     max_tokens: besideThinking(defaultMaxTokens ?? outputLimit ?? defaultLimit, body, outputLimit),
   });
@@ -78,7 +81,7 @@ function askedLimit({
     ['max_tokens', old],
   ] as const)
     if (!isAbsent(value) && !isPositiveInteger(value))
-      return E.left(fault(field, 'must be a positive integer.'));
+      return E.left(fieldError(field, 'must be a positive integer.'));
   if (!isAbsent(old) && !isAbsent(newer) && numberOf(old) !== numberOf(newer))
     return E.left(disagreement('max_tokens', 'max_completion_tokens'));
   return E.right(newer ?? old ?? undefined);
@@ -104,7 +107,7 @@ export function stopMember({ stop }: JsonObject): Members {
   if (isAbsent(stop)) return E.right({});
   const sequences = isString(stop) ? [stop] : stop;
   if (!isArray(sequences) || !sequences.every(isString))
-    return E.left(fault('stop', 'must be a string or an array of strings.'));
+    return E.left(fieldError('stop', 'must be a string or an array of strings.'));
   return E.right(sequences.length === 0 ? {} : { stop_sequences: sequences });
 }
 
@@ -112,17 +115,17 @@ export function stopMember({ stop }: JsonObject): Members {
 export function outputConfigMember(body: JsonObject, rules: BodyRules): Members {
   const { response_format: format, output_config: config } = body;
   const own = isAbsent(config) ? {} : { output_config: config };
-  if (!isRecord(format) || format['type'] === 'text') return E.right(own);
+  if (!isObject(format) || format['type'] === 'text') return E.right(own);
   const asked = format['json_schema'];
-  if (!rules.takesSchemas || format['type'] !== 'json_schema' || !isRecord(asked))
-    return E.left(fault('response_format', "is not available on this model's route."));
-  if (!isRecord(asked['schema']))
-    return E.left(fault('response_format.json_schema.schema', 'must be an object.'));
-  if (isRecord(config) && !isAbsent(config['format']))
+  if (!rules.takesSchemas || format['type'] !== 'json_schema' || !isObject(asked))
+    return E.left(fieldError('response_format', "is not available on this model's route."));
+  if (!isObject(asked['schema']))
+    return E.left(fieldError('response_format.json_schema.schema', 'must be an object.'));
+  if (isObject(config) && !isAbsent(config['format']))
     return E.left(disagreement('response_format', 'output_config.format'));
   return E.right({
     output_config: {
-      ...(isRecord(config) ? config : {}),
+      ...(isObject(config) ? config : {}),
       format: { type: 'json_schema', schema: describedSchema(asked['schema'], asked['description']) },
     },
   });
@@ -130,7 +133,7 @@ export function outputConfigMember(body: JsonObject, rules: BodyRules): Members 
 
 /** The messages API follows a schema, and knows no other promise of JSON. */
 const noJsonMode = ({ takesSchemas }: BodyRules): GatewayError =>
-  fault(
+  fieldError(
     'response_format',
     `cannot be \`json_object\` on this model's route, whose API has no such mode: ${
       takesSchemas ? 'send a `json_schema`' : 'ask for JSON in a message, or have a tool called'

@@ -1,5 +1,5 @@
-import { isRecord } from '../../../domain/messages/blocks.ts';
 import {
+  isObject,
   isAbsent,
   isArray,
   isString,
@@ -32,20 +32,20 @@ const hasTexts = (object: JsonObject, texts: ReadonlyMap<Json | undefined, reado
 
 /** A content block whose fields are what its type says. */
 export const isWellFormed = (block: Json | undefined): boolean =>
-  isRecord(block) &&
+  isObject(block) &&
   hasTexts(block, blockTexts) &&
   (isAbsent(block['citations']) || isArray(block['citations']));
 
 /** The shape that each event must have; of other events nothing is read. */
 const shapes: ReadonlyMap<string, (event: JsonObject) => boolean> = new Map([
-  ['message_start', ({ message }) => isAbsent(message) || isRecord(message)],
+  ['message_start', ({ message }) => isAbsent(message) || isObject(message)],
   ['content_block_start', (event) => hasIndex(event) && isWellFormed(event['content_block'])],
   [
     'content_block_delta',
-    (event) => hasIndex(event) && isRecord(event['delta']) && hasTexts(event['delta'], deltaTexts),
+    (event) => hasIndex(event) && isObject(event['delta']) && hasTexts(event['delta'], deltaTexts),
   ],
   ['content_block_stop', (event) => hasIndex(event)],
-  ['message_delta', ({ delta }) => isAbsent(delta) || (isRecord(delta) && mayBeText(delta['stop_reason']))],
+  ['message_delta', ({ delta }) => isAbsent(delta) || (isObject(delta) && mayBeText(delta['stop_reason']))],
 ]);
 
 const hasIndex = ({ index }: JsonObject): boolean => isAbsent(index) || numberOf(index) !== undefined;

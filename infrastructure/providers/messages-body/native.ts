@@ -1,11 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, isRecord } from '../../../domain/messages/blocks.ts';
-import { restrictedGeo } from '../../../domain/messages/inference-geo.ts';
-import { takesSystemTurns } from '../../../domain/reasoning/model-tier.ts';
-import type { Digest } from '../../../domain/responses/replay-ids.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
+  isObject,
   isArray,
   isString,
   type Json,
@@ -14,6 +10,11 @@ import {
   parseExact,
   without,
 } from '../../../domain/shared/json.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
+import { restrictedGeo } from '../../../domain/messages/inference-geo.ts';
+import { takesSystemTurns } from '../../../domain/reasoning/model-tier.ts';
+import type { Digest } from '../../../domain/shared/digest.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { mediaFault } from './content.ts';
 import { type BodyCall, type OutboundBody, outboundBody } from './outbound-body.ts';
 import type { BodyRules } from './rules.ts';
@@ -31,7 +32,7 @@ export function fromMessagesBody(
 ): Either<GatewayError, OutboundBody> {
   const body = parseExact(call.body) as JsonObject;
   const region = rules.knowsRegions ? undefined : restrictedGeo(body);
-  if (region !== undefined) return E.left(fault(region, "is not available on this model's route."));
+  if (region !== undefined) return E.left(fieldError(region, "is not available on this model's route."));
   const unknown = new Set(rules.knowsRegions ? rules.dropped : [...rules.dropped, 'inference_geo']);
   const members = Object.entries(body).filter(([key]) => !unknown.has(key));
   const messages = nativeMessages(body['messages'], rules, boundedToolId(digest));
@@ -48,7 +49,7 @@ function nativeMessages(
 ): Either<GatewayError, readonly Json[]> {
   const kept: Json[] = [];
   for (const [index, message] of (isArray(messages) ? messages : []).entries()) {
-    const native = isRecord(message)
+    const native = isObject(message)
       ? nativeMessage(message, `messages[${index}]`, rules, boundId)
       : E.right(message);
     if (E.isLeft(native)) return native;
@@ -68,7 +69,7 @@ function nativeMessage(
   if (!isArray(content)) return E.right(message);
   const blocks: Json[] = [];
   for (const [index, block] of content.entries()) {
-    if (!isRecord(block)) blocks.push(block);
+    if (!isObject(block)) blocks.push(block);
     else if (!isUnsignedThinking(block)) {
       const problem = mediaFault(block, `${path}.content[${index}]`, rules.media);
       if (problem !== undefined) return E.left(problem);
@@ -107,7 +108,7 @@ function withSystemInFront(body: JsonObject): JsonObject {
   return {
     ...body,
     system: [body['system'], ...later.map(({ content }) => content)].flatMap(systemBlocks),
-    messages: messages.filter((message) => !isRecord(message) || !isSystem(message)),
+    messages: messages.filter((message) => !isObject(message) || !isSystem(message)),
   };
 }
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { UpstreamCall } from '../../../application/ports/upstream.ts';
-import { fault } from '../../../domain/messages/blocks.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
   deepMerge,
@@ -68,5 +68,5 @@ function ownBetas(value: Json | undefined): Either<GatewayError, readonly string
   if (isAbsent(value)) return E.right([]);
   return isArray(value) && value.every(isString)
     ? E.right(value)
-    : E.left(fault('anthropic_beta', 'must be an array of strings.'));
+    : E.left(fieldError('anthropic_beta', 'must be an array of strings.'));
 }

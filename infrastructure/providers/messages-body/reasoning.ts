@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isRecord } from '../../../domain/messages/blocks.ts';
+import { isObject, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import { chatReasoningFields, readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
 import { messagesTier } from '../../../domain/reasoning/route-tier.ts';
 import { omittedSampling } from '../../../domain/reasoning/sampling-policy.ts';
@@ -8,7 +8,6 @@ import { type Platform, planThinking } from '../../../domain/reasoning/thinking-
 import { isLoopWithoutThinking, thinkingLeftOut } from '../../../domain/reasoning/tool-loop.ts';
 import type { Route } from '../../../domain/routing/model.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 
 /** A messages body that follows the model-family policy, the betas that it cannot do without, and what was left out. */
 export interface Reasoned {
@@ -49,4 +48,4 @@ export function withReasoning(
   });
 }
 
-const recordOf = (value: Json | undefined): JsonObject => (isRecord(value) ? value : {});
+const recordOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});

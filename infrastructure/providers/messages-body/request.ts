@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { chatReasoningFields } from '../../../domain/reasoning/reasoning-ask.ts';
-import type { Digest } from '../../../domain/responses/replay-ids.ts';
+import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { controlFault, limitMember, outputConfigMember, stopMember } from './controls.ts';

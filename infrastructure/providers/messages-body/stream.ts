@@ -1,9 +1,7 @@
 import { chatChunk, writtenChunk } from '../../../domain/chat/chat-envelope.ts';
 import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
-import { laterUsage } from '../../../domain/messages/observe-messages.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
+  isObject,
   isAbsent,
   isArray,
   isString,
@@ -12,6 +10,8 @@ import {
   numberOf,
   parseExact,
 } from '../../../domain/shared/json.ts';
+import { laterUsage } from '../../../domain/messages/observe-messages.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
@@ -43,7 +43,7 @@ type Block =
 /** What is copied from an event keeps every digit. */
 function exactMember(data: string, key: string): JsonObject {
   const member = (parseExact(data) as JsonObject)[key];
-  return isRecord(member) ? member : {};
+  return isObject(member) ? member : {};
 }
 
 /** One answer under translation; it changes as events are seen. */
@@ -90,17 +90,17 @@ class Translation {
     const index = numberOf(value['index']) ?? 0;
     switch (type) {
       case 'message_start':
-        if (isRecord(message)) this.usage = laterUsage(this.usage, message['usage']);
+        if (isObject(message)) this.usage = laterUsage(this.usage, message['usage']);
         return;
       case 'content_block_start':
         return this.openBlock(index, exactMember(data, 'content_block'));
       case 'content_block_delta':
-        return this.readDelta(index, isRecord(delta) ? delta : {}, data);
+        return this.readDelta(index, isObject(delta) ? delta : {}, data);
       case 'content_block_stop':
         return this.closeBlock(index);
       case 'message_delta':
         this.useFinal(usage);
-        return this.stopBy(isRecord(delta) ? delta['stop_reason'] : undefined);
+        return this.stopBy(isObject(delta) ? delta['stop_reason'] : undefined);
       case 'message_stop':
         return this.complete();
     }

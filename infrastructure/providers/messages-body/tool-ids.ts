@@ -1,4 +1,4 @@
-import type { Digest } from '../../../domain/responses/replay-ids.ts';
+import type { Digest } from '../../../domain/shared/digest.ts';
 
 /** What an upstream takes as the id of a tool call: 1 to 64 of these. */
 const idShape = /^[A-Za-z0-9_-]{1,64}$/;

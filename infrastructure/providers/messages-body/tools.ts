@@ -1,9 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { fault, foreignType, isRecord, nameOf } from '../../../domain/messages/blocks.ts';
-import { markOf } from '../../../domain/messages/cache-marks.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import {
+  isObject,
   isAbsent,
   isArray,
   isString,
@@ -11,6 +9,9 @@ import {
   type JsonObject,
   objectsOf,
 } from '../../../domain/shared/json.ts';
+import { fieldError, foreignType, nameOf } from '../../../domain/shared/field-errors.ts';
+import { markOf } from '../../../domain/messages/cache-marks.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 
 /** Members of the messages body. */
 type Members = Either<GatewayError, JsonObject>;
@@ -21,7 +22,7 @@ type Members = Either<GatewayError, JsonObject>;
  */
 export function toolMembers(body: JsonObject, supportsStrict: boolean): Members {
   if (isArray(body['functions']) && body['functions'].length > 0)
-    return E.left(fault('functions', "is not available on this model's route: use `tools`."));
+    return E.left(fieldError('functions', "is not available on this model's route: use `tools`."));
   const tools: JsonObject[] = [];
   for (const [index, tool] of objectsOf(body['tools']).entries()) {
     const custom = customTool(tool, `tools[${index}]`, supportsStrict);
@@ -32,7 +33,7 @@ export function toolMembers(body: JsonObject, supportsStrict: boolean): Members 
   if (E.isLeft(choice)) return choice;
   const parallel = body['parallel_tool_calls'];
   if (!isAbsent(parallel) && typeof parallel !== 'boolean')
-    return E.left(fault('parallel_tool_calls', 'must be a boolean.'));
+    return E.left(fieldError('parallel_tool_calls', 'must be a boolean.'));
   return tools.length === 0 ? withoutTools(choice.right) : E.right(withTools(tools, choice.right, parallel));
 }
 
@@ -50,17 +51,17 @@ const withTools = (
 const withoutTools = (choice: JsonObject | undefined): Members =>
   choice === undefined || choice['type'] === 'auto' || choice['type'] === 'none'
     ? E.right({})
-    : E.left(fault('tool_choice', 'asks for a tool, but the request has none.'));
+    : E.left(fieldError('tool_choice', 'asks for a tool, but the request has none.'));
 
 function customTool(tool: JsonObject, path: string, supportsStrict: boolean): Members {
   const callee = tool['function'];
   if (tool['type'] !== 'function') return foreignType(tool, path);
-  if (!isRecord(callee)) return E.left(fault(`${path}.function`, 'must be an object.'));
+  if (!isObject(callee)) return E.left(fieldError(`${path}.function`, 'must be an object.'));
   const name = nameOf(callee, 'name', `${path}.function`);
   if (E.isLeft(name)) return name;
   const { description, parameters, strict } = callee;
-  if (!isAbsent(parameters) && !isRecord(parameters))
-    return E.left(fault(`${path}.function.parameters`, 'must be an object.'));
+  if (!isAbsent(parameters) && !isObject(parameters))
+    return E.left(fieldError(`${path}.function.parameters`, 'must be an object.'));
   return E.right({
     type: 'custom',
     name: name.right,
@@ -88,8 +89,8 @@ function choiceOf(choice: Json | undefined): Either<GatewayError, JsonObject | u
   if (isAbsent(choice)) return E.right(undefined);
   const type = choices.get(choice);
   if (type !== undefined) return E.right({ type });
-  if (!isRecord(choice) || choice['type'] !== 'function' || !isRecord(choice['function']))
-    return E.left(fault('tool_choice', "must be `auto`, `required`, `none` or a function's name."));
+  if (!isObject(choice) || choice['type'] !== 'function' || !isObject(choice['function']))
+    return E.left(fieldError('tool_choice', "must be `auto`, `required`, `none` or a function's name."));
   return E.map((name: string) => ({ type: 'tool', name }))(
     nameOf(choice['function'], 'name', 'tool_choice.function'),
   );

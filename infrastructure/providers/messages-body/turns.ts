@@ -1,14 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { inputOf } from '../../../domain/messages/chat-answer.ts';
+import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
 import {
-  fault,
-  foreignType,
-  isRecord,
-  nameOf,
-  systemBlocks,
-  textOfSystem,
-} from '../../../domain/messages/blocks.ts';
+  isObject,
+  isAbsent,
+  isArray,
+  isString,
+  type JsonObject,
+  objectsOf,
+} from '../../../domain/shared/json.ts';
+import { fieldError, foreignType, nameOf } from '../../../domain/shared/field-errors.ts';
 import {
   endingMarked,
   endMarked,
@@ -18,7 +20,6 @@ import {
   unmarked,
 } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isAbsent, isArray, isString, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import { type Blocks, contentBlocks, textBlocks } from './content.ts';
 import type { BodyRules } from './rules.ts';
 import type { BoundId } from './tool-ids.ts';
@@ -58,7 +59,8 @@ export function conversationOf(body: JsonObject, rules: TurnRules): Either<Gatew
     }
   }
   const messages = merged(turns);
-  if (messages.length === 0) return E.left(fault('messages', 'says nothing that can be sent to the model.'));
+  if (messages.length === 0)
+    return E.left(fieldError('messages', 'says nothing that can be sent to the model.'));
   return E.right({ system: systemMember(system), messages: endMarked(messages, body) });
 }
 
@@ -102,7 +104,7 @@ function turnOf(message: JsonObject, path: string, rules: TurnRules): Either<Gat
       );
     default:
       return E.left(
-        fault(
+        fieldError(
           `${path}.role`,
           "must be `system`, `developer`, `user`, `assistant` or `tool` on this model's route.",
         ),
@@ -113,7 +115,7 @@ function turnOf(message: JsonObject, path: string, rules: TurnRules): Either<Gat
 /** A result in the shape that it came in: text stays a string. A cache mark inside it marks the whole result. */
 function toolResult(message: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {
   const { tool_call_id: id, content } = message;
-  if (!isString(id)) return E.left(fault(`${path}.tool_call_id`, 'must be a string.'));
+  if (!isString(id)) return E.left(fieldError(`${path}.tool_call_id`, 'must be a string.'));
   const blocks = contentBlocks(content, `${path}.content`, rules.media);
   if (E.isLeft(blocks)) return blocks;
   const told = isString(content) && content !== '' ? content : blocks.right.map(unmarked);
@@ -129,17 +131,17 @@ function toolResult(message: JsonObject, path: string, rules: TurnRules): Either
 function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): Blocks {
   if (!isAbsent(message['function_call']))
     return E.left(
-      fault(`${path}.function_call`, "is not available on this model's route: use `tool_calls`."),
+      fieldError(`${path}.function_call`, "is not available on this model's route: use `tool_calls`."),
     );
   if (!isAbsent(message['audio']))
-    return E.left(fault(`${path}.audio`, "is not available on this model's route."));
+    return E.left(fieldError(`${path}.audio`, "is not available on this model's route."));
   const said = contentBlocks(message['content'], `${path}.content`, rules.media);
   if (E.isLeft(said)) return said;
   const { refusal, tool_calls: calls } = message;
   const uses: JsonObject[] = [];
   for (const [index, call] of (isArray(calls) ? calls : []).entries()) {
     const at = `${path}.tool_calls[${index}]`;
-    const use = isRecord(call) ? toolUse(call, at, rules) : E.left(fault(at, 'must be an object.'));
+    const use = isObject(call) ? toolUse(call, at, rules) : E.left(fieldError(at, 'must be an object.'));
     if (E.isLeft(use)) return use;
     uses.push(use.right);
   }
@@ -149,12 +151,12 @@ function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): B
 function toolUse(call: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {
   const { type, id, function: callee } = call;
   if (!isAbsent(type) && type !== 'function') return foreignType(call, path);
-  if (!isString(id)) return E.left(fault(`${path}.id`, 'must be a string.'));
-  if (!isRecord(callee)) return E.left(fault(`${path}.function`, 'must be an object.'));
+  if (!isString(id)) return E.left(fieldError(`${path}.id`, 'must be a string.'));
+  if (!isObject(callee)) return E.left(fieldError(`${path}.function`, 'must be an object.'));
   const name = nameOf(callee, 'name', `${path}.function`);
   if (E.isLeft(name)) return name;
   const text = callee['arguments'] ?? '';
-  if (!isString(text)) return E.left(fault(`${path}.function.arguments`, 'must be a string.'));
+  if (!isString(text)) return E.left(fieldError(`${path}.function.arguments`, 'must be a string.'));
   return E.right({
     type: 'tool_use',
     id: rules.boundId(id),

@@ -1,8 +1,7 @@
 import { promptDetails } from '../../../domain/chat/prompt-details.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
-import { isRecord } from '../../../domain/messages/blocks.ts';
+import { isObject, isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { messagesBodyUsage } from '../../../domain/messages/observe-messages.ts';
-import { isAbsent, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 
 /**
  * The usage in chat's words, with what was read from a cache and written to one beside the whole prompt. Undefined:
@@ -12,7 +11,7 @@ export function chatUsage(reported: Json | undefined): JsonObject | undefined {
   if (isAbsent(reported)) return undefined;
   const usage = messagesBodyUsage(reported);
   if (usage === undefined) return { prompt_tokens: null, completion_tokens: null, total_tokens: null };
-  const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = isRecord(reported)
+  const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = isObject(reported)
     ? reported
     : {};
   return {

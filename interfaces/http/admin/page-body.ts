@@ -1,4 +1,4 @@
-import type { Page } from '../../../application/ports/budgets.ts';
+import type { Page } from '../../../application/ports/page.ts';
 import type { AdminData } from './json-text.ts';
 import type { Page as AskedPage } from './query.ts';
 

@@ -1,5 +1,5 @@
 import type { OverRange } from '../../../application/reports/report-leaderboard.ts';
-import type { Window } from '../../../domain/budget/budget.ts';
+import type { Window } from '../../../domain/shared/window.ts';
 import type { HarnessUsage, RankedHarness } from '../../../domain/reports/harness-usage.ts';
 import type { Leader, Leaderboard, ToolAverages } from '../../../domain/reports/leaderboard.ts';
 import { bucketHours, type ReportDays, type ReportRange } from '../../../domain/reports/report-window.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { type RouterPreferences, routerFaults } from '../../../domain/compatibility/router-preferences.ts';
+import { type RouterPreferences, routerProblems } from '../../../domain/compatibility/router-preferences.ts';
 
 const placesOf = (preferences: RouterPreferences): readonly string[] =>
-  routerFaults(preferences).map(({ path }) => path.join('.'));
+  routerProblems(preferences).map(({ path }) => path.join('.'));
 
 describe('the router policy is validated', () => {
   it.each<[string, RouterPreferences, readonly string[]]>([

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import {
   isEmail,
   isPasswordTooLong,
-  passwordFault,
+  passwordProblem,
   typedPassword,
 } from '../../../domain/identity/password.ts';
 
@@ -16,13 +16,13 @@ describe('a password', () => {
     ['é'.repeat(513), 'longer than 1024 bytes'],
     ['twelve chars\ud800', 'valid Unicode'],
   ])('%j is refused', (password, says) => {
-    expect(passwordFault(password)).toContain(says);
+    expect(passwordProblem(password)).toContain(says);
   });
 
   it.each([['twelve chars'], ['👍'.repeat(12)], ['x'.repeat(1024)], ['é'.repeat(512)], [' '.repeat(12)]])(
     '%j may be one',
     (password) => {
-      expect(passwordFault(password)).toBeUndefined();
+      expect(passwordProblem(password)).toBeUndefined();
     },
   );
 
@@ -33,7 +33,7 @@ describe('a password', () => {
   it('that may be set is always one that a login takes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 1100 }), (password) => {
-        if (passwordFault(password) === undefined) expect(isPasswordTooLong(password)).toBe(false);
+        if (passwordProblem(password) === undefined) expect(isPasswordTooLong(password)).toBe(false);
       }),
     );
   });

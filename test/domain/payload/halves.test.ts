@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { halfEdits, withoutHalves } from '../../../domain/payload/halves.ts';
 import { forCaller, redactedError, redactionRules } from '../../../domain/payload/redact.ts';
 import { secretsOf } from '../../../domain/payload/secrets.ts';
-import { edited } from '../../../domain/payload/text-edits.ts';
+import { edited } from '../../../domain/text/text-edits.ts';
 import { maxErrorMessageChars, maxUpstreamErrorBytes } from '../../../domain/shared/limits.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
 import { boundedMessage, fitStart } from '../../../domain/upstream/upstream-fault.ts';

@@ -12,7 +12,7 @@ import { forCaller, redacted, type RedactionRules, redactionRules } from '../../
 import { StreamPayload } from '../../../domain/payload/stream-payload.ts';
 import { withoutBulk } from '../../../domain/payload/truncate.ts';
 import type { PayloadHeaders } from '../../../domain/payload/wrap.ts';
-import { printed } from '../../../domain/payload/written.ts';
+import { printed } from '../../../domain/text/written.ts';
 import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { heldEventBytesPerStored, maxJsonDepth, maxPayloadDepth } from '../../../domain/shared/limits.ts';
 import { aJsonObject, exactJsonText } from '../../support/arbitraries/json-text.ts';

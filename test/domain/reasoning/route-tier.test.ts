@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { routeTiers } from '../../../domain/compatibility/cloud-b-style.ts';
+import { routeTiers, messagesTier, unifiedTier } from '../../../domain/reasoning/route-tier.ts';
 import { isOtherFamily, modelTier } from '../../../domain/reasoning/model-tier.ts';
-import { messagesTier, unifiedTier } from '../../../domain/reasoning/route-tier.ts';
 
 const profile = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3d4e5f6';
 

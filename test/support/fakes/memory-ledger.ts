@@ -8,13 +8,14 @@ import type {
   SettlementRecord,
   Verdict,
 } from '../../../application/ports/ledger.ts';
-import type { Budget, Window } from '../../../domain/budget/budget.ts';
+import type { Budget } from '../../../domain/budget/budget.ts';
 import { budgetWindow } from '../../../domain/budget/budget-window.ts';
 import { charge as charged } from '../../../domain/budget/hard-limit.ts';
 import { type Caller, scopeOf } from '../../../domain/identity/caller.ts';
 import { countsTowardSpend } from '../../../domain/ledger/usage-cost-event.ts';
 import type { Picodollars } from '../../../domain/money/money.ts';
 import { storeUnavailable } from '../../../domain/shared/gateway-error.ts';
+import type { Window } from '../../../domain/shared/window.ts';
 
 interface Row {
   readonly charge: Charge;

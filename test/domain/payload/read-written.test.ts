@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { redactedRequest, redactedResponse } from '../../../domain/payload/payload.ts';
 import { readWritten } from '../../../domain/payload/read-written.ts';
 import { redactionRules } from '../../../domain/payload/redact.ts';
-import { printed } from '../../../domain/payload/written.ts';
+import { printed } from '../../../domain/text/written.ts';
 import { parseJson } from '../../../domain/shared/json.ts';
 import { maxPayloadValues } from '../../../domain/shared/limits.ts';
 import { aNumberText, exactJsonText, literalOf } from '../../support/arbitraries/json-text.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { findAny } from '../../../domain/payload/many-texts.ts';
-import { spelling } from '../../../domain/payload/spelling.ts';
+import { findAny } from '../../../domain/text/find-any.ts';
+import { escapedForm } from '../../../domain/text/escaped-forms.ts';
 import { aCredential } from '../../support/arbitraries/payloads.ts';
 
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
@@ -24,11 +24,11 @@ const spellings: readonly (readonly [name: string, spell: (text: string) => stri
   ['in a form', (text) => new URLSearchParams({ a: text }).toString().slice(2)],
 ];
 
-describe('a text in every common spelling', () => {
+describe('a text in every common escapedForm', () => {
   it.each(spellings)('%s', (_, spell) => {
     fc.assert(
       fc.property(aCredential, fc.string(), fc.string(), (secret, before, after) => {
-        const [found] = new RegExp(spelling(secret)).exec(before + spell(secret) + after) ?? [];
+        const [found] = new RegExp(escapedForm(secret)).exec(before + spell(secret) + after) ?? [];
         expect(found).toContain(spell(secret));
       }),
     );
@@ -38,7 +38,7 @@ describe('a text in every common spelling', () => {
     fc.assert(
       fc.property(aCredential, aCredential, (secret, other) => {
         fc.pre(!other.includes(secret));
-        expect(new RegExp(`^${spelling(secret)}$`).test(other)).toBe(false);
+        expect(new RegExp(`^${escapedForm(secret)}$`).test(other)).toBe(false);
       }),
     );
   });
@@ -46,7 +46,7 @@ describe('a text in every common spelling', () => {
   it.each(['\\', '\\"', '%25', '%5C', '"', '%'])(
     'is looked for in time in proportion: 4 MB of %s',
     (unit) => {
-      const pattern = new RegExp(spelling('\\\\\\"%a secret\\'), 'g');
+      const pattern = new RegExp(escapedForm('\\\\\\"%a secret\\'), 'g');
       const start = performance.now();
       expect(pattern.test(unit.repeat(4_000_000 / unit.length))).toBe(false);
       expect(performance.now() - start).toBeLessThan(10_000);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { pricePerToken, toUsd } from '../../../domain/money/money.ts';
-import { billedOutputTokens, priceUsage } from '../../../domain/money/price-usage.ts';
+import { billedOutputTokens, priceUsage } from '../../../domain/ledger/price-usage.ts';
 import { aTokenCount, aWrittenPrice, someUsage } from '../../support/arbitraries/money.ts';
 
 const usageOf = (promptTokens: number, completionTokens: number, totalTokens: number) => ({

@@ -6,7 +6,7 @@ const nine = 0x39;
 const lowerCase = 0x20;
 const letterE = 0x65;
 
-/** Where the signs end that numbers are written with. */
+/** The position after all characters that may be part of a number. */
 export function numberEnd(text: string, from: number): number {
   let to = from;
   for (let code = text.charCodeAt(to); isOfNumber(code); code = text.charCodeAt(to)) to += 1;
@@ -27,7 +27,7 @@ export const isNumber = (digits: string): boolean => number.test(digits);
 /** PostgreSQL's `numeric` has 131,072 digits before the point and 16,383 after it. */
 const maxNumberChars = 8000;
 
-/** A number whose digits a database holds. */
+/** Whether PostgreSQL's `numeric` can hold the number. */
 export function isHoldable(digits: string): boolean {
   if (digits.length > maxNumberChars) return false;
   const at = Math.max(digits.indexOf('e'), digits.indexOf('E'));

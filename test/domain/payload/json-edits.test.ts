@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { jsonEdits, jsonErrorEdits } from '../../../domain/payload/json-in-text.ts';
-import { edited } from '../../../domain/payload/text-edits.ts';
+import { jsonEdits, jsonErrorEdits } from '../../../domain/payload/json-edits.ts';
+import { edited } from '../../../domain/text/text-edits.ts';
 import { maxKnownMembers } from '../../../domain/shared/limits.ts';
 import { exactJsonText } from '../../support/arbitraries/json-text.ts';
 

@@ -1,12 +1,13 @@
-/** Finds which of many short texts stand in a text; `found` is told each once for each place. */
+/** Looks for many short texts in one text; `found` gets the index of each that is there, once for each place. */
 export type FindAny = (text: string, found: (index: number) => void) => void;
 
-/** Signs of which a text must have more than any other has in common with it by chance. */
+/** Characters that are hashed together: with three, few places of an ordinary text hash like the end of a pattern. */
 const gram = 3;
 
 /**
- * One search for all, whose time does not grow with their number: it looks at three signs, and skips as many as none
- * of them has there (Wu and Manber). Each has at least three signs.
+ * The multi-pattern search of Wu and Manber: a hash of the last `gram` characters of a window says how far the window
+ * may move before any pattern can end in it. So the time does not grow with the number of patterns. Each pattern has at
+ * least `gram` characters.
  */
 export function findAny(texts: readonly string[]): FindAny {
   const least = Math.min(...texts.map(({ length }) => length));
@@ -32,6 +33,7 @@ export function findAny(texts: readonly string[]): FindAny {
   };
 }
 
+/** Hash values; two grams that share one cost a comparison more, and hide nothing. */
 const buckets = 1 << 15;
 
 const bucketOf = (text: string, at: number): number =>

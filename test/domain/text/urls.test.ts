@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { edited } from '../../../domain/payload/text-edits.ts';
-import { urlEdits, withoutSecretParts } from '../../../domain/payload/urls.ts';
+import { edited } from '../../../domain/text/text-edits.ts';
+import { urlEdits, withoutSecretParts } from '../../../domain/text/urls.ts';
 
 const clean = (text: string): string => edited(text, urlEdits(text));
 

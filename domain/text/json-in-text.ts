@@ -1,81 +1,40 @@
-import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
 import { maxKnownMembers } from '../shared/limits.ts';
 import { type Edit, marker } from './text-edits.ts';
-import { hiddenStart, urlEdits } from './urls.ts';
+import { hiddenStart } from './urls.ts';
 
 const blanks = '[\\s\\\\nrt]*';
 
 /**
- * The colon of a key that may be of a known kind, behind its closing quote and what may be blank between them. A key
- * that is spelled with escapes may be any. The key is looked at from behind: a text has far more letters than colons.
+ * Finds the colon after a key that ends in one of `endings`, with the closing quote and blanks before it. A key with
+ * escapes may be any key. The pattern starts at the colon and looks behind: a text has far fewer colons than letters.
  */
-const keyEnd = (endings: string): RegExp =>
+export const keyEnd = (endings: string): RegExp =>
   new RegExp(`:(?<=(?:${endings}|\\\\u00[\\da-f]{2}[^"\\\\]*)\\\\*"${blanks}:)`, 'gi');
 
-const fieldEnd = keyEnd(fieldEndings);
-const errorEnd = keyEnd(errorEndings);
+/** Finds a member whose key ends in one of `endings` and whose value is `true`. */
+export const trueMember = (endings: string): RegExp =>
+  new RegExp(`${keyEnd(endings).source}${blanks}true`, 'i');
 
-/** JSON that says of an object that its content is what went wrong. */
-const failed = new RegExp(`${keyEnd('is_?error').source}${blanks}true`, 'i');
-const failedEnd = keyEnd(`${errorEndings}|content`);
 const scalar = /[^\s,}\]"\\]+/y;
 
-/** Characters of a key, escapes and all, that could be one of ours: the longest has 19, and `\u0061` is six. */
+/** Characters of a known key, escapes included: the longest has 19, and an escape such as `\u0061` takes six. */
 const maxKeyChars = 256;
 
-/**
- * JSON inside a text, such as tool arguments, also where the text holds other things, JSON was cut off, or it holds
- * JSON again: the values of redacted keys, and the queries of URL fields. Everything else in the text stays as it is.
- * It looks at quotes and never parses: one pass, whatever the text.
- */
-export const jsonEdits = (text: string): readonly Edit[] =>
-  memberEdits(text, fieldEnd, kindOf, (kind, from, level) => {
-    if (kind === 'redacted') return redactedValue(text, from, level);
-    return kind === 'error' ? undefined : urlTails(text, from, kind);
-  });
-
-/** The URLs in what went wrong, in JSON inside a text. Where any of it says `is_error`, any content of it may be that. */
-export const jsonErrorEdits = (text: string): readonly Edit[] =>
-  failed.test(text) ? errorEdits(text, failedEnd, kindInFailed) : errorEdits(text, errorEnd, kindOf);
-
-type KindOf = (key: string) => KeyKind | undefined;
-const kindInFailed: KindOf = (key) => (key === 'content' ? 'error' : kindOf(key));
-
-const errorEdits = (text: string, keyEnd: RegExp, kindOfKey: KindOf): readonly Edit[] =>
-  memberEdits(text, keyEnd, kindOfKey, (kind, from, level) => {
-    if (kind !== 'error') return undefined;
-    const edits: Edit[] = [];
-    const end = valueEnd(text, from, level, (start, inner) => {
-      for (const edit of urlEdits(text.slice(start, inner))) edits.push(moved(edit, start));
-    });
-    return { edits, end };
-  });
-
-/**
- * False: no rule finds anything in the text that JSON spells so. Its spelling is JSON inside JSON, in which each rule
- * finds what it finds in the text, unless signs are spelled by their numbers.
- */
-export const mayHoldMember = (literal: string): boolean => literal.search(anyEnd) >= 0;
-
-const anyEnd = keyEnd(`${fieldEndings}|${errorEndings}|is_?error`);
-
-const moved = ({ from, to, by }: Edit, on: number): Edit => ({ from: from + on, to: to + on, by });
-
-/** What is to be done in a value, and from where on the text is still to be looked at. */
+/** The edits in a value, and where the search goes on behind it. */
 interface Found {
   readonly edits: readonly Edit[];
   readonly end: number;
 }
 
 /**
- * The edits in the values of all members of a known kind; `editsOf` is told where a value begins. A text with more
- * of them than a person would read is cut off there.
+ * The edits in the values of all members of a known kind; `editsOf` gets the kind, where the value begins, and how many
+ * backslashes escape its quotes. Behind `maxKnownMembers` of them the rest of the text becomes the marker.
  */
-function memberEdits(
+export function memberEdits<Kind>(
   text: string,
   keyEnd: RegExp,
-  kindOfKey: KindOf,
-  editsOf: (kind: KeyKind, from: number, level: number) => Found | undefined,
+  kindOfKey: (key: string) => Kind | undefined,
+  editsOf: (kind: Kind, from: number, level: number) => Found | undefined,
 ): readonly Edit[] {
   const edits: Edit[] = [];
   if (!text.includes('"')) return edits;
@@ -95,30 +54,30 @@ function memberEdits(
   return edits;
 }
 
-/** The key whose closing quote stands at `quote`; an empty text when it is too long to be one of ours. */
+/** The key whose closing quote is at `quote`; empty when it is too long to be a known key. */
 function keyBefore(text: string, quote: number): string {
   const open = text.lastIndexOf('"', quote - 1);
   if (open < 0 || open === quote || quote - open > maxKeyChars) return '';
   return unescaped(text.slice(open + 1, quote - backslashesBefore(text, quote, open)));
 }
 
-/** Letters and signs that JSON may spell as escapes, and need not. */
+/** Replaces escapes that JSON allows and does not need. */
 const unescaped = (text: string): string =>
   text.includes('\\')
     ? text.replace(/\\+u00([2-7][\da-f])/gi, (escape, hex: string) => {
-        const sign = String.fromCharCode(Number.parseInt(hex, 16));
-        return sign === '"' || sign === '\\' ? escape : sign;
+        const char = String.fromCharCode(Number.parseInt(hex, 16));
+        return char === '"' || char === '\\' ? escape : char;
       })
     : text;
 
-/** The position after blanks, also after such as JSON inside JSON writes: `\n`, `\\n`. */
+/** The position after blanks, also after escaped ones as JSON inside JSON has them: `\n`, `\\n`. */
 export function afterBlanks(text: string, from: number, commas = ''): number {
   let at = from;
   for (;;) {
-    const sign = text[at];
-    if (sign === undefined) return at;
-    if (' \t\n\r'.includes(sign) || sign === commas) at += 1;
-    else if (sign === '\\') {
+    const char = text[at];
+    if (char === undefined) return at;
+    if (' \t\n\r'.includes(char) || char === commas) at += 1;
+    else if (char === '\\') {
       const letter = at + backslashesAt(text, at);
       if (!'nrt'.includes(text[letter] ?? ' ')) return at;
       at = letter + 1;
@@ -161,8 +120,8 @@ function stringEnd(text: string, from: number, level: number): StringEnd {
 const closes = (slashes: number, level: number): boolean =>
   slashes >= level && (slashes - level) % (2 * level + 2) === 0;
 
-/** The quotes of a string stay as they are; anything else becomes a string. */
-function redactedValue(text: string, from: number, level: number): Found {
+/** A value becomes the marker: inside its own quotes when it is a string, else as a string with new quotes. */
+export function redactedValue(text: string, from: number, level: number): Found {
   const quote = quoteAt(text, from);
   if (quote !== undefined) {
     const { inner, end } = stringEnd(text, quote.end, quote.level);
@@ -176,8 +135,8 @@ function redactedValue(text: string, from: number, level: number): Found {
 
 type OnString = (from: number, inner: number) => void;
 
-/** Where a value ends; the strings in it are told on the way. */
-function valueEnd(text: string, from: number, level: number, onString?: OnString): number {
+/** Where a value ends; `onString` gets each string in it on the way. */
+export function valueEnd(text: string, from: number, level: number, onString?: OnString): number {
   const quote = quoteAt(text, from);
   if (quote !== undefined) {
     const { inner, end } = stringEnd(text, quote.end, quote.level);
@@ -208,16 +167,16 @@ function quoteAt(text: string, at: number): Quote | undefined {
 function bracketsEnd(text: string, from: number, level: number, onString?: OnString): number {
   let depth = 0;
   for (let at = from; at < text.length; at += 1) {
-    const sign = text[at];
-    if (sign === '"') {
+    const char = text[at];
+    if (char === '"') {
       const slashes = backslashesBefore(text, at, from);
       if (slashes < level) return at - slashes;
       const { inner, end } = stringEnd(text, at + 1, level);
       onString?.(at + 1, inner);
       at = end - 1;
-    } else if (sign === '{' || sign === '[') {
+    } else if (char === '{' || char === '[') {
       depth += 1;
-    } else if (sign === '}' || sign === ']') {
+    } else if (char === '}' || char === ']') {
       depth -= 1;
       if (depth === 0) return at + 1;
     }
@@ -225,14 +184,14 @@ function bracketsEnd(text: string, from: number, level: number, onString?: OnStr
   return text.length;
 }
 
-/** What a URL must not show, or the URLs of an array. */
-function urlTails(text: string, from: number, kind: 'url' | 'media'): Found {
+/** A URL as it may be shown, or the URLs of an array. */
+export function shownUrls(text: string, from: number, shown: (url: string) => string): Found {
   const isArray = text[from] === '[';
   const edits: Edit[] = [];
   let end = from;
   let quote = quoteAt(text, isArray ? afterBlanks(text, from + 1) : from);
   while (quote !== undefined && edits.length < maxKnownMembers) {
-    const found = urlTail(text, quote, kind);
+    const found = shownUrl(text, quote, shown);
     if (isArray && text[afterBlanks(text, found.end)] === ':') break;
     edits.push(...found.edits);
     end = found.end;
@@ -241,14 +200,14 @@ function urlTails(text: string, from: number, kind: 'url' | 'media'): Found {
   return { edits, end };
 }
 
-/** A URL has no quote before its query: what has one is something else, and is still to be looked at. */
-function urlTail(text: string, { level, end: from }: Quote, kind: 'url' | 'media'): Found {
+/** A URL has no quote before its query. A string that has one is something else, and the search goes on inside it. */
+function shownUrl(text: string, { level, end: from }: Quote, shown: (url: string) => string): Found {
   const next = text.indexOf('"', from);
   const slashes = next < 0 ? 0 : backslashesBefore(text, next, from);
   const until = next < 0 ? text.length : next - slashes;
   const after = next >= 0 && closes(slashes, level) ? next + 1 : until;
   const head = text.slice(from, until);
-  const by = withoutQuery(head, kind);
+  const by = shown(head);
   if (by === head) return { edits: [], end: after };
   if (!hiddenStart.test(head)) return { edits: [{ from, to: until, by }], end: after };
   const { inner, end } = stringEnd(text, from, level);

@@ -7,12 +7,15 @@ export type Written = null | boolean | Text | Digits | Items | Members;
 /** A text that was written without escapes or made by a rule, or one as it was written. */
 export type Text = string | Quoted;
 
-/** A text as it was written, with its quotes and escapes; it is read only where a rule has to know what it says. */
+/**
+ * A text as it was written, with its quotes and escapes. It is decoded only when a rule needs its content: most never
+ * are.
+ */
 export class Quoted {
   readonly literal: string;
-  /** JSON in it may have something to hide. */
+  /** JSON inside the text may hold something that a rule hides. */
   readonly mayHide: boolean;
-  /** A sign is spelled by its number. */
+  /** It has `\u` escapes. */
   readonly hasNumbers: boolean;
   private text: string | undefined;
 
@@ -22,7 +25,7 @@ export class Quoted {
     this.hasNumbers = hasNumbers;
   }
 
-  get said(): string {
+  get decoded(): string {
     this.text ??= JSON.parse(this.literal) as string;
     return this.text;
   }
@@ -31,8 +34,8 @@ export class Quoted {
 export const isText = (value: Written | undefined): value is Text =>
   typeof value === 'string' || value instanceof Quoted;
 
-/** What a text says. */
-export const saidBy = (text: Text): string => (typeof text === 'string' ? text : text.said);
+/** The content of a text, without quotes and escapes. */
+export const decodedText = (text: Text): string => (typeof text === 'string' ? text : text.decoded);
 
 /** A number as it was written. */
 export class Digits {
@@ -43,12 +46,12 @@ export class Digits {
   }
 }
 
-/** A text that was read. */
+/** A JSON text that was parsed. */
 export class Source {
   readonly text: string;
-  /** Something is blank between its parts. */
+  /** There is white space between its tokens. */
   hasBlanks = false;
-  /** A sign is spelled by its number. */
+  /** It has `\u` escapes. */
   readonly hasNumbers: boolean;
   private plain: boolean | undefined;
 
@@ -57,7 +60,7 @@ export class Source {
     this.hasNumbers = text.includes('\\u');
   }
 
-  /** It is tight, and each of its signs is one byte. */
+  /** It has no white space between tokens, and each character is one byte: its length is its size. */
   get isPlain(): boolean {
     this.plain ??= !this.hasBlanks && !this.hasNumbers && !beyondAscii.test(this.text);
     return this.plain;
@@ -73,7 +76,7 @@ export interface Span {
   readonly to: number;
 }
 
-/** What is known of everything in an array or object; of what a rule made, nothing is. */
+/** What is known of all values in an array or object. Of one that a rule made nothing is known. */
 export interface Notes {
   /** A built-in rule may find something to hide. */
   readonly mayHide: boolean;
@@ -140,8 +143,8 @@ export function mappedMembers(object: Members, change: (value: Written, key: str
 }
 
 /**
- * How a value is printed. `as it came`: what nothing touched is the text that it was read from. `tight`: without what
- * is blank between its parts, and without signs that are spelled by their numbers and need not be.
+ * How a value is printed. `as it came`: what no rule changed is printed as the text that it was parsed from. `tight`:
+ * without white space between tokens, and without `\u` escapes that JSON does not need.
  */
 export type Print = 'as it came' | 'tight';
 
@@ -151,7 +154,7 @@ export const printedSpan = ({ span }: Items | Members, print: Print): Span | und
 
 /** The text whose print is that of a text. */
 export const printedText = (text: Text, print: Print): Text =>
-  print === 'tight' && text instanceof Quoted && text.hasNumbers ? saidBy(text) : text;
+  print === 'tight' && text instanceof Quoted && text.hasNumbers ? decodedText(text) : text;
 
 /** The JSON text of a value. */
 export function printed(value: Written, print: Print): string {

@@ -1,6 +1,6 @@
-import type { TokenUsage } from '../ledger/usage.ts';
-import type { Picodollars } from './money.ts';
-import type { Price } from './price-catalogue.ts';
+import type { TokenUsage } from './usage.ts';
+import type { Picodollars } from '../money/money.ts';
+import type { Price } from '../money/price-catalogue.ts';
 
 /**
  * Billed output is `max(completion_tokens, total_tokens − prompt_tokens)`: some upstreams keep reasoning only

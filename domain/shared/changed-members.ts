@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../shared/json.ts';
+import type { Json, JsonObject } from './json.ts';
 
 /** The array with its items changed; the same array when no item was. */
 export function mappedItems(items: readonly Json[], change: (item: Json) => Json): readonly Json[] {

@@ -47,11 +47,11 @@ export function editedPieces(pieces: readonly string[], edits: readonly Edit[]):
   });
 }
 
-/** Rounds in which rules settle: a second one finds nothing, unless a text only looks like JSON. */
+/** Rounds after which rules are stable: the second already finds nothing, unless a text only looks like JSON. */
 const maxRounds = 8;
 
-/** The rules applied until they change nothing: what they leave behind is as they would leave it. */
-export function settled<A>(value: A, rules: (value: A) => A, same: (a: A, b: A) => boolean): A {
+/** The rules applied until they change nothing, so that applying them again to what is kept changes nothing either. */
+export function untilStable<A>(value: A, rules: (value: A) => A, same: (a: A, b: A) => boolean): A {
   let before = value;
   for (let round = 0; round < maxRounds; round += 1) {
     const after = rules(before);

@@ -1,0 +1,12 @@
+/** `total` is exact up to a bound; at the bound it is a lower one. */
+export interface Page<A> {
+  readonly items: readonly A[];
+  readonly total: number;
+  readonly totalIsLowerBound: boolean;
+}
+
+export interface PageAsk {
+  /** From 1. */
+  readonly page: number;
+  readonly pageSize: number;
+}

@@ -1,0 +1,51 @@
+import { keyEnd, memberEdits, redactedValue, shownUrls, trueMember, valueEnd } from '../text/json-in-text.ts';
+import type { Edit } from '../text/text-edits.ts';
+import { urlEdits } from '../text/urls.ts';
+import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
+
+const fieldEnd = keyEnd(fieldEndings);
+const errorEnd = keyEnd(errorEndings);
+
+/** A member that marks its object as failed, so that its `content` is an error. */
+const failed = trueMember('is_?error');
+const failedEnd = keyEnd(`${errorEndings}|content`);
+
+/**
+ * JSON inside a text, such as tool arguments, also where the text holds other things, JSON was cut off, or it holds
+ * JSON again: the values of redacted keys, and the queries of URL fields. Everything else in the text stays as it is.
+ * It looks at quotes and never parses: one pass, whatever the text.
+ */
+export const jsonEdits = (text: string): readonly Edit[] =>
+  memberEdits(text, fieldEnd, kindOf, (kind, from, level) => {
+    if (kind === 'redacted') return redactedValue(text, from, level);
+    return kind === 'error' ? undefined : shownUrls(text, from, (url) => withoutQuery(url, kind));
+  });
+
+/**
+ * The URLs in what went wrong, in JSON inside a text. Where any of it says `is_error`, any content of it may be that.
+ */
+export const jsonErrorEdits = (text: string): readonly Edit[] =>
+  failed.test(text) ? errorEdits(text, failedEnd, kindInFailed) : errorEdits(text, errorEnd, kindOf);
+
+type KindOf = (key: string) => KeyKind | undefined;
+const kindInFailed: KindOf = (key) => (key === 'content' ? 'error' : kindOf(key));
+
+const errorEdits = (text: string, keyEnd: RegExp, kindOfKey: KindOf): readonly Edit[] =>
+  memberEdits(text, keyEnd, kindOfKey, (kind, from, level) => {
+    if (kind !== 'error') return undefined;
+    const edits: Edit[] = [];
+    const end = valueEnd(text, from, level, (start, inner) => {
+      for (const edit of urlEdits(text.slice(start, inner))) edits.push(moved(edit, start));
+    });
+    return { edits, end };
+  });
+
+/**
+ * False: no rule finds anything in the text whose JSON literal this is. The literal need not be decoded for that,
+ * because it is JSON inside JSON, in which each rule finds the same members, unless characters are `\u` escapes.
+ */
+export const mayHoldMember = (literal: string): boolean => literal.search(anyEnd) >= 0;
+
+const anyEnd = keyEnd(`${fieldEndings}|${errorEndings}|is_?error`);
+
+const moved = ({ from, to, by }: Edit, on: number): Edit => ({ from: from + on, to: to + on, by });

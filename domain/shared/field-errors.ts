@@ -1,0 +1,34 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type GatewayError, invalidRequest } from './gateway-error.ts';
+import { isString, type JsonObject } from './json.ts';
+import { namedKey } from './named-key.ts';
+
+/** A field that cannot be taken, named by its path. */
+export const fieldError = (path: string, problem: string): GatewayError =>
+  invalidRequest(`\`${path}\` ${problem}`, path);
+
+/** A block, source or tool that the messages API has and chat completions cannot say, or one that nobody knows. */
+export const foreignType = ({ type }: JsonObject, path: string): Either<GatewayError, never> =>
+  E.left(
+    fieldError(
+      `${path}.type`,
+      isString(type)
+        ? `is \`${namedKey(type)}\`, which is not available on this model's route.`
+        : 'must be a string.',
+    ),
+  );
+
+/** A string that a block must have. */
+export function stringOf(object: JsonObject, field: string, path: string): Either<GatewayError, string> {
+  const value = object[field];
+  return isString(value) ? E.right(value) : E.left(fieldError(`${path}.${field}`, 'must be a string.'));
+}
+
+/** The same, and it must say something. */
+export function nameOf(object: JsonObject, field: string, path: string): Either<GatewayError, string> {
+  const value = object[field];
+  return isString(value) && value !== ''
+    ? E.right(value)
+    : E.left(fieldError(`${path}.${field}`, 'must be a non-empty string.'));
+}
