@@ -20,6 +20,7 @@ import {
 import { seedOf } from './infrastructure/config/seed.ts';
 import { newKey, secretDigest } from './infrastructure/key-secrets.ts';
 import { argon2Passwords } from './infrastructure/passwords.ts';
+import { brokenConstraint } from './infrastructure/postgres/database-fault.ts';
 import { keysStore } from './infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from './infrastructure/postgres/ledger-audit-store.ts';
 import { migrate, pendingMigrations } from './infrastructure/postgres/migrate.ts';
@@ -82,7 +83,11 @@ export async function main([name = '', ...args]: readonly string[]): Promise<voi
     process.exitCode = await command(args);
   } catch (error) {
     const usage = error instanceof UsageError;
-    terminal.err(`${usage ? 'usage: ' : ''}${error instanceof Error ? error.message : String(error)}`);
+    const broken = brokenConstraint(error);
+    terminal.err(
+      `${usage ? 'usage: ' : ''}${error instanceof Error ? error.message : String(error)}` +
+        (broken === undefined ? '' : ` (${broken})`),
+    );
     process.exitCode = usage ? 2 : 1;
   } finally {
     if (cluster.worker !== undefined) endWorker(cluster.worker);

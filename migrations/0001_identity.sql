@@ -1,3 +1,20 @@
+-- Functions that tables stand on: generated columns, indexes and defaults. What is stored was made by them, so that
+-- they are no files of `functions`, which may be changed at any time. The gateway has no others here.
+
+create function gateway_now() returns timestamptz language sql volatile as 'select clock_timestamp()';
+comment on function gateway_now is 'The one clock of money: read after a scope''s lock is held. Tests replace it.';
+
+create function request_digest(request_id text) returns bytea
+language sql immutable parallel safe as $$ select sha256(replace(request_id, '\', '\\')::bytea) $$;
+comment on function request_digest is 'SHA-256 of the id''s UTF-8 bytes: unique keys are made on it, so that the length of an id never fails an insert. The cast reads backslashes as escapes, hence the replacing; convert_to would not be immutable, and not be inlined.';
+
+create function long_request_id_sha256(request_id text) returns text
+language sql immutable parallel safe as $$
+  select case when octet_length(request_id) > 1024
+    then encode(sha256(replace(request_id, '\', '\\')::bytea), 'hex') end
+$$;
+comment on function long_request_id_sha256 is 'SHA-256 in hex of an id of more than 1,024 bytes; null for others, which are looked for as they are and have no entry in the indexes. As request_digest says it, which an index cannot call by a name in here.';
+
 -- Who calls and who pays.
 
 create table users (

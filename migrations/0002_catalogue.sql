@@ -5,11 +5,9 @@ create table providers (
   kind text not null,
   config_json jsonb not null,
   enabled boolean not null default true,
-  updated_at timestamptz not null default now(),
-  constraint providers_kind_check
-    check (kind in ('compat', 'cloud_run_compat', 'cloud_a_platform', 'cloud_b_platform'))
+  updated_at timestamptz not null default now()
 );
-comment on table providers is 'An upstream as configured, placeholders unresolved.';
+comment on table providers is 'An upstream as configured, placeholders unresolved. What kinds there are the codec of the configuration says.';
 
 create table models (
   model_key text primary key,

@@ -1,6 +1,4 @@
 import { hash, randomUUID } from 'node:crypto';
-import { copyFile, readdir } from 'node:fs/promises';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { type DatabasePool, sql } from 'slonik';
@@ -9,15 +7,13 @@ import type {
   RequestLogFilter,
   RequestLogs,
 } from '../../application/ports/request-logs.ts';
-import { migrate } from '../../infrastructure/postgres/migrate.ts';
 import { mcpRecords } from '../../infrastructure/postgres/mcp-invocations-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { listOf } from '../../infrastructure/postgres/request-log-filter.ts';
 import { requestLogsStore } from '../../infrastructure/postgres/request-logs-store.ts';
 import { pageOf, readList } from '../../infrastructure/postgres/time-list.ts';
-import { createDatabase, withDatabase } from '../support/database.ts';
+import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
-import { makeTestFolder } from '../support/test-server.ts';
 import {
   aLog,
   aRecord,
@@ -25,12 +21,9 @@ import {
   aUser,
   type Query,
   settleTogether,
-  withClient,
   withClock,
   withLedgers,
 } from './ledger-bench.ts';
-
-const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
 
 /** A row with what lists ask for; all else is the same in each. */
 interface Row {
@@ -527,29 +520,5 @@ describe('what was settled', () => {
     const overheadOf = async (id: string) => (await logs.find(id))?.mcpTokenOverhead;
     expect(await overheadOf(own)).toMatchObject({ requestLogId: own, toolCount: 0 });
     expect(await overheadOf(other)).toEqual({ ...overhead, occurredAt: new Date('2028-03-01T12:00:00Z') });
-  });
-});
-
-describe('the migration that makes lists quick', () => {
-  it('finds what was logged and tagged before it', async () => {
-    const { url } = await createDatabase({ empty: true });
-    const folder = await makeTestFolder('before-lists');
-    for (const file of (await readdir(migrations)).filter((name) => name < '0010'))
-      await copyFile(path.join(migrations, file), path.join(folder, file));
-    await migrate(url, folder);
-    const id = randomUUID();
-    await withClient(url, async (query) => {
-      await query(
-        `insert into request_logs (request_log_id, request_id, model_key, status_code, latency_ms, metadata_json, occurred_at)
-         values ($1, 'r', 'fast', 502, 1, '{}', '2028-03-01 00:00:00Z')`,
-        [id],
-      );
-      await query(`insert into request_log_tags values ($1, 'k', 'v')`, [id]);
-    });
-    await migrate(url, migrations);
-    const pool = await openPool(url, 1);
-    const filter = { tag: { key: 'k', value: 'v' }, modelKey: 'fast', statusCode: 502 };
-    expect(idsOf((await requestLogsStore(pool).page(filter, { page: 1, pageSize: 1 })).items)).toEqual([id]);
-    await pool.end();
   });
 });

@@ -1,16 +1,6 @@
--- What was asked and answered, redacted; one row per request whose bodies are kept.
-
-create table request_log_payloads (
-  request_log_id uuid not null references request_logs on delete cascade,
-  request_json json,
-  response_json json,
-  constraint request_log_payloads_pkey primary key (request_log_id)
-);
-comment on table request_log_payloads is 'Sanitized request and response bodies, as they were printed: every digit and the order of keys stay. PostgreSQL compresses what is over 2 KB.';
-
 -- A payload without its summary row (it waits in a journal, or was purged) is left out; one that is there already stays.
 -- Returned is how many were kept. `has_payload` becomes true in the payload's own transaction.
-create function gateway_keep_payloads(items json) returns bigint
+create or replace function gateway_keep_payloads(items json) returns bigint
 language sql volatile as $$
   with offered as (
     select p.* from json_to_recordset(items) p(
@@ -29,6 +19,3 @@ language sql volatile as $$
   select count(*) from kept
 $$;
 comment on function gateway_keep_payloads is 'Keeps the payloads of a batch of requests that are logged already.';
-
--- A page keeps room for the second version that a row has for a moment, so that no index is touched by it.
-alter table request_logs set (fillfactor = 85);

@@ -1,5 +1,3 @@
--- Request logs have an end: they are deleted when they are older than the retention window.
-
 -- One bounded batch: the oldest rows before the cutoff with their payloads, tags and attempts (which cascade: measured,
 -- naming them in statements of their own is no faster), and what they counted in the rollups. The purge writes negative
 -- counts into rows of its own session, as settlement writes its positive ones, so that neither waits for the other.
@@ -7,7 +5,7 @@
 -- `since` is where to begin to look: behind it lie index entries of rows that are gone, in their millions, until vacuum
 -- has been there. `reached` is where this batch ended.
 -- The planner may not choose here: its plans are kept, and one made while the tables were small would read them whole.
-create function gateway_purge_request_logs(
+create or replace function gateway_purge_request_logs(
   cutoff timestamptz, since timestamptz, at_most integer, out deleted bigint, out reached timestamptz
 ) language plpgsql volatile
 set lock_timeout = '2s'
@@ -80,9 +78,3 @@ begin
   end if;
 end $$;
 comment on function gateway_purge_request_logs is 'Deletes at most so many request logs before the cutoff, with their children and their part of the rollups.';
-
--- What is deleted stays on disk until vacuum has made its space free for new rows; the files do not become smaller, they
--- stop growing. By default a table is vacuumed when a fifth of it is dead; one day out of seven is less. Migration 0010
--- has said so for the other two.
-alter table request_log_attempts set (autovacuum_vacuum_scale_factor = 0.1);
-alter table request_log_payloads set (autovacuum_vacuum_scale_factor = 0.1, toast.autovacuum_vacuum_scale_factor = 0.1);
