@@ -89,7 +89,7 @@ export const grow = (url: string, rows: number): Promise<void> =>
             case when s.status = 'unpriced' then 'no_catalogue_price' end,
             case when s.status = 'priced' then m.input end, case when s.status = 'priced' then m.output end,
             case when s.status = 'priced' then 'bundled' end,
-            case when s.status in ('priced', 'legacy_estimated')
+            case when counts_toward_spend(s.status)
                  then d.prompt * m.input + d.completion * m.output end,
             d.at
      from (
@@ -114,7 +114,7 @@ export const grow = (url: string, rows: number): Promise<void> =>
     tagRows,
     `insert into usage_rollups
      select rollup_bucket(occurred_at), ownership_scope_key, model_key, pricing_status, user_id, max(team_id), count(*),
-            coalesce(sum(cost_picousd) filter (where pricing_status in ('priced', 'legacy_estimated')), 0)
+            coalesce(sum(cost_picousd) filter (where counts_toward_spend(pricing_status)), 0)
      from usage_cost_events group by 1, 2, 3, 4, 5 order by 1`,
     `insert into harness_rollups
      select rollup_bucket(occurred_at), agent_harness_key, ${writerOf}, max(agent_harness_label), count(*)

@@ -1,5 +1,5 @@
--- Functions that tables stand on: generated columns, indexes and defaults. What is stored was made by them, so that
--- they are no files of `functions`, which may be changed at any time. The gateway has no others here.
+-- Functions that tables stand on: their generated columns, indexes, checks and defaults. They must be there before the
+-- tables, and what is stored was made by them; so they are not in `functions`, whose files may change with any release.
 
 create function gateway_now() returns timestamptz language sql volatile as 'select clock_timestamp()';
 comment on function gateway_now is 'The one clock of money: read after a scope''s lock is held. Tests replace it.';
@@ -14,6 +14,9 @@ language sql immutable parallel safe as $$
     then encode(sha256(replace(request_id, '\', '\\')::bytea), 'hex') end
 $$;
 comment on function long_request_id_sha256 is 'SHA-256 in hex of an id of more than 1,024 bytes; null for others, which are looked for as they are and have no entry in the indexes. As request_digest says it, which an index cannot call by a name in here.';
+create function counts_toward_spend(pricing_status text) returns boolean
+language sql immutable parallel safe as $$ select pricing_status in ('priced', 'legacy_estimated') $$;
+comment on function counts_toward_spend is 'Whether a ledger row counts toward spend and budget windows; the others are visible in reports.';
 
 -- Who calls and who pays.
 

@@ -26,7 +26,7 @@ create table usage_cost_events (
   constraint usage_cost_events_pricing_status_check
     check (pricing_status in ('priced', 'legacy_estimated', 'unpriced', 'usage_missing')),
   constraint usage_cost_events_counted_check check (
-    pricing_status in ('unpriced', 'usage_missing')
+    not counts_toward_spend(pricing_status)
     or (num_nulls(cost_picousd, prompt_tokens, completion_tokens, total_tokens) = 0
         and cost_picousd >= 0 and prompt_tokens >= 0 and completion_tokens >= 0 and total_tokens >= 0)
   )
@@ -41,7 +41,7 @@ create table usage_daily_totals (
   counted_picousd numeric(38, 0) not null default 0,
   constraint usage_daily_totals_pkey primary key (ownership_scope_key, day)
 );
-comment on table usage_daily_totals is 'Counted spend (priced, legacy_estimated) of one scope and UTC day; always the sum of its ledger rows.';
+comment on table usage_daily_totals is 'Counted spend of one scope and UTC day; always the sum of its ledger rows.';
 
 create table usage_rollups (
   bucket_start timestamptz not null,

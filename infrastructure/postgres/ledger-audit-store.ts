@@ -73,7 +73,7 @@ export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
 const dayDifferences = () => sql.type(row(dayRow))`
   with sums as (
     select ownership_scope_key, (occurred_at at time zone 'UTC')::date as day, sum(cost_picousd) as amount
-    from usage_cost_events where pricing_status in ('priced', 'legacy_estimated')
+    from usage_cost_events where counts_toward_spend(pricing_status)
     group by 1, 2
   )
   select coalesce(s.ownership_scope_key, d.ownership_scope_key) as scope, coalesce(s.day, d.day)::text as day,
@@ -94,7 +94,7 @@ const rollupDifferences = (atMost: number) => sql.type(row(rollupRow))`
     from usage_rollups
     union all
     select rollup_bucket(occurred_at), ownership_scope_key, model_key, pricing_status, user_id, team_id, 0, 0,
-           count(*), coalesce(sum(cost_picousd) filter (where pricing_status in ('priced', 'legacy_estimated')), 0)
+           count(*), coalesce(sum(cost_picousd) filter (where counts_toward_spend(pricing_status)), 0)
     from usage_cost_events group by 1, 2, 3, 4, 5, 6
   ) both_sides
   group by bucket_start, scope, model_key, pricing_status, user_id, team_id

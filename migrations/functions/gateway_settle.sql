@@ -59,7 +59,7 @@ begin
 
     -- Its own row, from a try whose answer was lost, is no duplicate.
     continue when item.existing = item.request_log_id;
-    counted := item.pricing_status in ('priced', 'legacy_estimated');
+    counted := counts_toward_spend(item.pricing_status);
     if item.existing is not null or item.has_twin and item.digest = any (accepted_twins) then
       verdicts[item.ord] := 'duplicate';
     elsif counted and budget.hard_limit and spent + item.cost_picousd > budget.amount_10000 * 100000000::numeric then
@@ -103,7 +103,7 @@ begin
   from unnest(items) i where accepted[i.ord];
   insert into usage_rollups as r
   select rollup_bucket(t), i.scope, i.model_key, i.pricing_status, i.user_id, max(i.team_id), count(*),
-         coalesce(sum(i.cost_picousd) filter (where i.pricing_status in ('priced', 'legacy_estimated')), 0)
+         coalesce(sum(i.cost_picousd) filter (where counts_toward_spend(i.pricing_status)), 0)
   from unnest(items) i where accepted[i.ord] group by i.scope, i.model_key, i.pricing_status, i.user_id
   on conflict on constraint usage_rollups_pkey
   do update set request_count = r.request_count + excluded.request_count,

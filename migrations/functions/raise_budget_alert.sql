@@ -10,8 +10,8 @@ begin
     budget_id, user_id, team_id, cadence, amount_10000, threshold_bps, window_start, window_end, spend_before_picousd,
     spend_after_picousd, created_at
   )
-  values (budget, owner_user, case when owner_user is null then owner_team end, cadence, amount_10000, 2000, starts,
-          ends, spent_before, spent_after, t)
+  values (budget, owner_user, case when owner_user is null then owner_team end, cadence, amount_10000,
+          budget_alert_threshold_bps(), starts, ends, spent_before, spent_after, t)
   on conflict on constraint budget_alerts_once_key do nothing
   returning budget_alert_id into alert;
   if alert is null then
