@@ -1,7 +1,7 @@
 -- The canonical usage and spend ledger.
 
 create table usage_cost_events (
-  request_log_id uuid primary key,
+  request_log_id uuid not null,
   request_id text not null,
   request_id_sha256 bytea not null generated always as (request_digest(request_id)) stored,
   ownership_scope_key text not null,
@@ -22,6 +22,7 @@ create table usage_cost_events (
   pricing_source text,
   cost_picousd numeric(38, 0),
   occurred_at timestamptz not null,
+  constraint usage_cost_events_pkey primary key (request_log_id, ownership_scope_key),
   constraint usage_cost_events_request_scope_key unique (request_id_sha256, ownership_scope_key),
   constraint usage_cost_events_pricing_status_check
     check (pricing_status in ('priced', 'legacy_estimated', 'unpriced', 'usage_missing')),
@@ -61,7 +62,7 @@ create table blocked_answers (
   ownership_scope_key text not null,
   cost_picousd numeric(38, 0) not null,
   occurred_at timestamptz not null,
-  constraint blocked_answers_pkey primary key (request_log_id)
+  constraint blocked_answers_pkey primary key (request_log_id, ownership_scope_key)
 );
 comment on table blocked_answers is 'An answer whose cost a hard budget blocked: it is in no ledger row and counts nowhere else. Outside of the purge.';
 create index blocked_answers_scope_idx on blocked_answers (ownership_scope_key, occurred_at) include (cost_picousd);

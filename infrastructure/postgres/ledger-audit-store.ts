@@ -36,18 +36,20 @@ const rollupRow = t.type({
 /** `legacy_estimated` rows carry no token prices to recompute from; their costs still count in the day totals. */
 export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
   pricedRows: async function* pages() {
-    let after = '00000000-0000-0000-0000-000000000000';
+    let after = { id: '00000000-0000-0000-0000-000000000000', scope: '' };
     for (;;) {
       const rows = await pool.any(sql.type(row(pricedRow))`
         select request_log_id, request_id, ownership_scope_key, prompt_tokens, completion_tokens, total_tokens,
                input_picousd_per_token, output_picousd_per_token, cost_picousd
         from usage_cost_events
-        where pricing_status = 'priced' and request_log_id > ${after}::uuid
-        order by request_log_id limit ${pageSize}
+        where pricing_status = 'priced'
+          and (request_log_id, ownership_scope_key) > (${after.id}::uuid, ${after.scope})
+        order by request_log_id, ownership_scope_key limit ${pageSize}
       `);
-      if (rows.length === 0) return;
+      const last = rows.at(-1);
+      if (last === undefined) return;
       yield rows.map(auditedRow);
-      after = rows.at(-1)?.request_log_id ?? after;
+      after = { id: last.request_log_id, scope: last.ownership_scope_key };
     }
   },
   dayDifferences: async () => {

@@ -1,5 +1,5 @@
 import * as t from 'io-ts';
-import { type DatabasePool, sql } from 'slonik';
+import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import { integer } from './codecs.ts';
 import { row } from './pool.ts';
 
@@ -7,6 +7,14 @@ import { row } from './pool.ts';
 const pollMs = 1000;
 /** What was read longer ago than this may hide a revocation, and is not used. */
 export const staleAfterMs = 4000;
+
+/**
+ * Whoever changes identity or catalogue says so, at the end of the transaction of the change: every replica looks for it
+ * once a second, and nothing else tells it.
+ */
+export const touchState = async (connection: CommonQueryMethods): Promise<void> => {
+  await connection.query(sql.unsafe`select gateway_touch()`);
+};
 
 export interface StateFollowerOptions {
   /** Called with each new revision; what it throws is retried at the next poll. */

@@ -33,7 +33,8 @@ begin
         'hard_limit', b.hard_limit, 'window_start', w.starts, 'window_end', w.ends,
         'spent', counted_spend(s.scope, w.starts, w.ends)::text,
         'closed', exists (select from budget_window_closures c
-                          where c.budget_id = b.budget_id and c.window_start = w.starts))), '[]')
+                          where c.budget_id = b.budget_id and c.window_start = w.starts
+                            and c.ownership_scope_key = s.scope))), '[]')
       from json_to_recordset(scopes) s(scope text, user_id uuid, team_id text)
       cross join lateral active_budget(s.user_id, s.team_id) b
       cross join lateral (select budget_window_start(b.cadence, t) as starts,

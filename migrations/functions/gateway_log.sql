@@ -2,12 +2,12 @@ create or replace function gateway_log(items settlement_record[], verdicts text[
 language sql volatile as $$
   with summaries as (
     insert into request_logs (
-      request_log_id, request_id, api_key_id, user_id, team_id, service_account_id, model_key, resolved_model_key,
+      request_log_id, ownership_scope_key, request_id, api_key_id, user_id, team_id, service_account_id, model_key, resolved_model_key,
       provider_key, status_code, error_code, latency_ms, prompt_tokens, completion_tokens, total_tokens,
       caller_service, caller_component, caller_env, exposed_tool_count, invoked_tool_count, user_agent_raw,
       agent_harness_key, agent_harness_label, metadata_json, occurred_at
     )
-    select i.request_log_id, i.request_id, i.api_key_id, i.user_id, i.team_id, i.service_account_id, i.model_key,
+    select i.request_log_id, i.scope, i.request_id, i.api_key_id, i.user_id, i.team_id, i.service_account_id, i.model_key,
            i.resolved_model_key, i.provider_key,
            case when verdicts[i.ord] = 'blocked' then 429 else i.status_code end,
            case when verdicts[i.ord] = 'blocked' then 'budget_exceeded' else i.error_code end,
@@ -23,23 +23,27 @@ language sql volatile as $$
            t
     from unnest(items) i where i.logged
     on conflict on constraint request_logs_pkey do nothing
-    returning request_log_id, user_id, agent_harness_key, agent_harness_label, exposed_tool_count, invoked_tool_count,
+    returning request_log_id, ownership_scope_key, user_id, agent_harness_key, agent_harness_label, exposed_tool_count, invoked_tool_count,
               list_bucket, status_code, model_key
+  ), writers as (
+    select i.request_log_id, case when i.charged then 0 else pg_backend_pid() end as writer from unnest(items) i
   ), tags as (
-    insert into request_log_tags (request_log_id, tag_key, tag_value, list_bucket, status_code, model_key)
-    select s.request_log_id, tag.key, tag.value, s.list_bucket, s.status_code, s.model_key
+    insert into request_log_tags (request_log_id, ownership_scope_key, tag_key, tag_value, list_bucket, status_code, model_key)
+    select s.request_log_id, s.ownership_scope_key, tag.key, tag.value, s.list_bucket, s.status_code, s.model_key
     from summaries s join unnest(items) i using (request_log_id) cross join lateral jsonb_each_text(i.tags) tag
   ), harnesses as (
     insert into harness_rollups as r
-    select rollup_bucket(t), s.agent_harness_key, pg_backend_pid(), max(s.agent_harness_label), count(*)
-    from summaries s where s.agent_harness_key is not null group by s.agent_harness_key
+    select rollup_bucket(t), s.agent_harness_key, w.writer, s.ownership_scope_key, max(s.agent_harness_label), count(*)
+    from summaries s join writers w using (request_log_id)
+    where s.agent_harness_key is not null group by s.agent_harness_key, s.ownership_scope_key, w.writer
     on conflict on constraint harness_rollups_pkey
     do update set request_count = r.request_count + excluded.request_count
   ), cardinalities as (
     insert into tool_cardinality_rollups as r
-    select s.user_id, rollup_bucket(t), pg_backend_pid(), 0, 0, coalesce(sum(s.exposed_tool_count), 0),
+    select s.user_id, rollup_bucket(t), w.writer, s.ownership_scope_key, 0, 0, coalesce(sum(s.exposed_tool_count), 0),
            count(s.exposed_tool_count), coalesce(sum(s.invoked_tool_count), 0), count(s.invoked_tool_count), 0, 0
-    from summaries s where s.user_id is not null group by s.user_id
+    from summaries s join writers w using (request_log_id)
+    where s.user_id is not null group by s.user_id, s.ownership_scope_key, w.writer
     on conflict on constraint tool_cardinality_rollups_pkey
     do update set exposed_tool_sum = r.exposed_tool_sum + excluded.exposed_tool_sum,
                   exposed_tool_rows = r.exposed_tool_rows + excluded.exposed_tool_rows,
@@ -47,7 +51,7 @@ language sql volatile as $$
                   invoked_tool_rows = r.invoked_tool_rows + excluded.invoked_tool_rows
   )
   insert into request_log_attempts
-  select s.request_log_id, a.attempt_number, a.provider_key, a.upstream_model, a.status, a.status_code, a.error_code,
+  select s.request_log_id, s.ownership_scope_key, a.attempt_number, a.provider_key, a.upstream_model, a.status, a.status_code, a.error_code,
          a.error_detail, a.stream, to_timestamp(a.started_ms / 1000.0), to_timestamp(a.completed_ms / 1000.0),
          a.completed_ms - a.started_ms
   from summaries s join unnest(items) i using (request_log_id)

@@ -6,7 +6,7 @@ create or replace function gateway_set_budget(
   new_timezone text, by_config boolean, mail_ready boolean, actor uuid default null, address text default null
 ) returns boolean language plpgsql volatile set lock_timeout = '5s' as $$
 declare
-  scope text := case when owner_user is null then 'team:' || owner_team || ':actor:none' else 'user:' || owner_user end;
+  scope text := ownership_scope(owner_user, owner_team);
   source text := case when by_config then 'config' else 'admin' end;
   present record;
   opened uuid;

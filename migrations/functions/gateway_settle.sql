@@ -67,7 +67,7 @@ begin
       insert into blocked_answers values (item.request_log_id, item.scope, item.cost_picousd, t)
       on conflict on constraint blocked_answers_pkey do nothing;
       if close_on_block then
-        insert into budget_window_closures values (budget.budget_id, budget.starts, t) on conflict do nothing;
+        insert into budget_window_closures values (budget.budget_id, budget.starts, t, item.scope) on conflict do nothing;
       end if;
     else
       accepted[item.ord] := true;
@@ -114,14 +114,20 @@ begin
   -- Who was blocked by a try whose answer was lost, and is not now, was never told so: neither do the rows say it.
   if again then
     delete from blocked_answers b using unnest(items) i
-    where i.charged and b.request_log_id = i.request_log_id and verdicts[i.ord] is distinct from 'blocked';
+    where i.charged and b.request_log_id = i.request_log_id and b.ownership_scope_key = i.scope
+      and verdicts[i.ord] is distinct from 'blocked';
     update request_logs l
     set status_code = i.status_code, error_code = i.error_code,
         metadata_json = case verdicts[i.ord] when 'duplicate' then i.metadata_json || '{"accounting": {"duplicate": true}}'
                                              else i.metadata_json end
     from unnest(items) i
-    where i.logged and i.charged and l.request_log_id = i.request_log_id
+    where i.logged and i.charged and l.request_log_id = i.request_log_id and l.ownership_scope_key = i.scope
       and verdicts[i.ord] is distinct from 'blocked' and l.metadata_json -> 'accounting' ? 'blocked_cost_usd';
+    update request_log_tags g set status_code = l.status_code
+    from unnest(items) i
+    join request_logs l on l.request_log_id = i.request_log_id and l.ownership_scope_key = i.scope
+    where i.logged and i.charged and g.request_log_id = i.request_log_id and g.ownership_scope_key = i.scope
+      and g.status_code <> l.status_code;
   end if;
   perform gateway_log(items, verdicts, t);
 end $$;

@@ -6,11 +6,13 @@ import type { Client } from 'pg';
  * things were made, or on the day: of partitions only those are told that are always there.
  */
 export async function schemaDump(client: Client): Promise<string> {
-  await client.query(`select set_config('search_path', 'public', false)`);
+  await client.query(
+    `select set_config('search_path', 'public', false), set_config('timezone', 'UTC', false)`,
+  );
   const parts: string[] = [];
   for (const statement of [types, tables, functions]) {
     const { rows } = await client.query<{ text: string }>(statement);
-    parts.push(...rows.map(({ text }) => text));
+    parts.push(...rows.map(({ text }) => filled(text)));
   }
   return `${[head, ...parts].join('\n\n')}\n`;
 }
@@ -19,17 +21,34 @@ const head = `-- The schema as it is after all migrations, for readers: nothing 
 -- held to the migrations by test/infrastructure/schema-dump.test.ts. Functions are in \`functions/\`, or, where
 -- tables stand on them, in the numbered files.`;
 
-/** The comment of something as a statement of its own; null where there is none. */
-const commentOn = (what: string, comment: string): string =>
-  `'comment on ' || ${what} || ' is ' || quote_literal(${comment}) || ';'`;
+/** Columns and constraints stand side by side, in lines of at most so many characters. */
+const maxChars = 200;
+const between = '\u{1}';
+
+function filled(text: string): string {
+  const lines = text.split('\n').flatMap((line) => {
+    const full: string[] = [];
+    for (const piece of line.split(between)) {
+      const last = full.at(-1);
+      if (last !== undefined && `${last} ${piece}`.length <= maxChars)
+        full[full.length - 1] = `${last} ${piece}`;
+      else full.push(last === undefined ? piece : `  ${piece}`);
+    }
+    return full;
+  });
+  return lines.join('\n');
+}
+
+/** The comment of something as one of the text; null where there is none. */
+const commentOn = (what: string, comment: string): string => `'-- ' || ${what} || ': ' || ${comment}`;
 
 const columnLine = (column: string): string => `
-  '  ' || quote_ident(${column}.attname) || ' ' || format_type(${column}.atttypid, ${column}.atttypmod)`;
+  quote_ident(${column}.attname) || ' ' || format_type(${column}.atttypid, ${column}.atttypmod)`;
 
 const types = `
   select 'create type ' || t.typname || ' as (' || chr(10)
-         || string_agg(${columnLine('a')}, ',' || chr(10) order by a.attnum) || chr(10) || ');'
-         || coalesce(chr(10) || ${commentOn(`'type ' || t.typname`, `obj_description(t.oid, 'pg_type')`)}, '') as text
+         || '  ' || string_agg(${columnLine('a')}, ',' || chr(1) order by a.attnum) || chr(10) || ');'
+         || coalesce(chr(10) || ${commentOn('t.typname', `obj_description(t.oid, 'pg_type')`)}, '') as text
   from pg_type t
   join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
   join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -48,26 +67,27 @@ const tables = `
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
   ) made
   cross join lateral (
-    select string_agg(line, ',' || chr(10) order by part, place, line collate "C") as lines
+    select '  ' || string_agg(line, ',' || chr(1) order by part, place, line collate "C") as lines
     from (
-      select 1 as part, a.attnum::int as place,
-             ${columnLine('a')} || case when a.attnotnull then ' not null' else '' end
+      select 1 as part, 0 as place,
+             string_agg(${columnLine('a')} || case when a.attnotnull then ' not null' else '' end
              || case when a.attgenerated = 's' then ' generated always as (' || pg_get_expr(d.adbin, d.adrelid) || ') stored'
-                     when d.adbin is not null then ' default ' || pg_get_expr(d.adbin, d.adrelid) else '' end as line
+                     when d.adbin is not null then ' default ' || pg_get_expr(d.adbin, d.adrelid) else '' end,
+               ',' || chr(1) order by a.attnum) as line
       from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
       where a.attrelid = made.oid and a.attnum > 0 and not a.attisdropped
       union all
       select 2, case k.contype when 'p' then 1 when 'u' then 2 when 'f' then 3 else 4 end,
-             '  constraint ' || k.conname || ' ' || pg_get_constraintdef(k.oid)
+             'constraint ' || k.conname || ' ' || pg_get_constraintdef(k.oid)
       from pg_constraint k where k.conrelid = made.oid and k.contype <> 'n'
     ) each_line
   ) made_of
   cross join lateral (
     select string_agg(line, chr(10) order by part, place, line collate "C") as lines
     from (
-      select 1 as part, 0 as place, ${commentOn(`'table ' || made.relname`, `obj_description(made.oid, 'pg_class')`)} as line
+      select 1 as part, 0 as place, ${commentOn('made.relname', `obj_description(made.oid, 'pg_class')`)} as line
       union all
-      select 2, a.attnum, ${commentOn(`'column ' || made.relname || '.' || a.attname`, 'col_description(made.oid, a.attnum)')}
+      select 2, a.attnum, ${commentOn('a.attname', 'col_description(made.oid, a.attnum)')}
       from pg_attribute a where a.attrelid = made.oid and a.attnum > 0 and not a.attisdropped
       union all
       select 3, 0, replace(replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON '), 'public.', '') || ';'
