@@ -30,8 +30,7 @@ begin
       constraint %1$s_budgets_by_whom_check
         check (set_by in ('admin', 'config') and deactivated_by in ('admin', 'config'))
     );
-    comment on table %1$s_budgets is 'A %1$s''s budget: one active row, the others are history.';
-    comment on column %1$s_budgets.from_config is 'In the file: goes when the block goes from the file.';
+    comment on table %1$s_budgets is 'A %1$s''s budget: one active row, the others are history. One that is `from_config` is in the file, and goes when its block goes from there.';
     create unique index %1$s_budgets_one_active_key on %1$s_budgets (%1$s_id) where active;
     create index %1$s_budgets_history_idx on %1$s_budgets (%1$s_id, created_at, budget_id);
     $table$, owner_kind, id_type);

@@ -22,7 +22,7 @@ const head = `-- The schema as it is after all migrations, for readers: nothing 
 -- tables stand on them, in the numbered files.`;
 
 /** Columns and constraints stand side by side, in lines of at most so many characters. */
-const maxChars = 200;
+const maxChars = 240;
 const between = '\u{1}';
 
 function filled(text: string): string {
