@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { commands } from './composition/commands.ts';
+import { brokenConstraint } from './infrastructure/postgres/database-fault.ts';
 import { terminal, UsageError } from './interfaces/cli/command.ts';
 
 /** The command line: `gateway COMMAND …`. */
@@ -10,7 +11,11 @@ export async function main([name = '', ...args]: readonly string[]): Promise<voi
     process.exitCode = await command(args);
   } catch (error) {
     const usage = error instanceof UsageError;
-    terminal.err(`${usage ? 'usage: ' : ''}${error instanceof Error ? error.message : String(error)}`);
+    const broken = brokenConstraint(error);
+    terminal.err(
+      `${usage ? 'usage: ' : ''}${error instanceof Error ? error.message : String(error)}` +
+        (broken === undefined ? '' : ` (${broken})`),
+    );
     process.exitCode = usage ? 2 : 1;
   } finally {
     if (cluster.worker !== undefined) endWorker(cluster.worker);

@@ -181,7 +181,9 @@ export async function showSizes(pool: DatabasePool, out: (line: string) => void)
     select c.relname as name, (pg_relation_size(c.oid)::numeric / greatest(l.rows, 1))::float8 as bytes
     from pg_class c left join pg_index i on i.indexrelid = c.oid
     cross join (select count(*) as rows from request_logs) l
-    where coalesce(i.indrelid, c.oid) in ('request_logs'::regclass, 'request_log_tags'::regclass)
+    where coalesce(i.indrelid, c.oid) in (
+      select relid from pg_partition_tree('request_logs') union all select relid from pg_partition_tree('request_log_tags'))
+      and pg_relation_size(c.oid) > 100000
     order by coalesce(i.indrelid, c.oid), c.relkind desc, bytes desc
   `)) as readonly { readonly name: string; readonly bytes: number }[];
   out(`  bytes per request log: ${sizes.map(({ name, bytes }) => `${name} ${bytes.toFixed(1)}`).join(', ')}`);

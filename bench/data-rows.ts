@@ -78,18 +78,20 @@ export const fill = (url: string): Promise<void> =>
  */
 export const grow = (url: string, rows: number): Promise<void> =>
   run(url, [
-    'truncate usage_cost_events, request_logs, usage_rollups, harness_rollups, tool_cardinality_rollups cascade',
+    `truncate usage_cost_events, request_logs, request_log_tags, request_log_attempts, request_log_payloads, usage_rollups,
+       harness_rollups, tool_cardinality_rollups`,
+    `select gateway_make_log_partitions(now() - interval '32 days', now() + interval '1 month')`,
     `insert into usage_cost_events (
        request_log_id, request_id, ownership_scope_key, api_key_id, user_id, team_id, service_account_id, model_key,
        provider_key, upstream_model, prompt_tokens, completion_tokens, total_tokens, pricing_status, unpriced_reason,
        input_picousd_per_token, output_picousd_per_token, pricing_source, cost_picousd, occurred_at)
-     select uuidv7(), gen_random_uuid()::text, o.scope, o.keys[1 + floor(cardinality(o.keys) * d.key ^ 2)::int],
+     select uuidv7(d.at - clock_timestamp()), gen_random_uuid()::text, o.scope, o.keys[1 + floor(cardinality(o.keys) * d.key ^ 2)::int],
             o.user_id, o.team_id, o.service_account_id, m.model_key, m.provider_key,
             m.model_key || '-upstream', d.prompt, d.completion, d.prompt + d.completion, s.status,
             case when s.status = 'unpriced' then 'no_catalogue_price' end,
             case when s.status = 'priced' then m.input end, case when s.status = 'priced' then m.output end,
             case when s.status = 'priced' then 'bundled' end,
-            case when s.status in ('priced', 'legacy_estimated')
+            case when counts_toward_spend(s.status)
                  then d.prompt * m.input + d.completion * m.output end,
             d.at
      from (
@@ -114,29 +116,32 @@ export const grow = (url: string, rows: number): Promise<void> =>
     tagRows,
     `insert into usage_rollups
      select rollup_bucket(occurred_at), ownership_scope_key, model_key, pricing_status, user_id, max(team_id), count(*),
-            coalesce(sum(cost_picousd) filter (where pricing_status in ('priced', 'legacy_estimated')), 0)
+            coalesce(sum(cost_picousd) filter (where counts_toward_spend(pricing_status)), 0)
      from usage_cost_events group by 1, 2, 3, 4, 5 order by 1`,
     `insert into harness_rollups
-     select rollup_bucket(occurred_at), agent_harness_key, ${writerOf}, max(agent_harness_label), count(*)
-     from request_logs group by 1, 2, 3 order by 1`,
+     select rollup_bucket(occurred_at), agent_harness_key, ${writerOf}, ownership_scope_key, max(agent_harness_label),
+            count(*)
+     from request_logs group by 1, 2, 3, 4 order by 1`,
     `insert into tool_cardinality_rollups
-     select user_id, rollup_bucket(occurred_at), ${writerOf}, 0, 0, coalesce(sum(exposed_tool_count), 0),
-            count(exposed_tool_count), coalesce(sum(invoked_tool_count), 0), count(invoked_tool_count), 0, 0
-     from request_logs where user_id is not null group by 1, 2, 3 order by 2`,
+     select user_id, rollup_bucket(occurred_at), ${writerOf}, ownership_scope_key, 0, 0,
+            coalesce(sum(exposed_tool_count), 0), count(exposed_tool_count), coalesce(sum(invoked_tool_count), 0),
+            count(invoked_tool_count), 0, 0
+     from request_logs where user_id is not null group by 1, 2, 3, 4 order by 2`,
     'vacuum analyze',
   ]);
 
-/** Which of the sessions of its day wrote a row: connections come and go. */
-const writerOf = `1000 * extract(day from occurred_at)::int + abs(hashtext(request_log_id::text)) % ${writers}`;
+/** Which of the sessions of its day counted a row that has no charge: connections come and go. */
+const writerOf = `case when status_code = 200 then 0
+  else 1000 * extract(day from occurred_at)::int + abs(hashtext(request_log_id::text)) % ${writers} end`;
 
 /** Of a hundred requests six fail, each status in its share. Four components a service, and three environments. */
 const logRows = `
   insert into request_logs (
-    request_log_id, request_id, api_key_id, user_id, team_id, service_account_id, model_key, resolved_model_key,
-    provider_key, status_code, latency_ms, prompt_tokens, completion_tokens, total_tokens, caller_service,
+    request_log_id, ownership_scope_key, request_id, api_key_id, user_id, team_id, service_account_id, model_key,
+    resolved_model_key, provider_key, status_code, latency_ms, prompt_tokens, completion_tokens, total_tokens, caller_service,
     caller_component, caller_env, exposed_tool_count, invoked_tool_count, user_agent_raw, agent_harness_key,
     agent_harness_label, metadata_json, occurred_at)
-  select request_log_id, request_id, api_key_id, e.user_id, e.team_id, e.service_account_id, model_key, model_key,
+  select request_log_id, ownership_scope_key, request_id, api_key_id, e.user_id, e.team_id, e.service_account_id, model_key, model_key,
          provider_key,
          case when luck < 0.94 then 200 when luck < 0.955 then 400 when luck < 0.975 then 429 when luck < 0.985 then 499
               when luck < 0.994 then 502 when luck < 0.998 then 503 else 504 end,
@@ -158,8 +163,8 @@ const logRows = `
 
 /** Most requests of services have a feature, and many a customer, of whom a few are large; some people have projects. */
 const tagRows = `
-  insert into request_log_tags (request_log_id, tag_key, tag_value, list_bucket, status_code, model_key)
-  select l.request_log_id, tag.key, tag.value, l.list_bucket, l.status_code, l.model_key
+  insert into request_log_tags (request_log_id, ownership_scope_key, tag_key, tag_value, list_bucket, status_code, model_key)
+  select l.request_log_id, l.ownership_scope_key, tag.key, tag.value, l.list_bucket, l.status_code, l.model_key
   from (select l.*, random() as has, random() as which, random() as other from request_logs l offset 0) l
   cross join lateral (values
     ('feature', case when l.team_id is not null and has < 0.6 then 'feature-' || floor(20 * which ^ 2)::int end),

@@ -189,7 +189,8 @@ async function bytesPerRow(): Promise<readonly string[]> {
   const client = new Client(database.url);
   await client.connect();
   const { rows } = await client.query<{ table: string; bytes: string; rows: string }>(
-    `select relname as table, pg_total_relation_size(oid) as bytes, (xpath('/row/c/text()',
+    `select relname as table, (
+         select sum(pg_total_relation_size(relid)) from pg_partition_tree(oid)) as bytes, (xpath('/row/c/text()',
        query_to_xml(format('select count(*) as c from %I', relname), false, true, '')))[1]::text as rows
      from pg_class where relname in ('request_logs', 'request_log_attempts', 'request_log_payloads') order by 1`,
   );

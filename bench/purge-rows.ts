@@ -25,13 +25,15 @@ async function grow(client: Client, rows: number, fromDays: number, untilDays: n
   }
 }
 
+const scope = `'user:' || md5('user' || person)::uuid`;
+
 const statements = [
   `insert into request_logs (
-     request_log_id, request_id, api_key_id, user_id, model_key, resolved_model_key, provider_key, status_code,
+     request_log_id, ownership_scope_key, request_id, api_key_id, user_id, model_key, resolved_model_key, provider_key, status_code,
      latency_ms, prompt_tokens, completion_tokens, total_tokens, has_payload, caller_service, caller_env,
      exposed_tool_count, invoked_tool_count, user_agent_raw, agent_harness_key, agent_harness_label, metadata_json,
      occurred_at)
-   select id, request_id::text, md5('key' || person)::uuid, md5('user' || person)::uuid, 'model-' || n % 12,
+   select id, ${scope}, request_id::text, md5('key' || person)::uuid, md5('user' || person)::uuid, 'model-' || n % 12,
           'model-' || n % 12, 'simulated', case when n % 60 = 0 then 500 else 200 end, 200 + n % 9000, n % 20000,
           n % 2000, n % 20000 + n % 2000, n % 4 = 0, 'service-' || n % 20, 'production', n % 30, n % 3,
           'agent/1.' || harness, 'harness-' || harness, 'Harness ' || harness,
@@ -40,23 +42,24 @@ const statements = [
             "version": "builtin:v2"}}', at
    from fresh order by at`,
   `insert into request_log_attempts
-   select id, attempt, 'simulated', 'simulated-fast', 'success', 200, null, null, true, at, at, 300
+   select id, ${scope}, attempt, 'simulated', 'simulated-fast', 'success', 200, null, null, true, at, at, 300
    from fresh, generate_series(1, case when n % 50 = 0 then 2 else 1 end) attempt order by at`,
-  `insert into request_log_tags (request_log_id, tag_key, tag_value, list_bucket, status_code, model_key)
-   select id, tag, tag || n % 40, list_bucket, status_code, model_key
+  `insert into request_log_tags (request_log_id, ownership_scope_key, tag_key, tag_value, list_bucket, status_code, model_key)
+   select id, ${scope}, tag, tag || n % 40, list_bucket, status_code, model_key
    from fresh join request_logs on request_log_id = id, unnest(array['project', 'task']) tag
    where n % 2 = 0 order by at`,
   `insert into request_log_payloads
-   select id, json_build_object('body', text), json_build_object('body', left(text, 900))
+   select id, ${scope}, json_build_object('body', text), json_build_object('body', left(text, 900))
    from fresh, lateral (select string_agg(md5(request_id::text || line), '') as text from generate_series(1, 80) line) t
    where n % 4 = 0 order by at`,
   `insert into harness_rollups as r
-   select rollup_bucket(at), 'harness-' || harness, n % 24, 'Harness ' || harness, count(*) from fresh group by 1, 2, 3, 4
+   select rollup_bucket(at), 'harness-' || harness, 0, ${scope}, 'Harness ' || harness, count(*)
+   from fresh group by 1, 2, 3, 4, 5
    on conflict on constraint harness_rollups_pkey
    do update set request_count = r.request_count + excluded.request_count`,
   `insert into tool_cardinality_rollups as r
-   select md5('user' || person)::uuid, rollup_bucket(at), n % 24, 0, 0, sum(n % 30), count(*), sum(n % 3), count(*), 0, 0
-   from fresh group by 1, 2, 3
+   select md5('user' || person)::uuid, rollup_bucket(at), 0, ${scope}, 0, 0, sum(n % 30), count(*), sum(n % 3), count(*), 0, 0
+   from fresh group by 1, 2, 3, 4
    on conflict on constraint tool_cardinality_rollups_pkey
    do update set exposed_tool_sum = r.exposed_tool_sum + excluded.exposed_tool_sum,
                  exposed_tool_rows = r.exposed_tool_rows + excluded.exposed_tool_rows,
@@ -67,8 +70,7 @@ const statements = [
 /** `old` rows of the second week back, and `young` ones of the last. */
 export async function fillLogs(url: string, old: number, young: number): Promise<void> {
   await withClient(url, async (client) => {
-    // Rows that are made in order need no check of their foreign keys.
-    await client.query('set session_replication_role = replica');
+    await client.query(`select gateway_make_log_partitions(now() - interval '15 days', now())`);
     await client.query('set synchronous_commit = off');
     await grow(client, old, 14, 7);
     await grow(client, young, 6.5, 0);

@@ -12,6 +12,7 @@ import { folderFault } from '../infrastructure/embedded-postgres/folder-fault.ts
 import { journalFolder } from '../infrastructure/journal/journal.ts';
 import { causeOf, type Log, openLog } from '../infrastructure/logging.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
+import { brokenConstraint } from '../infrastructure/postgres/database-fault.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
@@ -186,7 +187,11 @@ function hangups(orders: Orders, log: Log): (reload: Reload) => void {
     early = reload === undefined;
     reload?.().then(
       (problems) => reportReload(log, problems),
-      (error: unknown) => log.error({ error: causeOf(error) }, 'the configuration could not be taken up'),
+      (error: unknown) =>
+        log.error(
+          { error: causeOf(error), broken: brokenConstraint(error) },
+          'the configuration could not be taken up',
+        ),
     );
   };
   orders.onReload(take);

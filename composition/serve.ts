@@ -8,6 +8,8 @@ import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { causeOf, type Log } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
+import { partitionsAhead } from '../infrastructure/partitions-ahead.ts';
+import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts';
 import { pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
@@ -76,11 +78,12 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const { follower, gates } = parts;
   const server = httpServer(parts);
   const background = inTheBackground(parts, config, log, () => draining);
+  const partitions = partitionsAhead(() => makeLogPartitions(pool), log);
   const purge = purgeOnSchedule(parts, config, database.url, log, () => draining);
   const release = async (withinMs: number): Promise<void> => {
     const half = withinMs / 2;
     await Promise.all([
-      within(half, Promise.all([background.stop(half), purge.stop()])),
+      within(half, Promise.all([background.stop(half), purge.stop(), partitions.stop()])),
       parts.payloads.close(half),
     ]);
     await parts.largeBodies.close();
@@ -90,6 +93,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
   };
   try {
     await follower.start();
+    await partitions.make();
     await listen(server, settings.bind.host, settings.bind.port, alone);
   } catch (error) {
     await release(ending.releasedMs);

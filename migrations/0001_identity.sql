@@ -1,3 +1,23 @@
+-- Functions that tables stand on: their generated columns, indexes, checks and defaults. They must be there before the
+-- tables, and what is stored was made by them; so they are not in `functions`, whose files may change with any release.
+
+create function gateway_now() returns timestamptz language sql volatile as 'select clock_timestamp()';
+comment on function gateway_now is 'The one clock of money: read after a scope''s lock is held. Tests replace it.';
+
+create function request_digest(request_id text) returns bytea
+language sql immutable parallel safe as $$ select sha256(replace(request_id, '\', '\\')::bytea) $$;
+comment on function request_digest is 'SHA-256 of the id''s UTF-8 bytes: unique keys are made on it, so that the length of an id never fails an insert. The cast reads backslashes as escapes, hence the replacing; convert_to would not be immutable, and not be inlined.';
+
+create function long_request_id_sha256(request_id text) returns text
+language sql immutable parallel safe as $$
+  select case when octet_length(request_id) > 1024
+    then encode(sha256(replace(request_id, '\', '\\')::bytea), 'hex') end
+$$;
+comment on function long_request_id_sha256 is 'SHA-256 in hex of an id of more than 1,024 bytes; null for others, which are looked for as they are and have no entry in the indexes. As request_digest says it, which an index cannot call by a name in here.';
+create function counts_toward_spend(pricing_status text) returns boolean
+language sql immutable parallel safe as $$ select pricing_status in ('priced', 'legacy_estimated') $$;
+comment on function counts_toward_spend is 'Whether a ledger row counts toward spend and budget windows; the others are visible in reports.';
+
 -- Who calls and who pays.
 
 create table users (

@@ -5,11 +5,9 @@ create table providers (
   kind text not null,
   config_json jsonb not null,
   enabled boolean not null default true,
-  updated_at timestamptz not null default now(),
-  constraint providers_kind_check
-    check (kind in ('compat', 'cloud_run_compat', 'cloud_a_platform', 'cloud_b_platform'))
+  updated_at timestamptz not null default now()
 );
-comment on table providers is 'An upstream as configured, placeholders unresolved.';
+comment on table providers is 'An upstream as configured, placeholders unresolved. What kinds there are the codec of the configuration says.';
 
 create table models (
   model_key text primary key,
@@ -39,27 +37,5 @@ create table gateway_state (
   revision bigint not null default 0,
   constraint gateway_state_singleton_check check (singleton)
 );
-comment on table gateway_state is 'One row; its revision grows with each change that replicas must take up.';
+comment on table gateway_state is 'One row; its revision grows with each change of identity or catalogue: whoever makes one calls `gateway_touch`.';
 insert into gateway_state default values;
-
-create function gateway_touch() returns trigger language plpgsql as $$
-begin
-  update gateway_state set revision = revision + 1;
-  return null;
-end $$;
-comment on function gateway_touch is 'Any statement that changes identity or catalogue moves the revision on.';
-
-create trigger users_touch after insert or update or delete on users
-  for each statement execute function gateway_touch();
-create trigger teams_touch after insert or update or delete on teams
-  for each statement execute function gateway_touch();
-create trigger service_accounts_touch after insert or update or delete on service_accounts
-  for each statement execute function gateway_touch();
-create trigger api_keys_touch after insert or update or delete on api_keys
-  for each statement execute function gateway_touch();
-create trigger providers_touch after insert or update or delete on providers
-  for each statement execute function gateway_touch();
-create trigger models_touch after insert or update or delete on models
-  for each statement execute function gateway_touch();
-create trigger model_routes_touch after insert or update or delete on model_routes
-  for each statement execute function gateway_touch();

@@ -1,5 +1,6 @@
 import { type Picodollars, toUsd } from '../money/money.ts';
 import type { Cadence } from './budget.ts';
+import { alertThresholdBps } from './budget-alert.ts';
 import type { Window } from '../shared/window.ts';
 
 /** A budget that came down to its threshold. */
@@ -45,7 +46,7 @@ export function alertMail(alert: BudgetAlert, whereToLook: string): Mail {
     ['Remaining', `${toUsd(remaining(alert))} USD`],
     ['Where to look', whereToLook],
   ] as const;
-  const lead = `The ${alert.hardLimit ? 'hard' : 'soft'} ${alert.cadence} budget of ${owner} has 20 % or less remaining.`;
+  const lead = `The ${alert.hardLimit ? 'hard' : 'soft'} ${alert.cadence} budget of ${owner} has ${alertThresholdBps / 100} % or less remaining.`;
   return {
     subject: `Budget alert: ${owner} has ${toUsd(remaining(alert))} of ${toUsd(alert.amount)} USD left`,
     text: `${lead}\n\n${rows.map(([name, value]) => `${name}: ${value}`).join('\n')}\n`,

@@ -35,6 +35,12 @@ const sqlStateShape = /^(?=[A-Z]*\d)[0-9A-Z]{5}$/;
 export const sqlState = (error: unknown): string | undefined =>
   errorChain(error).find(({ code }) => code !== undefined && sqlStateShape.test(code))?.code;
 
+/** The constraint that a statement breaks, and its table: the driver's own words name neither. */
+export function brokenConstraint(error: unknown): string | undefined {
+  const link = errorChain(error).find(({ constraint }) => constraint !== undefined);
+  return link === undefined ? undefined : `constraint ${link.constraint} of table ${link.table ?? 'unknown'}`;
+}
+
 /** How Node calls a connection that cannot be had, breaks, or is used once it is broken. */
 const ofTheNetwork =
   /^(?:E(?:CONN(?:RESET|REFUSED|ABORTED)|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|PROTO|HOST(?:DOWN|UNREACH)|NET(?:DOWN|UNREACH|RESET)|NOTCONN|ADDRNOTAVAIL|MFILE|NFILE)|ERR_(?:STREAM|SOCKET|SSL|TLS)_\w+)$/;

@@ -5,6 +5,9 @@ export interface ErrorLink {
   readonly message: string;
   /** PostgreSQL's or the system's own name for what happened. */
   readonly code: string | undefined;
+  /** The rule of the tables that a row breaks, and the table. */
+  readonly constraint: string | undefined;
+  readonly table: string | undefined;
 }
 
 /** Errors that are looked at: longer chains are circles. */
@@ -23,7 +26,9 @@ export function errorChain(error: unknown): readonly ErrorLink[] {
     links.push({
       name: nameOf(at),
       message: at.message,
-      code: typeof at.code === 'string' ? at.code : undefined,
+      code: textOf(at.code),
+      constraint: textOf(at.constraint),
+      table: textOf(at.table),
     });
     open.push(at.cause, ...(Array.isArray(at.errors) ? at.errors : []));
   }
@@ -34,6 +39,8 @@ interface ErrorLike {
   readonly name: string;
   readonly message: string;
   readonly code?: unknown;
+  readonly constraint?: unknown;
+  readonly table?: unknown;
   readonly cause?: unknown;
   readonly errors?: unknown;
 }
@@ -45,6 +52,8 @@ const isErrorLike = (value: unknown): value is ErrorLike =>
   typeof value.message === 'string' &&
   'name' in value &&
   typeof value.name === 'string';
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** `Error` alone says nothing. */
 const nameOf = (error: ErrorLike): string => {

@@ -6,6 +6,7 @@ import { addCommandEvent } from './admin-events-store.ts';
 import { instant, orNull } from './codecs.ts';
 import { row } from './pool.ts';
 import { ownerColumns } from './seed-store.ts';
+import { touchState } from './state-follower.ts';
 
 const summaryRow = t.type({
   api_key_id: t.string,
@@ -61,6 +62,7 @@ async function createKey(connection: CommonQueryMethods, key: NewKey): Promise<s
   const after = await toldOfKey(connection, targetId);
   const action = 'api_key.create';
   await addCommandEvent(connection, { action, targetKind: 'api_key', targetId, before: undefined, after });
+  await touchState(connection);
   return targetId;
 }
 
@@ -78,6 +80,7 @@ async function revokeKey(connection: CommonQueryMethods, apiKeyId: string): Prom
   const after = await toldOfKey(connection, targetId);
   const action = 'api_key.revoke';
   await addCommandEvent(connection, { action, targetKind: 'api_key', targetId, before, after });
+  await touchState(connection);
   return true;
 }
 

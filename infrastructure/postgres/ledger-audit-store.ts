@@ -36,18 +36,20 @@ const rollupRow = t.type({
 /** `legacy_estimated` rows carry no token prices to recompute from; their costs still count in the day totals. */
 export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
   pricedRows: async function* pages() {
-    let after = '00000000-0000-0000-0000-000000000000';
+    let after = { id: '00000000-0000-0000-0000-000000000000', scope: '' };
     for (;;) {
       const rows = await pool.any(sql.type(row(pricedRow))`
         select request_log_id, request_id, ownership_scope_key, prompt_tokens, completion_tokens, total_tokens,
                input_picousd_per_token, output_picousd_per_token, cost_picousd
         from usage_cost_events
-        where pricing_status = 'priced' and request_log_id > ${after}::uuid
-        order by request_log_id limit ${pageSize}
+        where pricing_status = 'priced'
+          and (request_log_id, ownership_scope_key) > (${after.id}::uuid, ${after.scope})
+        order by request_log_id, ownership_scope_key limit ${pageSize}
       `);
-      if (rows.length === 0) return;
+      const last = rows.at(-1);
+      if (last === undefined) return;
       yield rows.map(auditedRow);
-      after = rows.at(-1)?.request_log_id ?? after;
+      after = { id: last.request_log_id, scope: last.ownership_scope_key };
     }
   },
   dayDifferences: async () => {
@@ -73,7 +75,7 @@ export const ledgerAuditStore = (pool: DatabasePool): LedgerAudit => ({
 const dayDifferences = () => sql.type(row(dayRow))`
   with sums as (
     select ownership_scope_key, (occurred_at at time zone 'UTC')::date as day, sum(cost_picousd) as amount
-    from usage_cost_events where pricing_status in ('priced', 'legacy_estimated')
+    from usage_cost_events where counts_toward_spend(pricing_status)
     group by 1, 2
   )
   select coalesce(s.ownership_scope_key, d.ownership_scope_key) as scope, coalesce(s.day, d.day)::text as day,
@@ -94,7 +96,7 @@ const rollupDifferences = (atMost: number) => sql.type(row(rollupRow))`
     from usage_rollups
     union all
     select rollup_bucket(occurred_at), ownership_scope_key, model_key, pricing_status, user_id, team_id, 0, 0,
-           count(*), coalesce(sum(cost_picousd) filter (where pricing_status in ('priced', 'legacy_estimated')), 0)
+           count(*), coalesce(sum(cost_picousd) filter (where counts_toward_spend(pricing_status)), 0)
     from usage_cost_events group by 1, 2, 3, 4, 5, 6
   ) both_sides
   group by bucket_start, scope, model_key, pricing_status, user_id, team_id

@@ -77,6 +77,7 @@ const logColumns = ({ caller, log, blockedCostUsd }: LoggedRequest) => ({
   logged: true,
   request_log_id: log.requestLogId,
   request_id: log.requestId,
+  scope: scopeOf(caller),
   api_key_id: caller.apiKeyId,
   ...ownerColumns(caller),
   model_key: log.modelKey,

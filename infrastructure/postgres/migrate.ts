@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
-import { readFile, readdir } from 'node:fs/promises';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
+import { type Migration, padded, readFunctions, readMigrations, type SqlFile } from './migration-files.ts';
 import { securedUrl } from './tls.ts';
 
 /** Number of the session advisory lock that lets one process at a time migrate a database. */
@@ -17,15 +15,8 @@ const LOCK_POLL_MS = 100;
 /** A server that does not accept a connection in this time is not there. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The dump of the whole schema lies beside the migrations and is none. */
-const SCHEMA_DUMP = 'schema.sql';
-
-interface Migration {
-  readonly version: number;
-  /** Name of the file, for instance `0001_identity.sql`. */
+interface FunctionText {
   readonly name: string;
-  readonly text: string;
-  /** SHA-256 of the text with its line ends as LF, so a checkout with CRLF is the same migration. */
   readonly checksum: string;
 }
 
@@ -36,10 +27,11 @@ interface Applied {
 }
 
 /**
- * Applies the migrations of the folder `dir` that the database does not have yet, in the order of their numbers, and
- * returns the names of the files applied by this call. Any number of processes may call it at once: one migrates, the
- * others wait for it, at most 60 s; `url` must lead to a real session, not to a pooler of transactions. Each file is one transaction; a file whose first line is `-- no-transaction`
- * holds a single statement that PostgreSQL refuses inside one (`CREATE INDEX CONCURRENTLY`) and that may be run again.
+ * Applies the migrations of the folder `dir` that the database does not have yet, in the order of their numbers, then
+ * the functions whose text it has never had, and returns the names of the files applied by this call. Any number of processes may call it at once: one migrates, the
+ * others wait for it, at most 60 s; `url` must lead to a real session, not to a pooler of transactions.
+ * Each file is one transaction; a file whose first line is `-- no-transaction` holds a single statement that PostgreSQL
+ * refuses inside one (`CREATE INDEX CONCURRENTLY`) and that may be run again. The functions are one transaction together.
  * Throws an error that names the file when a file was changed after it was applied, when a number is missing, when
  * the database has migrations that the folder lacks, or when a file fails; the files before it stay applied.
  */
@@ -49,6 +41,7 @@ export async function migrate(
   options: { readonly lockTimeoutMs?: number } = {},
 ): Promise<readonly string[]> {
   const migrations = await readMigrations(dir);
+  const functions = await readFunctions(dir);
   return withClient(url, async (client) => {
     await lock(client, options.lockTimeoutMs ?? LOCK_TIMEOUT_MS);
     await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -59,7 +52,15 @@ export async function migrate(
     )`);
     const pending = pendingOf(migrations, await readApplied(client));
     for (const migration of pending) await apply(client, migration);
-    return pending.map(({ name }) => name);
+    await client.query(`create table if not exists schema_functions (
+      name text not null,
+      checksum text not null,
+      applied_at timestamptz not null default now(),
+      constraint schema_functions_pkey primary key (name, checksum)
+    )`);
+    const changed = unknownOf(functions, await readTexts(client));
+    await applyFunctions(client, changed);
+    return [...pending, ...changed].map(({ name }) => name);
   });
 }
 
@@ -69,12 +70,11 @@ export async function migrate(
  */
 export async function pendingMigrations(url: string, dir: string): Promise<readonly string[]> {
   const migrations = await readMigrations(dir);
+  const functions = await readFunctions(dir);
   return withClient(url, async (client) => {
-    const { rows } = await client.query<{ present: boolean }>(
-      `SELECT to_regclass('schema_migrations') IS NOT NULL AS present`,
-    );
-    const applied = rows[0]?.present === true ? await readApplied(client) : [];
-    return pendingOf(migrations, applied).map(({ name }) => name);
+    const applied = (await has(client, 'schema_migrations')) ? await readApplied(client) : [];
+    const texts = (await has(client, 'schema_functions')) ? await readTexts(client) : [];
+    return [...pendingOf(migrations, applied), ...unknownOf(functions, texts)].map(({ name }) => name);
   });
 }
 
@@ -108,27 +108,25 @@ async function connect(client: Client): Promise<void> {
   }
 }
 
-async function readMigrations(dir: string): Promise<readonly Migration[]> {
-  const names = (await readdir(dir))
-    .filter((name) => name.endsWith('.sql') && name !== SCHEMA_DUMP)
-    .toSorted();
-  const migrations: Migration[] = [];
-  for (const name of names) {
-    const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
-    const next = migrations.length + 1;
-    if (Number.isNaN(version)) throw new Error(`Migration ${name} is not named like 0001_what_it_does.sql`);
-    if (version !== next) {
-      throw new Error(
-        `Migration ${name} should have the number ${padded(next)}: numbers have no gap and no double`,
-      );
-    }
-    const text = (await readFile(path.join(dir, name), 'utf8')).replaceAll('\r\n', '\n');
-    migrations.push({ version, name, text, checksum: createHash('sha256').update(text).digest('hex') });
-  }
-  return migrations;
+async function has(client: Client, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ present: boolean }>('select to_regclass($1) is not null as present', [
+    table,
+  ]);
+  return rows[0]?.present === true;
 }
 
-const padded = (version: number): string => String(version).padStart(4, '0');
+/** Every text of a function that the database has ever had. */
+const readTexts = async (client: Client): Promise<readonly FunctionText[]> =>
+  (await client.query<FunctionText>('select name, checksum from schema_functions')).rows;
+
+/**
+ * The functions in a text that the database has never had. One that it had and has no more is an older release's: a
+ * replica of that release, started again in the middle of a roll-out, must not bring it back.
+ */
+function unknownOf(functions: readonly SqlFile[], texts: readonly FunctionText[]): readonly SqlFile[] {
+  const known = new Set(texts.map(({ name, checksum }) => `${name} ${checksum}`));
+  return functions.filter(({ name, checksum }) => !known.has(`${name} ${checksum}`));
+}
 
 const readApplied = async (client: Client): Promise<readonly Applied[]> =>
   (await client.query<Applied>('SELECT version, name, checksum FROM schema_migrations ORDER BY version'))
@@ -197,7 +195,32 @@ async function apply(client: Client, migration: Migration): Promise<void> {
   }
 }
 
-function lineOf(migration: Migration, error: unknown): string {
+/**
+ * All at once, each of them twice: first with their bodies unread, so that none needs another that comes after it, and
+ * then read.
+ */
+async function applyFunctions(client: Client, functions: readonly SqlFile[]): Promise<void> {
+  if (functions.length === 0) return;
+  await client.query('begin');
+  for (const bodies of ['off', 'on']) {
+    await client.query(`set local check_function_bodies = ${bodies}`);
+    for (const file of functions) await runFunction(client, file);
+  }
+  for (const { name, checksum } of functions)
+    await client.query('insert into schema_functions (name, checksum) values ($1, $2)', [name, checksum]);
+  await client.query('commit');
+}
+
+async function runFunction(client: Client, file: SqlFile): Promise<void> {
+  try {
+    await client.query(file.text);
+  } catch (cause) {
+    // The session ends with this error, and its transaction with it.
+    throw new Error(`${file.name} failed${lineOf(file, cause)}: ${String(cause)}`, { cause });
+  }
+}
+
+function lineOf(file: SqlFile, error: unknown): string {
   if (!(error instanceof DatabaseError) || error.position === undefined) return '';
-  return ` in line ${migration.text.slice(0, Number(error.position)).split('\n').length}`;
+  return ` in line ${file.text.slice(0, Number(error.position)).split('\n').length}`;
 }

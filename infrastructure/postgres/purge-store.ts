@@ -63,7 +63,11 @@ async function* batches(
     `;
     const batch = await answered(connection.one(statement), withinMs);
     yield Number(batch.deleted);
-    if (batch.deleted < BigInt(purgeBatchRows)) return;
+    if (batch.deleted < BigInt(purgeBatchRows)) {
+      const emptied = sql.unsafe`select gateway_drop_log_partitions(${cutoff.toISOString()}::timestamptz)`;
+      await answered(connection.query(emptied), withinMs);
+      return;
+    }
     since = reached;
     reached = batch.reached?.toISOString() ?? reached;
   }

@@ -59,7 +59,9 @@ function listOfTag(tag: BespokeTag, others: readonly AskedOfLog[]): TimeList {
   const ofLog = others.filter((each) => each.ofTag === undefined).map((each) => afterwards(besideLead(each)));
   const tagged = all([sql.fragment`t.tag_key = ${tag.key} and t.tag_value = ${tag.value}`, ...ofTag]);
   const rows = sql.fragment`
-    request_log_tags t join request_logs l on l.request_log_id = t.request_log_id where ${all([tagged, ...ofLog])}
+    request_log_tags t
+    join request_logs l on l.request_log_id = t.request_log_id and l.ownership_scope_key = t.ownership_scope_key
+    where ${all([tagged, ...ofLog])}
   `;
   const counted = ofLog.length === 0 ? sql.fragment`request_log_tags t where ${tagged}` : rows;
   return { ...ofLogs, by: 'bucket', bucket: sql.fragment`t.list_bucket`, counted, rows };
@@ -80,6 +82,6 @@ const besideLead = ({ column, value }: Asked): FragmentSqlToken => beside(column
 
 const hasTag = ({ key, value }: BespokeTag): FragmentSqlToken => sql.fragment`
   exists (select from request_log_tags t
-          where t.request_log_id = l.request_log_id
+          where t.request_log_id = l.request_log_id and t.ownership_scope_key = l.ownership_scope_key
             and ${afterwards(sql.fragment`t.tag_key = ${key} and t.tag_value = ${value}`)})
 `;

@@ -68,7 +68,8 @@ const logColumns = sql.fragment`
   l.completion_tokens, l.total_tokens, l.has_payload, l.request_payload_truncated, l.response_payload_truncated,
   l.caller_service, l.caller_component, l.caller_env,
   (select coalesce(json_agg(json_build_object('key', t.tag_key, 'value', t.tag_value) order by t.tag_key), '[]')
-   from request_log_tags t where t.request_log_id = l.request_log_id) as bespoke,
+   from request_log_tags t
+   where t.request_log_id = l.request_log_id and t.ownership_scope_key = l.ownership_scope_key) as bespoke,
   l.exposed_tool_count, l.invoked_tool_count, l.referenced_mcp_server_count, l.filtered_tool_count, l.user_agent_raw,
   l.agent_harness_key, l.agent_harness_label, l.metadata_json::text as metadata, l.occurred_at
 `;

@@ -5,6 +5,7 @@ import type { Seed, SeedBudget, SeedKey, SeedRoute, SeedStore } from '../../appl
 import { isObject, type Json } from '../../domain/shared/json.ts';
 import { row } from './pool.ts';
 import { seedLosses } from './seed-losses.ts';
+import { touchState } from './state-follower.ts';
 import { storedJson } from './stored-text.ts';
 
 type Connection = DatabaseTransactionConnection;
@@ -22,7 +23,9 @@ export const seedStore = (pool: DatabasePool): SeedStore => ({
       await reconcileProviders(connection, seed);
       await reconcileModels(connection, seed);
       await reconcileBudgets(connection, seed);
-      return { keptRevoked: await reconcileKeys(connection, seed) };
+      const keptRevoked = await reconcileKeys(connection, seed);
+      await touchState(connection);
+      return { keptRevoked };
     }),
 });
 

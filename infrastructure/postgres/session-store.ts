@@ -6,6 +6,7 @@ import { maxTriesHere, throttleWindowMs } from '../../domain/identity/login-thro
 import { addCommandEvent } from './admin-events-store.ts';
 import { instant } from './codecs.ts';
 import { row } from './pool.ts';
+import { touchState } from './state-follower.ts';
 
 /** Sessions of one person: scripts that log in anew for each call end their own oldest ones. */
 const maxSessionsOfPerson = 100;
@@ -213,4 +214,5 @@ async function setAdmin(
     before: before ?? undefined,
     after,
   });
+  await touchState(connection);
 }

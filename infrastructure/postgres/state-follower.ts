@@ -1,5 +1,5 @@
 import * as t from 'io-ts';
-import { type DatabasePool, sql } from 'slonik';
+import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import { integer } from './codecs.ts';
 import { row } from './pool.ts';
 
@@ -21,6 +21,14 @@ export class Freshness {
     return performance.now() - this.confirmedAt <= staleAfterMs;
   }
 }
+
+/**
+ * Whoever changes identity or catalogue says so, at the end of the transaction of the change: every replica looks for it
+ * once a second, and nothing else tells it.
+ */
+export const touchState = async (connection: CommonQueryMethods): Promise<void> => {
+  await connection.query(sql.unsafe`select gateway_touch()`);
+};
 
 export interface StateFollowerOptions {
   readonly freshness: Freshness;

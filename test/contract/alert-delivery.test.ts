@@ -249,7 +249,7 @@ describe('the reason of a failure', () => {
       ).rejects.toThrow(/check constraint/);
     await expect(
       query(
-        `insert into budget_alerts select gen_random_uuid(), budget_id, user_id, team_id, cadence, amount_10000,
+        `insert into budget_alerts select gen_random_uuid(), ownership_scope_key, budget_id, user_id, team_id, cadence, amount_10000,
            threshold_bps, window_start, window_end, spend_before_picousd, spend_after_picousd, created_at
          from budget_alerts where user_id = $1`,
         [userIdOf(user)],

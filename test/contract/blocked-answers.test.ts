@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Caller } from '../../domain/identity/caller.ts';
@@ -93,24 +91,6 @@ describe('the blocked answers of an owner’s window', () => {
     await setUserBudget(query, userIdOf(user), { amount: 1n });
     await settleAgain(goes);
     expect(await blockedOf(user)).toEqual({ count: 1, cost: 2n });
-  });
-
-  it('of the time before they were counted are taken over from the request logs', async () => {
-    const migration = readFileSync(
-      path.join(import.meta.dirname, '..', '..', 'migrations', '0016_blocked_answers.sql'),
-      'utf8',
-    );
-    const [takeOver = ''] = /^insert into blocked_answers\nselect [^;]*;/m.exec(migration) ?? [];
-    const user = await aUser(query, { amount: 0n });
-    const [, account] = await aTeam(query, { amount: 0n });
-    // The log row of each says half a dollar.
-    expect(await settle(aRecord(user, 1n), aRecord(user, 1n), aRecord(account, 1n))).toEqual(
-      Array.from({ length: 3 }, () => 'blocked'),
-    );
-    await query('delete from blocked_answers');
-    await query(takeOver);
-    expect(await blockedOf(user)).toEqual({ count: 2, cost: 1_000_000_000_000n });
-    expect(await blockedOf(account)).toEqual({ count: 1, cost: 500_000_000_000n });
   });
 
   it('and its spend are together what all answers cost, for any costs and any batches', async () => {

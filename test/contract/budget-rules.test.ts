@@ -3,9 +3,11 @@ import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Budget, Cadence } from '../../domain/budget/budget.ts';
 import { budgetWindow } from '../../domain/budget/budget-window.ts';
+import { alertThresholdBps, isAlertDue } from '../../domain/budget/budget-alert.ts';
 import { admit, charge } from '../../domain/budget/hard-limit.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { countsTowardSpend, type UsageCost } from '../../domain/ledger/usage-cost-event.ts';
+import { fromAmount10000, maxAmount10000 } from '../../domain/money/money.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import {
@@ -50,6 +52,47 @@ const anInstant = fc
     fc.constantFrom(-1, 0, 0, 1, 43_200_000, 86_399_999),
   )
   .map(([date, offsetMs]) => new Date(date.getTime() + offsetMs));
+
+describe('what counts toward spend, and when an alert is due', () => {
+  it('is said by one function for each pricing status, as the domain says it', async () => {
+    for (const [status, counts] of Object.entries(countsTowardSpend))
+      expect([status, await query('select counts_toward_spend($1) as counts', [status])]).toEqual([
+        status,
+        [{ counts }],
+      ]);
+  });
+
+  it('is the threshold of the domain, in the rule and on every alert', async () => {
+    expect(await query('select budget_alert_threshold_bps() as bps')).toEqual([{ bps: alertThresholdBps }]);
+  });
+
+  it('is due by the rule of the domain, for any amount and any spend', async () => {
+    const amount = fc.oneof(fc.bigInt({ min: 0n, max: maxAmount10000 }), fc.bigInt({ min: 0n, max: 20n }));
+    /** In picodollars from where four fifths of the amount are spent. */
+    const distance = fc.oneof(
+      fc.bigInt({ min: -3n, max: 3n }),
+      fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n }),
+    );
+    const cases = fc.array(fc.tuple(amount, distance), { minLength: 100, maxLength: 100 });
+    await fc.assert(
+      fc.asyncProperty(cases, async (drawn) => {
+        const asked = drawn.map(([amount10000, far]) => {
+          const spent = (fromAmount10000(amount10000) * 4n) / 5n + far;
+          return { amount10000, spent: spent < 0n ? 0n : spent };
+        });
+        const rows = await query<{ due: boolean }>(
+          `select budget_alert_due(amount, spent) as due
+           from unnest($1::bigint[], $2::numeric[]) with ordinality each(amount, spent, place) order by place`,
+          [asked.map(({ amount10000 }) => String(amount10000)), asked.map(({ spent }) => String(spent))],
+        );
+        expect(rows.map(({ due }) => due)).toEqual(
+          asked.map(({ amount10000, spent }) => isAlertDue(fromAmount10000(amount10000), spent)),
+        );
+      }),
+      { numRuns: 10 },
+    );
+  });
+});
 
 describe('the windows of the database', () => {
   it('are those of the domain, for every cadence and instant', async () => {

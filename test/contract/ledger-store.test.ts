@@ -589,6 +589,7 @@ describe('log rows', () => {
     ).toEqual([
       {
         request_log_id: requestLogId,
+        ownership_scope_key: scopeOf(team),
         attempt_number: 1,
         provider_key: 'up',
         upstream_model: 'simulated-fast',

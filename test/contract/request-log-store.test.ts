@@ -1,6 +1,4 @@
 import { hash, randomUUID } from 'node:crypto';
-import { copyFile, readdir } from 'node:fs/promises';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { type DatabasePool, sql } from 'slonik';
@@ -9,28 +7,27 @@ import type {
   RequestLogFilter,
   RequestLogs,
 } from '../../application/ports/request-logs.ts';
-import { migrate } from '../../infrastructure/postgres/migrate.ts';
+import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
 import { mcpRecords } from '../../infrastructure/postgres/mcp-invocations-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { listOf } from '../../infrastructure/postgres/request-log-filter.ts';
 import { requestLogsStore } from '../../infrastructure/postgres/request-logs-store.ts';
 import { pageOf, readList } from '../../infrastructure/postgres/time-list.ts';
-import { createDatabase, withDatabase } from '../support/database.ts';
+import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
-import { makeTestFolder } from '../support/test-server.ts';
 import {
   aLog,
   aRecord,
   aTeam,
   aUser,
   type Query,
+  scopeOf,
   settleTogether,
-  withClient,
+  setUserBudget,
+  userIdOf,
   withClock,
   withLedgers,
 } from './ledger-bench.ts';
-
-const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
 
 /** A row with what lists ask for; all else is the same in each. */
 interface Row {
@@ -70,17 +67,18 @@ const plainRow = {
 async function insertRows(query: Query, rows: readonly Row[]): Promise<void> {
   await query(
     `insert into request_logs (
-       request_log_id, request_id, api_key_id, user_id, team_id, service_account_id, model_key, provider_key, status_code,
-       caller_service, caller_component, caller_env, agent_harness_key, occurred_at, latency_ms, metadata_json)
-     select r.*, 1, '{}' from json_to_recordset($1) r(
+       ownership_scope_key, request_log_id, request_id, api_key_id, user_id, team_id, service_account_id, model_key,
+       provider_key, status_code, caller_service, caller_component, caller_env, agent_harness_key, occurred_at, latency_ms, metadata_json)
+     select ownership_scope(user_id, coalesce(team_id, '')), r.*, 1, '{}' from json_to_recordset($1) r(
        request_log_id uuid, request_id text, api_key_id uuid, user_id uuid, team_id text, service_account_id text,
        model_key text, provider_key text, status_code integer, caller_service text, caller_component text,
        caller_env text, agent_harness_key text, occurred_at timestamptz)`,
     [JSON.stringify(rows)],
   );
   await query(
-    `insert into request_log_tags (request_log_id, tag_key, tag_value, list_bucket, status_code, model_key)
-     select l.request_log_id, tag.key, tag.value, l.list_bucket, l.status_code, l.model_key
+    `insert into request_log_tags (
+       request_log_id, ownership_scope_key, tag_key, tag_value, list_bucket, status_code, model_key)
+     select l.request_log_id, l.ownership_scope_key, tag.key, tag.value, l.list_bucket, l.status_code, l.model_key
      from json_to_recordset($1) r(request_log_id uuid, tags jsonb)
      join request_logs l using (request_log_id) cross join lateral jsonb_each_text(r.tags) tag`,
     [JSON.stringify(rows)],
@@ -195,7 +193,7 @@ describe('the list of request logs', () => {
   const database = withDatabase();
   const query = queries(database.url);
   const { logs, pool } = withRequestLogs(database.url);
-  const empty = () => query('truncate request_logs cascade');
+  const empty = () => query('truncate request_logs, request_log_tags');
 
   it('selects the rows that meet every filter, newest first; its pages are complete and repeat nothing', async () => {
     await fc.assert(
@@ -227,8 +225,9 @@ describe('the list of request logs', () => {
   it('has an exact total up to 10,000, and beyond it 10,000 with the flag set', async () => {
     await empty();
     await query(
-      `insert into request_logs (request_log_id, request_id, model_key, status_code, latency_ms, metadata_json, occurred_at)
-       select gen_random_uuid(), 'r', 'fast', 200, 1, '{}', timestamptz '2028-01-01Z' + n * interval '1 second'
+      `insert into request_logs (request_log_id, ownership_scope_key, request_id, model_key, status_code, latency_ms,
+         metadata_json, occurred_at)
+       select gen_random_uuid(), 's', 'r', 'fast', 200, 1, '{}', timestamptz '2028-01-01Z' + n * interval '1 second'
        from generate_series(1, 10001) n`,
     );
     const filters: readonly RequestLogFilter[] = [
@@ -330,14 +329,27 @@ describe('the list of request logs', () => {
       'a tag pair and a user',
     ];
 
+    /** The index of the table that one of a partition is a part of. */
+    const wholeIndexes = async (): Promise<ReadonlyMap<string | undefined, string>> => {
+      const parts = await query<{ part: string; whole: string }>(
+        `select p.relname as part, w.relname as whole from pg_inherits h
+         join pg_class p on p.oid = h.inhrelid and p.relkind = 'i' join pg_class w on w.oid = h.inhparent`,
+      );
+      return new Map(parts.map(({ part, whole }) => [part, whole]));
+    };
+
     const expectIndexes = async () => {
+      const whole = await wholeIndexes();
       for (const [name, filter, index] of cases) {
         const page = pageOf(listOf(filter), { from: undefined, until: undefined }, { page: 2, pageSize: 50 });
         const [plan] = (await readList(pool(), (connection) =>
           connection.oneFirst(sql.unsafe`explain (format json) ${page}`),
         )) as readonly { readonly Plan: Plan }[];
         const scans = scansOf(plan!.Plan).filter((scan) => scan['Index Name']?.endsWith('_pkey') !== true);
-        expect([name, new Set(scans.map((scan) => scan['Index Name']))]).toEqual([name, new Set([index])]);
+        expect([name, new Set(scans.map((scan) => whole.get(scan['Index Name'])))]).toEqual([
+          name,
+          new Set([index]),
+        ]);
         const alone = scans.some((scan) => scan['Node Type'] === 'Index Only Scan');
         expect([name, alone]).toEqual([name, !withRows.includes(name)]);
       }
@@ -436,12 +448,28 @@ describe('what was settled', () => {
     expect(await found({ tag: { key: 'b', value: '2' }, modelKey: 'fast' })).toHaveLength(2);
     expect(await found({ tag: { key: 'b', value: '2' }, statusCode: 200 })).toHaveLength(2);
     expect(await found({ tag: { key: 'b', value: '1' } })).toHaveLength(0);
-    // Judged again, it has another status.
-    await query('update request_logs set status_code = 200 where request_log_id = $1', [
-      failed?.requestLogId,
+  });
+
+  it('is found by its tags and another status when it was judged again', async () => {
+    const user = await aUser(query, { amount: 0n });
+    const tag = { key: 'b', value: '3' };
+    const judged = (): ReturnType<typeof aRecord> => {
+      const record = aRecord(user, 1n);
+      const tags = { service: 's', component: 'c', env: 'e', bespoke: [tag] };
+      return { ...record, logged: { ...record.logged, log: { ...record.logged.log, tags } } };
+    };
+    const records = [judged(), judged()];
+    expect(await settleTogether(ledgers[0]!, records)).toEqual(['blocked', 'blocked']);
+    const found = async (statusCode: number) =>
+      idsOf((await logs.page({ tag, statusCode }, { page: 1, pageSize: 10 })).items);
+    expect(await found(429)).toHaveLength(2);
+    await setUserBudget(query, userIdOf(user), undefined);
+    await query('select verdict from gateway_settle($1, $2, false, false, null, true)', [
+      JSON.stringify([recordRow(records[0]!, 1)]),
+      [],
     ]);
-    expect(await found({ tag: { key: 'b', value: '2' }, statusCode: 200 })).toHaveLength(3);
-    expect(await found({ tag: { key: 'b', value: '2' }, statusCode: 502 })).toHaveLength(0);
+    expect(await found(200)).toEqual([records[0]!.charge.requestLogId]);
+    expect(await found(429)).toEqual([records[1]!.charge.requestLogId]);
   });
 
   it('is settled with the longest of everything that a row may have', async () => {
@@ -480,7 +508,11 @@ describe('what was settled', () => {
     const { requestLogId, requestId } = record.charge;
     await settleTogether(ledgers[0]!, [record]);
     const request = '{"9": 9007199254740993, "1": 0.10, "text": "\\u00e9\\/ \\"\\/0\\""}';
-    await query(`insert into request_log_payloads values ($1, $2, null)`, [requestLogId, request]);
+    await query(`insert into request_log_payloads values ($1, $2, $3, null)`, [
+      requestLogId,
+      scopeOf(user),
+      request,
+    ]);
     await query(`update users set name = 'Renamed' where user_id = $1`, [
       user.keyOwner.kind === 'user' ? user.keyOwner.userId : '',
     ]);
@@ -527,29 +559,5 @@ describe('what was settled', () => {
     const overheadOf = async (id: string) => (await logs.find(id))?.mcpTokenOverhead;
     expect(await overheadOf(own)).toMatchObject({ requestLogId: own, toolCount: 0 });
     expect(await overheadOf(other)).toEqual({ ...overhead, occurredAt: new Date('2028-03-01T12:00:00Z') });
-  });
-});
-
-describe('the migration that makes lists quick', () => {
-  it('finds what was logged and tagged before it', async () => {
-    const { url } = await createDatabase({ empty: true });
-    const folder = await makeTestFolder('before-lists');
-    for (const file of (await readdir(migrations)).filter((name) => name < '0010'))
-      await copyFile(path.join(migrations, file), path.join(folder, file));
-    await migrate(url, folder);
-    const id = randomUUID();
-    await withClient(url, async (query) => {
-      await query(
-        `insert into request_logs (request_log_id, request_id, model_key, status_code, latency_ms, metadata_json, occurred_at)
-         values ($1, 'r', 'fast', 502, 1, '{}', '2028-03-01 00:00:00Z')`,
-        [id],
-      );
-      await query(`insert into request_log_tags values ($1, 'k', 'v')`, [id]);
-    });
-    await migrate(url, migrations);
-    const pool = await openPool(url, 1);
-    const filter = { tag: { key: 'k', value: 'v' }, modelKey: 'fast', statusCode: 502 };
-    expect(idsOf((await requestLogsStore(pool).page(filter, { page: 1, pageSize: 1 })).items)).toEqual([id]);
-    await pool.end();
   });
 });

@@ -586,9 +586,9 @@ describe('budget alerts', () => {
   it('the total is exact up to 10,000, beyond it 10,000 with the flag set', async () => {
     const fill = (count: number) =>
       query(
-        `insert into budget_alerts (budget_id, team_id, cadence, amount_10000, threshold_bps, window_start, window_end,
+        `insert into budget_alerts (ownership_scope_key, budget_id, team_id, cadence, amount_10000, threshold_bps, window_start, window_end,
            spend_before_picousd, spend_after_picousd, created_at)
-         select gen_random_uuid(), 'platform', 'daily', 1, 2000, now(), now(), 0, 1, now() - interval '1 day'
+         select 'team:platform:actor:none', gen_random_uuid(), 'platform', 'daily', 1, 2000, now(), now(), 0, 1, now() - interval '1 day'
          from generate_series(1, $1)`,
         [count],
       );

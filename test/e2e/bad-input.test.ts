@@ -37,7 +37,9 @@ beforeAll(async () => {
     }),
     database.url(),
   );
-  await query("update api_keys set revoked_at = now(), revoked_by = 'admin' where name = 'gone'");
+  await query(
+    "update api_keys set revoked_at = now(), revoked_by = 'admin' where name = 'gone'; select gateway_touch()",
+  );
 });
 afterAll(async () => {
   await gateway?.stop();

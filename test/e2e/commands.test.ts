@@ -10,7 +10,7 @@ import { parse, stringify } from 'yaml';
 import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { createDatabase, withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, runGateway, startGateway } from '../support/gateway.ts';
-import { makeTestFolder } from '../support/test-server.ts';
+import { connected, makeTestFolder } from '../support/test-server.ts';
 import { startCommand } from './processes.ts';
 import { eventually } from './traces.ts';
 
@@ -144,13 +144,28 @@ api_keys:
   });
 });
 
+describe('a start that a rule of the tables stops', () => {
+  it.each(['serve', 'seed'])('%s names the constraint and its table', async (command) => {
+    const strict = await createDatabase();
+    const config = await file(`strict-${command}.yaml`, good());
+    await connected(strict.url, (client) =>
+      client.query(`alter table providers add constraint providers_kind_check check (kind = 'other')`),
+    );
+    const ended = await runGateway([command], variables(config, strict.url));
+    expect(ended.code).toBe(1);
+    expect(ended.err).toContain('(constraint providers_kind_check of table providers)');
+    await strict.drop();
+  });
+});
+
 describe('gateway migrate', () => {
   it('tells what is pending, applies it, also from two places at once, and then there is nothing to do', async () => {
     const empty = await createDatabase({ empty: true });
     const env = variables(await file('good.yaml', good()), empty.url);
-    const names = (await readdir(path.join(import.meta.dirname, '..', '..', 'migrations')))
-      .filter((name) => /^\d{4}_.*\.sql$/.test(name))
-      .toSorted();
+    const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
+    const numbered = (await readdir(migrations)).filter((name) => /^\d{4}_.*\.sql$/.test(name));
+    const functions = await readdir(path.join(migrations, 'functions'));
+    const names = [...numbered.toSorted(), ...functions.toSorted().map((name) => `functions/${name}`)];
 
     const before = await runGateway(['migrate', '--check'], env);
     expect(before.code).toBe(1);

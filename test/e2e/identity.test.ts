@@ -180,7 +180,9 @@ describe('which models a key may use', () => {
   });
 
   it('a change of allowed_models takes effect on every replica', async () => {
-    await query(`update api_keys set allowed_models = '{fast}' where name = 'narrow'`);
+    await query(
+      `update api_keys set allowed_models = '{fast}' where name = 'narrow'; select gateway_touch()`,
+    );
     await everywhere(keys.narrow, 200, 'fast');
     await everywhere(keys.narrow, 403, 'vendor/slow:1');
   });
@@ -210,17 +212,20 @@ describe('what changes while replicas run', () => {
       for (const replica of replicas) expect(await ask(replica, key)).toBe(200);
     await query(`
       update users set active = false where name = 'A';
-      update teams set active = false where team_id = 'platform'`);
+      update teams set active = false where team_id = 'platform';
+      select gateway_touch()`);
     for (const key of [keys.user, keys.team, keys.account]) await everywhere(key, 401);
     expect(await ask(first(), keys.quiet)).toBe(200);
     await query(`
       update teams set active = true where team_id = 'platform';
-      update service_accounts set active = false where service_account_id = 'ci'`);
+      update service_accounts set active = false where service_account_id = 'ci';
+      select gateway_touch()`);
     await everywhere(keys.team, 200);
     await everywhere(keys.account, 401);
     await query(`
       update users set active = true where name = 'A';
-      update service_accounts set active = true where service_account_id = 'ci'`);
+      update service_accounts set active = true where service_account_id = 'ci';
+      select gateway_touch()`);
     await everywhere(keys.account, 200);
     await everywhere(keys.user, 200);
   });
@@ -261,12 +266,16 @@ describe('who is logged', () => {
   });
 
   it('the flag takes effect on every replica', async () => {
-    await query(`update users set request_logging_enabled = true where name = 'Quiet'`);
+    await query(
+      `update users set request_logging_enabled = true where name = 'Quiet'; select gateway_touch()`,
+    );
     await eventually(async () => {
       for (const replica of replicas) await ask(replica, keys.quiet, 'quiet-3');
       return (await traceOf('quiet-3')).logs.length >= 2 ? true : undefined;
     }, everywhereMs);
-    await query(`update users set request_logging_enabled = false where name = 'Quiet'`);
+    await query(
+      `update users set request_logging_enabled = false where name = 'Quiet'; select gateway_touch()`,
+    );
   });
 
   it('capture_mode disabled writes no log rows for anybody, and every ledger row', async () => {

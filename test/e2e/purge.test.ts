@@ -29,18 +29,20 @@ beforeAll(async () => {
   folder = await makeTestFolder('purge');
 });
 afterAll(() => upstream?.close());
-beforeEach(() => query('truncate request_logs, harness_rollups, tool_cardinality_rollups cascade'));
+const logTables = ['request_logs', 'request_log_payloads', 'request_log_tags', 'request_log_attempts'];
+beforeEach(() => query(`truncate ${logTables.join(', ')}, harness_rollups, tool_cardinality_rollups`));
 
 /** Log rows of these ages in days, each with an attempt. */
 const logsOf = async (...days: readonly number[]): Promise<void> => {
   for (const each of days)
     await query(
       `with made as (
-         insert into request_logs (request_log_id, request_id, status_code, latency_ms, metadata_json, occurred_at)
-         values ($1, 'r', 200, 7, '{}', gateway_now() - make_interval(secs => $2 * 86400.0)) returning *
+         insert into request_logs (request_log_id, ownership_scope_key, request_id, status_code, latency_ms, metadata_json,
+           occurred_at)
+         values ($1, 's', 'r', 200, 7, '{}', gateway_now() - make_interval(secs => $2 * 86400.0)) returning *
        )
        insert into request_log_attempts
-       select request_log_id, 1, 'up', 'm', 'success', 200, null, null, false, occurred_at, occurred_at, 5 from made`,
+       select request_log_id, ownership_scope_key, 1, 'up', 'm', 'success', 200, null, null, false, occurred_at, occurred_at, 5 from made`,
       [randomUUID(), each],
     );
 };

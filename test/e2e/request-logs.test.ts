@@ -269,11 +269,11 @@ describe('GET request-logs/{request_log_id}', () => {
       request: '{"headers": {}, "n": 9007199254740993, "2": 0.10, "1": "\\u00e9\\/"}',
       response: '[]',
     };
-    await query('insert into request_log_payloads values ($1, $2, $3)', [
-      id,
-      stored.request,
-      stored.response,
-    ]);
+    await query(
+      `insert into request_log_payloads
+       select $1, ownership_scope_key, $2, $3 from request_logs where request_log_id = $1`,
+      [id, stored.request, stored.response],
+    );
     await query(
       `insert into request_mcp_token_overheads (request_id, server_count, tool_count, tool_definition_tokens, occurred_at)
        values ('r-3', 1, 12, 3400, $1)`,

@@ -229,10 +229,10 @@ describe('no route', () => {
 
   it('a provider that is disabled in the database has no routes any more, on a running replica', async () => {
     expect(await ask('only-two')).toMatchObject({ status: 200 });
-    await query("update providers set enabled = false where provider_key = 'two'");
+    await query("update providers set enabled = false where provider_key = 'two'; select gateway_touch()");
     await eventually(async () => ((await ask('only-two')).status === 503 ? true : undefined));
     expect(await ask('later-first')).toMatchObject({ status: 200, calls: [1, 0] });
-    await query("update providers set enabled = true where provider_key = 'two'");
+    await query("update providers set enabled = true where provider_key = 'two'; select gateway_touch()");
     await eventually(async () => ((await ask('only-two')).status === 200 ? true : undefined));
   });
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -169,6 +169,90 @@ describe('migrate', () => {
     for (const name of names) await write(name, 'SELECT 1;');
     await expect(migrate(database.url, dir)).rejects.toThrow(error);
     await expect(pendingMigrations(database.url, dir)).rejects.toThrow(error);
+  });
+});
+
+describe('the functions', () => {
+  const made = (name: string, body: string): string =>
+    `create or replace function ${name}() returns integer language sql as $$ ${body} $$;`;
+  const release = async (folder: string, functions: Readonly<Record<string, string>>): Promise<string> => {
+    const own = await makeTestFolder(folder);
+    await mkdir(path.join(own, 'functions'));
+    await writeFile(path.join(own, '0001_table.sql'), 'create table a (n integer);');
+    for (const [name, body] of Object.entries(functions))
+      await writeFile(path.join(own, 'functions', `${name}.sql`), made(name, body));
+    return own;
+  };
+  const answer = async (name: string) =>
+    (await query(database.url, `select ${name}() as answer`)) as readonly { readonly answer: number }[];
+
+  it('come after the tables, in any order among themselves, and again when their text has changed', async () => {
+    const first = await release('first', { one: 'select two() + count(*)::integer from a', two: 'select 2' });
+    expect(await pendingMigrations(database.url, first)).toEqual([
+      '0001_table.sql',
+      'functions/one.sql',
+      'functions/two.sql',
+    ]);
+    expect(await migrate(database.url, first)).toEqual([
+      '0001_table.sql',
+      'functions/one.sql',
+      'functions/two.sql',
+    ]);
+    expect(await answer('one')).toEqual([{ answer: 2 }]);
+    expect(await migrate(database.url, first)).toEqual([]);
+
+    const second = await release('second', {
+      one: 'select two() + count(*)::integer from a',
+      two: 'select 3',
+    });
+    expect(await pendingMigrations(database.url, second)).toEqual(['functions/two.sql']);
+    expect(await migrate(database.url, second)).toEqual(['functions/two.sql']);
+    expect(await answer('one')).toEqual([{ answer: 3 }]);
+  });
+
+  it('of an older release do not come back, whoever starts again during a roll-out', async () => {
+    const [older, newer] = [
+      await release('older', { f: 'select 1' }),
+      await release('newer', { f: 'select 2' }),
+    ];
+    await migrate(database.url, older);
+    await migrate(database.url, newer);
+    expect(await pendingMigrations(database.url, older)).toEqual([]);
+    expect(await migrate(database.url, older)).toEqual([]);
+    expect(await answer('f')).toEqual([{ answer: 2 }]);
+  });
+
+  it('are applied all or none, and the file and the line of what fails are named', async () => {
+    await migrate(database.url, await release('good', { a: 'select 1', b: 'select 1' }));
+    const bad = await release('bad', { a: 'select 2', b: 'select 1\n from nowhere' });
+    await expect(migrate(database.url, bad)).rejects.toThrow(
+      'functions/b.sql failed in line 2: error: relation "nowhere" does not exist',
+    );
+    expect(await answer('a')).toEqual([{ answer: 1 }]);
+    expect(await pendingMigrations(database.url, bad)).toEqual(['functions/a.sql', 'functions/b.sql']);
+  });
+
+  it('with another result are refused: they need another name', async () => {
+    await migrate(database.url, await release('before', { f: 'select 1' }));
+    const after = await release('after', {});
+    await writeFile(
+      path.join(after, 'functions', 'f.sql'),
+      "create or replace function f() returns text language sql as $$ select '1' $$;",
+    );
+    await expect(migrate(database.url, after)).rejects.toThrow(
+      'functions/f.sql failed: error: cannot change return type of existing function',
+    );
+  });
+
+  it.each([
+    ['two in one file', `${made('f', 'select 1')}\n${made('g', 'select 1')}`],
+    ['named otherwise', made('g', 'select 1')],
+    ['a table', 'create table f (n integer);'],
+    ['not to be replaced', made('f', 'select 1').replace('or replace ', '')],
+  ])('are one a file, named for it, and replace the one before: not %s', async (_, text) => {
+    const folder = await release('odd', {});
+    await writeFile(path.join(folder, 'functions', 'f.sql'), text);
+    await expect(migrate(database.url, folder)).rejects.toThrow('functions/f.sql should hold one statement');
   });
 });
 

@@ -52,8 +52,8 @@ afterAll(async () => {
 async function summaries(count: number): Promise<readonly string[]> {
   const ids = Array.from({ length: count }, () => randomUUID());
   await query(
-    `insert into request_logs (request_log_id, request_id, status_code, latency_ms, metadata_json, occurred_at)
-     select id, id::text, 200, 1, '{}', now() from unnest($1::uuid[]) id`,
+    `insert into request_logs (request_log_id, ownership_scope_key, request_id, status_code, latency_ms, metadata_json, occurred_at)
+     select id, 's', id::text, 200, 1, '{}', now() from unnest($1::uuid[]) id`,
     [ids],
   );
   return ids;

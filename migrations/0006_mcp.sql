@@ -53,7 +53,7 @@ create table mcp_tool_invocations (
 );
 comment on table mcp_tool_invocations is 'One call of one tool of an MCP server, with what was asked and answered, redacted. `request_log_id` is no foreign key: a purge leaves the row alone.';
 comment on column mcp_tool_invocations.owner_kind is 'user or team, as budgets have it; null when nobody was authenticated.';
-comment on column mcp_tool_invocations.list_bucket is 'The quarter of an hour of `occurred_at`; see migration 0010.';
+comment on column mcp_tool_invocations.list_bucket is 'The quarter of an hour of `occurred_at`; as in `request_logs`.';
 
 create index mcp_tool_invocations_occurred_at_idx on mcp_tool_invocations (occurred_at, mcp_tool_invocation_id);
 create index mcp_tool_invocations_request_id_idx on mcp_tool_invocations (hashtextextended(request_id, 0), list_bucket);
@@ -71,3 +71,6 @@ create index mcp_tool_invocations_tool_id_idx on mcp_tool_invocations (tool_id, 
 create index mcp_tool_invocations_status_idx on mcp_tool_invocations (status, list_bucket) where status <> 'success';
 create index mcp_tool_invocations_policy_result_idx on mcp_tool_invocations (policy_result, list_bucket)
   where policy_result <> 'allowed';
+create index mcp_tool_invocations_long_request_id_idx
+  on mcp_tool_invocations (long_request_id_sha256(request_id), list_bucket)
+  where long_request_id_sha256(request_id) is not null;

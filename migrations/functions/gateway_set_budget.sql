@@ -1,34 +1,12 @@
--- Who set a budget and who ended it; and each failed alert mail is told of once.
-
-alter table user_budgets
-  add column set_by text, add column set_by_user_id uuid,
-  add column deactivated_by text, add column deactivated_by_user_id uuid,
-  add constraint user_budgets_set_by_check check (set_by in ('admin', 'config')),
-  add constraint user_budgets_deactivated_by_check check (deactivated_by in ('admin', 'config'));
-alter table team_budgets
-  add column set_by text, add column set_by_user_id uuid,
-  add column deactivated_by text, add column deactivated_by_user_id uuid,
-  add constraint team_budgets_set_by_check check (set_by in ('admin', 'config')),
-  add constraint team_budgets_deactivated_by_check check (deactivated_by in ('admin', 'config'));
-comment on column user_budgets.set_by is 'admin or config; null: a row from before this was kept.';
-comment on column team_budgets.set_by is 'admin or config; null: a row from before this was kept.';
-comment on column user_budgets.from_config is 'In the file: goes when the block goes from the file.';
-comment on column team_budgets.from_config is 'In the file: goes when the block goes from the file.';
-update user_budgets set set_by = 'config' where from_config;
-update team_budgets set set_by = 'config' where from_config;
-create index user_budgets_history_idx on user_budgets (user_id, created_at, budget_id);
-create index team_budgets_history_idx on team_budgets (team_id, created_at, budget_id);
-
-drop function gateway_set_budget(uuid, text, text, bigint, boolean, text, boolean, boolean);
 -- Any changed field closes the old row into history and opens a new one; identical terms change nothing, but what the
 -- file has goes with the file from then on. Without terms (`cadence` null) the budget is deactivated. A change that is
 -- not the file's is an admin's, `actor` from `address`, and leaves its event. True when something changed.
-create function gateway_set_budget(
+create or replace function gateway_set_budget(
   owner_user uuid, owner_team text, new_cadence text, new_amount_10000 bigint, new_hard_limit boolean,
   new_timezone text, by_config boolean, mail_ready boolean, actor uuid default null, address text default null
 ) returns boolean language plpgsql volatile set lock_timeout = '5s' as $$
 declare
-  scope text := case when owner_user is null then 'team:' || owner_team || ':actor:none' else 'user:' || owner_user end;
+  scope text := ownership_scope(owner_user, owner_team);
   source text := case when by_config then 'config' else 'admin' end;
   present record;
   opened uuid;
@@ -93,17 +71,3 @@ begin
   return opened is distinct from present.budget_id;
 end $$;
 comment on function gateway_set_budget is 'The only writer of budgets: takes the lock of the hard limit, keeps history and the admin''s event, checks the alert.';
-
-create function budget_terms_json(
-  budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, timezone text, from_config boolean
-) returns json language sql stable as $$
-  select json_build_object('budget_id', budget_id, 'cadence', cadence, 'amount_10000', amount_10000,
-                           'hard_limit', hard_limit, 'timezone', timezone, 'from_config', from_config)
-$$;
-comment on function budget_terms_json is 'A budget as events tell of it.';
-
-alter table budget_alert_deliveries add column failure_told boolean not null default false;
-comment on column budget_alert_deliveries.failure_told is 'A replica has logged and counted that this mail failed: each is told of once.';
-update budget_alert_deliveries set failure_told = true where delivery_status = 'failed';
-create index budget_alert_deliveries_untold_idx on budget_alert_deliveries (created_at)
-  where delivery_status = 'failed' and not failure_told;

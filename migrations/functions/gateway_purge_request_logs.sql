@@ -1,44 +1,46 @@
--- Request logs have an end: they are deleted when they are older than the retention window.
-
--- One bounded batch: the oldest rows before the cutoff with their payloads, tags and attempts (which cascade: measured,
--- naming them in statements of their own is no faster), and what they counted in the rollups. The purge writes negative
+-- One bounded batch: the oldest rows before the cutoff with what they counted in the rollups, and then their payloads,
+-- tags and attempts, by statements that see what was kept of these rows until they were locked. The purge writes negative
 -- counts into rows of its own session, as settlement writes its positive ones, so that neither waits for the other.
 -- Rows that somebody else has locked are left to them: several purges at once share the work.
 -- `since` is where to begin to look: behind it lie index entries of rows that are gone, in their millions, until vacuum
 -- has been there. `reached` is where this batch ended.
 -- The planner may not choose here: its plans are kept, and one made while the tables were small would read them whole.
-create function gateway_purge_request_logs(
+create or replace function gateway_purge_request_logs(
   cutoff timestamptz, since timestamptz, at_most integer, out deleted bigint, out reached timestamptz
 ) language plpgsql volatile
 set lock_timeout = '2s'
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
+  ids uuid[];
+  scopes text[];
   behind_from timestamptz;
   behind_until timestamptz;
 begin
   with old as materialized (
-    select request_log_id from request_logs
+    select request_log_id, ownership_scope_key from request_logs
     where occurred_at >= since and occurred_at < cutoff
     order by occurred_at, request_log_id limit at_most for update skip locked
   ), purged as (
-    delete from request_logs l using old where l.request_log_id = old.request_log_id
-    returning l.occurred_at, rollup_bucket(l.occurred_at) as bucket_start, l.user_id, l.agent_harness_key,
-              l.agent_harness_label, l.referenced_mcp_server_count, l.exposed_tool_count, l.invoked_tool_count,
-              l.filtered_tool_count
+    delete from request_logs l using old
+    where l.request_log_id = old.request_log_id and l.ownership_scope_key = old.ownership_scope_key
+    returning l.request_log_id, l.ownership_scope_key, l.occurred_at, rollup_bucket(l.occurred_at) as bucket_start,
+              l.user_id, l.agent_harness_key, l.agent_harness_label, l.referenced_mcp_server_count,
+              l.exposed_tool_count, l.invoked_tool_count, l.filtered_tool_count
   ), harnesses as (
     insert into harness_rollups as r
-    select bucket_start, agent_harness_key, pg_backend_pid(), max(agent_harness_label), -count(*)
-    from purged where agent_harness_key is not null group by bucket_start, agent_harness_key
+    select bucket_start, agent_harness_key, pg_backend_pid(), ownership_scope_key, max(agent_harness_label), -count(*)
+    from purged where agent_harness_key is not null group by bucket_start, agent_harness_key, ownership_scope_key
     on conflict on constraint harness_rollups_pkey
     do update set request_count = r.request_count + excluded.request_count
   ), cardinalities as (
     insert into tool_cardinality_rollups as r
-    select user_id, bucket_start, pg_backend_pid(), -coalesce(sum(referenced_mcp_server_count), 0),
+    select user_id, bucket_start, pg_backend_pid(), ownership_scope_key, -coalesce(sum(referenced_mcp_server_count), 0),
            -count(referenced_mcp_server_count), -coalesce(sum(exposed_tool_count), 0), -count(exposed_tool_count),
            -coalesce(sum(invoked_tool_count), 0), -count(invoked_tool_count), -coalesce(sum(filtered_tool_count), 0),
            -count(filtered_tool_count)
-    from purged where user_id is not null group by user_id, bucket_start
+    from purged where user_id is not null group by user_id, bucket_start, ownership_scope_key
     on conflict on constraint tool_cardinality_rollups_pkey
     do update set referenced_mcp_server_sum = r.referenced_mcp_server_sum + excluded.referenced_mcp_server_sum,
                   referenced_mcp_server_rows = r.referenced_mcp_server_rows + excluded.referenced_mcp_server_rows,
@@ -49,7 +51,14 @@ begin
                   filtered_tool_sum = r.filtered_tool_sum + excluded.filtered_tool_sum,
                   filtered_tool_rows = r.filtered_tool_rows + excluded.filtered_tool_rows
   )
-  select count(*), max(occurred_at) into deleted, reached from purged;
+  select count(*), max(occurred_at), array_agg(request_log_id), array_agg(ownership_scope_key)
+    into deleted, reached, ids, scopes from purged;
+  delete from request_log_tags c using unnest(ids, scopes) p(id, scope)
+  where c.request_log_id = p.id and c.ownership_scope_key = p.scope;
+  delete from request_log_attempts c using unnest(ids, scopes) p(id, scope)
+  where c.request_log_id = p.id and c.ownership_scope_key = p.scope;
+  delete from request_log_payloads c using unnest(ids, scopes) p(id, scope)
+  where c.request_log_id = p.id and c.ownership_scope_key = p.scope;
 
   -- Buckets that lie behind have been counted down to nothing, and nothing needs no rows. Whatever is added up here is
   -- locked, so what goes is nothing in all, whoever counts meanwhile.
@@ -57,32 +66,27 @@ begin
   behind_until := rollup_bucket(case when deleted < at_most then cutoff else reached end);
   if behind_from < behind_until then
     with behind as (
-      select bucket_start, agent_harness_key, writer, request_count from harness_rollups
+      select bucket_start, agent_harness_key, ownership_scope_key, writer, request_count from harness_rollups
       where bucket_start >= behind_from and bucket_start < behind_until for update skip locked
     ), summed as (
-      select b.*, sum(request_count) over (partition by bucket_start, agent_harness_key) as total from behind b
+      select b.*, sum(request_count) over (partition by bucket_start, agent_harness_key, ownership_scope_key) as total from behind b
     )
     delete from harness_rollups r using summed s
     where s.total = 0 and r.bucket_start = s.bucket_start and r.agent_harness_key = s.agent_harness_key
-      and r.writer = s.writer;
+      and r.ownership_scope_key = s.ownership_scope_key and r.writer = s.writer;
     with behind as (
       select * from tool_cardinality_rollups
       where bucket_start >= behind_from and bucket_start < behind_until for update skip locked
     ), summed as (
-      select user_id, bucket_start, writer,
+      select user_id, bucket_start, ownership_scope_key, writer,
              (sum(referenced_mcp_server_sum) over w, sum(referenced_mcp_server_rows) over w, sum(exposed_tool_sum) over w,
               sum(exposed_tool_rows) over w, sum(invoked_tool_sum) over w, sum(invoked_tool_rows) over w,
               sum(filtered_tool_sum) over w, sum(filtered_tool_rows) over w) = (0, 0, 0, 0, 0, 0, 0, 0) as is_nothing
-      from behind window w as (partition by user_id, bucket_start)
+      from behind window w as (partition by user_id, bucket_start, ownership_scope_key)
     )
     delete from tool_cardinality_rollups r using summed s
-    where s.is_nothing and r.user_id = s.user_id and r.bucket_start = s.bucket_start and r.writer = s.writer;
+    where s.is_nothing and r.user_id = s.user_id and r.bucket_start = s.bucket_start
+      and r.ownership_scope_key = s.ownership_scope_key and r.writer = s.writer;
   end if;
 end $$;
 comment on function gateway_purge_request_logs is 'Deletes at most so many request logs before the cutoff, with their children and their part of the rollups.';
-
--- What is deleted stays on disk until vacuum has made its space free for new rows; the files do not become smaller, they
--- stop growing. By default a table is vacuumed when a fifth of it is dead; one day out of seven is less. Migration 0010
--- has said so for the other two.
-alter table request_log_attempts set (autovacuum_vacuum_scale_factor = 0.1);
-alter table request_log_payloads set (autovacuum_vacuum_scale_factor = 0.1, toast.autovacuum_vacuum_scale_factor = 0.1);

@@ -1,32 +1,3 @@
--- What hard budgets blocked after the provider, for each owner: a streamed answer has been read by then.
-
-create table blocked_answers (
-  request_log_id uuid not null,
-  ownership_scope_key text not null,
-  cost_picousd numeric(38, 0) not null,
-  occurred_at timestamptz not null,
-  constraint blocked_answers_pkey primary key (request_log_id)
-);
-comment on table blocked_answers is 'An answer whose cost a hard budget blocked: it is in no ledger row and counts nowhere else. Outside of the purge.';
-create index blocked_answers_scope_idx on blocked_answers (ownership_scope_key, occurred_at) include (cost_picousd);
-
--- Of the windows that may still hold, as the request logs tell them.
-insert into blocked_answers
-select request_log_id, case when user_id is null then 'team:' || team_id || ':actor:none' else 'user:' || user_id end,
-       (metadata_json #>> '{accounting,blocked_cost_usd}')::numeric * 1000000000000, occurred_at
-from request_logs
-where occurred_at >= gateway_now() - interval '1 month' and error_code = 'budget_exceeded'
-  and metadata_json #>> '{accounting,blocked_cost_usd}' is not null;
-
-create function blocked_spend(
-  scope text, from_time timestamptz, until_time timestamptz, out answers bigint, out cost_picousd numeric
-)
-language sql stable as $$
-  select count(*), coalesce(sum(b.cost_picousd), 0) from blocked_answers b
-  where b.ownership_scope_key = scope and b.occurred_at >= from_time and b.occurred_at < until_time
-$$;
-comment on function blocked_spend is 'How many answers of a window were blocked, and what they cost in picodollars.';
-
 -- After the provider: one transaction for the ledger rows, their day totals and the log rows of a batch. Locks first,
 -- then judges, then writes.
 -- The records are judged one after the other in arrival order (`ord`, from 1 without gaps), each against the total
@@ -88,7 +59,7 @@ begin
 
     -- Its own row, from a try whose answer was lost, is no duplicate.
     continue when item.existing = item.request_log_id;
-    counted := item.pricing_status in ('priced', 'legacy_estimated');
+    counted := counts_toward_spend(item.pricing_status);
     if item.existing is not null or item.has_twin and item.digest = any (accepted_twins) then
       verdicts[item.ord] := 'duplicate';
     elsif counted and budget.hard_limit and spent + item.cost_picousd > budget.amount_10000 * 100000000::numeric then
@@ -96,7 +67,7 @@ begin
       insert into blocked_answers values (item.request_log_id, item.scope, item.cost_picousd, t)
       on conflict on constraint blocked_answers_pkey do nothing;
       if close_on_block then
-        insert into budget_window_closures values (budget.budget_id, budget.starts, t) on conflict do nothing;
+        insert into budget_window_closures values (budget.budget_id, budget.starts, t, item.scope) on conflict do nothing;
       end if;
     else
       accepted[item.ord] := true;
@@ -132,7 +103,7 @@ begin
   from unnest(items) i where accepted[i.ord];
   insert into usage_rollups as r
   select rollup_bucket(t), i.scope, i.model_key, i.pricing_status, i.user_id, max(i.team_id), count(*),
-         coalesce(sum(i.cost_picousd) filter (where i.pricing_status in ('priced', 'legacy_estimated')), 0)
+         coalesce(sum(i.cost_picousd) filter (where counts_toward_spend(i.pricing_status)), 0)
   from unnest(items) i where accepted[i.ord] group by i.scope, i.model_key, i.pricing_status, i.user_id
   on conflict on constraint usage_rollups_pkey
   do update set request_count = r.request_count + excluded.request_count,
@@ -143,14 +114,20 @@ begin
   -- Who was blocked by a try whose answer was lost, and is not now, was never told so: neither do the rows say it.
   if again then
     delete from blocked_answers b using unnest(items) i
-    where i.charged and b.request_log_id = i.request_log_id and verdicts[i.ord] is distinct from 'blocked';
+    where i.charged and b.request_log_id = i.request_log_id and b.ownership_scope_key = i.scope
+      and verdicts[i.ord] is distinct from 'blocked';
     update request_logs l
     set status_code = i.status_code, error_code = i.error_code,
         metadata_json = case verdicts[i.ord] when 'duplicate' then i.metadata_json || '{"accounting": {"duplicate": true}}'
                                              else i.metadata_json end
     from unnest(items) i
-    where i.logged and i.charged and l.request_log_id = i.request_log_id
+    where i.logged and i.charged and l.request_log_id = i.request_log_id and l.ownership_scope_key = i.scope
       and verdicts[i.ord] is distinct from 'blocked' and l.metadata_json -> 'accounting' ? 'blocked_cost_usd';
+    update request_log_tags g set status_code = l.status_code
+    from unnest(items) i
+    join request_logs l on l.request_log_id = i.request_log_id and l.ownership_scope_key = i.scope
+    where i.logged and i.charged and g.request_log_id = i.request_log_id and g.ownership_scope_key = i.scope
+      and g.status_code <> l.status_code;
   end if;
   perform gateway_log(items, verdicts, t);
 end $$;

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, readdir } from 'node:fs/promises';
+import path from 'node:path';
+
+/** The present schema as text, for readers: it lies beside the migrations and is none. */
+export const schemaDump = 'schema.sql';
+
+/** A file with SQL in it. */
+export interface SqlFile {
+  /** Below the folder of the migrations: `0001_identity.sql`, `functions/gateway_settle.sql`. */
+  readonly name: string;
+  readonly text: string;
+  /** SHA-256 of the text with its line ends as LF, so a checkout with CRLF is the same file. */
+  readonly checksum: string;
+}
+
+export interface Migration extends SqlFile {
+  readonly version: number;
+}
+
+/** The numbered files of the folder `dir`, in order. */
+export async function readMigrations(dir: string): Promise<readonly Migration[]> {
+  const names = (await sqlNames(dir)).filter((name) => name !== schemaDump);
+  const migrations: Migration[] = [];
+  for (const name of names) {
+    const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
+    const next = migrations.length + 1;
+    if (Number.isNaN(version)) throw new Error(`Migration ${name} is not named like 0001_what_it_does.sql`);
+    if (version !== next) {
+      throw new Error(
+        `Migration ${name} should have the number ${padded(next)}: numbers have no gap and no double`,
+      );
+    }
+    migrations.push({ version, ...(await readSql(dir, name)) });
+  }
+  return migrations;
+}
+
+/** The functions of the folder `dir`: a file in `functions` is named for the function that it makes or replaces. */
+export async function readFunctions(dir: string): Promise<readonly SqlFile[]> {
+  const folder = path.join(dir, 'functions');
+  if (!existsSync(folder)) return [];
+  return Promise.all(
+    (await sqlNames(folder)).map(async (base) => {
+      const file = await readSql(dir, `functions/${base}`);
+      const wanted = `create or replace function ${base.slice(0, -'.sql'.length)}(`;
+      const made = file.text.match(/^create .*?\(/gim) ?? [];
+      if (made.length === 1 && made[0] === wanted) return file;
+      throw new Error(`${file.name} should hold one statement that creates something: ${wanted}…)`);
+    }),
+  );
+}
+
+export const padded = (version: number): string => String(version).padStart(4, '0');
+
+const sqlNames = async (dir: string): Promise<readonly string[]> =>
+  (await readdir(dir)).filter((name) => name.endsWith('.sql')).toSorted();
+
+async function readSql(dir: string, name: string): Promise<SqlFile> {
+  const text = (await readFile(path.join(dir, name), 'utf8')).replaceAll('\r\n', '\n');
+  return { name, text, checksum: createHash('sha256').update(text).digest('hex') };
+}
