@@ -4,6 +4,7 @@ import type { RedactionRules, RedactionSource } from '../domain/payload/redact.t
 import type { PayloadHeaders } from '../domain/payload/wrap.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import type { PayloadPolicy } from '../domain/request-log/capture-policy.ts';
+import type { RequestId, RequestLogId } from '../domain/request-log/request-ids.ts';
 import type { Capability } from '../domain/routing/capabilities.ts';
 import type { ApiFamily, ResolvedRoute } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
@@ -25,9 +26,9 @@ import type { SharedText } from './ports/shared-text.ts';
 /** One authenticated request to a path that serves models, as the door hands it in. */
 export interface ModelRequest {
   /** The gateway's own id of this request: its log row, its ledger row, its claim. */
-  readonly requestLogId: string;
+  readonly requestLogId: RequestLogId;
   /** The `x-request-id`: the caller's, unchanged, or one generated once. */
-  readonly requestId: string;
+  readonly requestId: RequestId;
   readonly callerChoseRequestId: boolean;
   /** Milliseconds since the epoch, taken before any handler ran. */
   readonly receivedAt: number;
@@ -111,7 +112,7 @@ export interface Family<A extends Ask> {
   readonly answerPath: (
     ask: Pick<AskTerms, 'model'>,
     resolved: ResolvedRoute,
-    requestLogId: string,
+    requestLogId: RequestLogId,
   ) => AnswerPath;
 }
 
