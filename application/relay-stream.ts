@@ -67,7 +67,7 @@ export const relayStream =
   };
 
 /** The upstream's own failure is settled as a failure, and told already. */
-const isTold = (end: End): boolean => end.kind === 'failed' && end.told === true;
+const isTold = (end: End): boolean => end.kind === 'failed' && end.alreadyShown === true;
 
 function watch(
   chunks: readonly Chunk[],
