@@ -2,6 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { Caller } from '../domain/identity/caller.ts';
 import type { PayloadHeaders } from '../domain/payload/wrap.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
+import type { RequestId, RequestLogId } from '../domain/request-log/request-ids.ts';
 import type { Capability } from '../domain/routing/capabilities.ts';
 import type { ApiFamily, ResolvedRoute } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
@@ -18,9 +19,9 @@ import type { SharedText } from './ports/shared-text.ts';
 /** One authenticated request to a path that serves models, as the door hands it in. */
 export interface ModelRequest {
   /** The gateway's own id of this request: its log row, its ledger row, its claim. */
-  readonly requestLogId: string;
+  readonly requestLogId: RequestLogId;
   /** The `x-request-id`: the caller's, unchanged, or one generated once. */
-  readonly requestId: string;
+  readonly requestId: RequestId;
   readonly callerChoseRequestId: boolean;
   /** Milliseconds since the epoch, taken before any handler ran. */
   readonly receivedAt: number;
@@ -104,7 +105,7 @@ export interface Family<A extends Ask> {
   readonly answerPath: (
     ask: Pick<AskTerms, 'model'>,
     resolved: ResolvedRoute,
-    requestLogId: string,
+    requestLogId: RequestLogId,
   ) => AnswerPath;
 }
 

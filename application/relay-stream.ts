@@ -73,7 +73,7 @@ export const relayStream =
   };
 
 /** The caller has the upstream's own words for the failure: a second failure behind them would be one too many. */
-const hasItsWords = (end: LastEvent): boolean => end.kind === 'failed' && end.told === true;
+const hasItsWords = (end: LastEvent): boolean => end.kind === 'failed' && end.alreadyShown === true;
 
 /** Reads usage and tool calls beside the stream, and sees when its answer is complete or has failed. */
 function watch(

@@ -1,5 +1,6 @@
 import type { AdminSession } from '../../domain/identity/admin-session.ts';
 import type { LoginTries } from '../../domain/identity/login-throttle.ts';
+import type { RequestId } from '../../domain/request-log/request-ids.ts';
 import type { ErrorCode } from '../../domain/shared/gateway-error.ts';
 
 export type UserRole = 'user' | 'platform_admin';
@@ -75,7 +76,7 @@ export interface Admins {
 
 /** What is told of a call of the admin API that is over; never a body, a password or a token. */
 export interface EndedAdminCall {
-  readonly requestId: string;
+  readonly requestId: RequestId;
   readonly method: string;
   /** The pattern of its path. */
   readonly route: string;

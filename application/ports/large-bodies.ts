@@ -2,6 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { StoredPayload } from '../../domain/payload/payload.ts';
 import type { RedactionSource } from '../../domain/payload/redact.ts';
 import type { PayloadHeaders } from '../../domain/payload/wrap.ts';
+import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
@@ -31,7 +32,7 @@ export interface LargeBody {
 
 /** A large answer of an upstream, to a request of this family and scope. */
 export interface LargeAnswer {
-  readonly requestLogId: string;
+  readonly requestLogId: RequestLogId;
   readonly scope: string;
   readonly family: ApiFamily;
   readonly terms: CallTerms;

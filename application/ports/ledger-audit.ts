@@ -1,9 +1,10 @@
 import type { Picodollars } from '../../domain/money/money.ts';
+import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 
 /** A counted ledger row, as it stands. */
 export interface LedgerRow {
-  readonly requestLogId: string;
-  readonly requestId: string;
+  readonly requestLogId: RequestLogId;
+  readonly requestId: RequestId;
   readonly scope: string;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -15,8 +16,8 @@ export interface LedgerRow {
 
 /** A counted ledger row that no settlement writes: what it should hold is missing, or no token count or amount. */
 export interface ImpossibleRow {
-  readonly requestLogId: string;
-  readonly requestId: string;
+  readonly requestLogId: RequestLogId;
+  readonly requestId: RequestId;
   readonly scope: string;
   /** The columns at fault. */
   readonly columns: readonly string[];

@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Budget } from '../../domain/budget/budget.ts';
+import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { Window } from '../../domain/shared/window.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
@@ -8,8 +9,8 @@ import type { RequestLog } from '../../domain/request-log/request-log.ts';
 import type { CodedError } from '../../domain/shared/gateway-error.ts';
 
 export interface AdmissionAsk {
-  readonly requestLogId: string;
-  readonly requestId: string;
+  readonly requestLogId: RequestLogId;
+  readonly requestId: RequestId;
   /** A generated id is new: the ledger need not be asked for it. */
   readonly callerChoseRequestId: boolean;
   readonly caller: Caller;
@@ -37,8 +38,8 @@ export interface ActiveBudget {
 
 /** A ledger row to be: judged against the owner's hard limit when it is written. */
 export interface Charge {
-  readonly requestLogId: string;
-  readonly requestId: string;
+  readonly requestLogId: RequestLogId;
+  readonly requestId: RequestId;
   readonly caller: Caller;
   readonly modelKey: string;
   readonly providerKey: string;

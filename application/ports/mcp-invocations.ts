@@ -1,13 +1,14 @@
 import type { Owner } from '../../domain/identity/caller.ts';
 import type { InvocationStatus, McpName, PolicyResult } from '../../domain/mcp/invocation.ts';
 import type { StoredInvocation } from '../../domain/payload/invocation-payload.ts';
+import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { Page, PageAsk } from './page.ts';
 
 /** What every record of an invocation says. */
 interface Invocation {
   readonly invocationId: string;
-  readonly requestId: string;
-  readonly requestLogId: string | undefined;
+  readonly requestId: RequestId;
+  readonly requestLogId: RequestLogId | undefined;
   readonly apiKeyId: string | undefined;
   /** Undefined when nobody was authenticated. */
   readonly owner: Owner | undefined;
@@ -26,8 +27,8 @@ export interface InvocationRecord extends Invocation {
 
 /** What the MCP tools of a request took of its context window: pressure, not spend. */
 export interface TokenOverheadRecord {
-  readonly requestId: string;
-  readonly requestLogId: string | undefined;
+  readonly requestId: RequestId;
+  readonly requestLogId: RequestLogId | undefined;
   readonly serverCount: number;
   readonly toolCount: number;
   /** Undefined where nobody counted them: no token count is estimated. */
@@ -48,10 +49,10 @@ export interface McpTokenOverhead extends TokenOverheadRecord {
 /** Filters of the list; a row must meet all that are given. */
 export interface InvocationFilter {
   readonly invocationId?: string | undefined;
-  readonly requestId?: string | undefined;
+  readonly requestId?: RequestId | undefined;
   /** SHA-256 in hex of an id of more than 1,024 bytes. */
   readonly longRequestIdSha256?: string | undefined;
-  readonly requestLogId?: string | undefined;
+  readonly requestLogId?: RequestLogId | undefined;
   readonly apiKeyId?: string | undefined;
   readonly userId?: string | undefined;
   readonly teamId?: string | undefined;

@@ -1,4 +1,5 @@
 import type { StoredPayload } from '../../domain/payload/payload.ts';
+import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 
 /** What is kept of one request's bodies, redacted. */
 export interface KeptPayload {
@@ -20,7 +21,7 @@ export interface HeldByPayload {
 export interface Payloads {
   /** `make` is called in a turn of its own, if at all. */
   readonly keep: (
-    requestLogId: string,
+    requestLogId: RequestLogId,
     make: () => KeptPayload | Promise<KeptPayload>,
     held?: HeldByPayload,
   ) => void;

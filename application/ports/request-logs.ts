@@ -1,3 +1,4 @@
+import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { AttemptStatus } from '../../domain/request-log/request-log.ts';
 import type { BespokeTag } from '../../domain/request-log/caller-tags.ts';
 import type { Page, PageAsk } from './page.ts';
@@ -5,7 +6,7 @@ import type { McpTokenOverhead } from './mcp-invocations.ts';
 
 /** Request-log list filters; a row must meet all that are given. */
 export interface RequestLogFilter {
-  readonly requestId?: string | undefined;
+  readonly requestId?: RequestId | undefined;
   /** SHA-256 in hex of an id of more than 1,024 bytes. */
   readonly longRequestIdSha256?: string | undefined;
   readonly apiKeyId?: string | undefined;
@@ -34,8 +35,8 @@ export interface Named {
 
 /** A summary row as admins see it. */
 export interface ListedRequestLog {
-  readonly requestLogId: string;
-  readonly requestId: string;
+  readonly requestLogId: RequestLogId;
+  readonly requestId: RequestId;
   readonly apiKey: Named | undefined;
   readonly user: Named | undefined;
   readonly team: Named | undefined;
@@ -100,5 +101,5 @@ export interface RequestLogDetail {
 export interface RequestLogs {
   /** Newest first. */
   readonly page: (filter: RequestLogFilter, ask: PageAsk) => Promise<Page<ListedRequestLog>>;
-  readonly find: (requestLogId: string) => Promise<RequestLogDetail | undefined>;
+  readonly find: (requestLogId: RequestLogId) => Promise<RequestLogDetail | undefined>;
 }

@@ -1,4 +1,5 @@
 import type { Cadence } from '../../domain/budget/budget.ts';
+import type { Amount10000 } from '../../domain/money/money.ts';
 import type { ProviderKind } from '../../domain/routing/model.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import type { OwnerRef } from './accounts.ts';
@@ -36,7 +37,7 @@ export interface SeedRoute {
 
 export interface SeedBudget {
   readonly cadence: Cadence;
-  readonly amount10000: bigint;
+  readonly amount10000: Amount10000;
   readonly hardLimit: boolean;
   readonly timezone: string;
 }

@@ -4,6 +4,7 @@ import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import type { TokenUsage } from '../../domain/ledger/usage.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
 import type { CallerTags } from '../../domain/request-log/caller-tags.ts';
+import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { Attempt, AttemptStatus } from '../../domain/request-log/request-log.ts';
 import type { ApiFamily, ResolvedRoute } from '../../domain/routing/model.ts';
 import type { GatewayError, Outcome } from '../../domain/shared/gateway-error.ts';
@@ -56,9 +57,9 @@ export interface UpstreamTelemetry {
 
 /** Everything that logs, metrics and spans tell of an ended request; no bodies, no secrets. */
 export interface FinishedRequest {
-  readonly requestId: string;
+  readonly requestId: RequestId;
   /** Undefined where it ended at the door: then it has no row. */
-  readonly requestLogId: string | undefined;
+  readonly requestLogId: RequestLogId | undefined;
   readonly family: ApiFamily;
   readonly stream: boolean;
   readonly outcome: Outcome;

@@ -5,11 +5,12 @@ import type { EndCode } from '../shared/request-failure.ts';
 import type { AgentHarness } from './agent-harness.ts';
 import type { CallerTags } from './caller-tags.ts';
 import { type PayloadPolicy, payloadPolicyVersion } from './capture-policy.ts';
+import type { RequestId, RequestLogId } from './request-ids.ts';
 
 /** Hot summary row, one per logged request. Counts are null where the dimension is unavailable. */
 export interface RequestLog {
-  readonly requestLogId: string;
-  readonly requestId: string;
+  readonly requestLogId: RequestLogId;
+  readonly requestId: RequestId;
   readonly modelKey: string | undefined;
   readonly resolvedModelKey: string | undefined;
   readonly providerKey: string | undefined;

@@ -104,7 +104,7 @@ function failing(
   const rewritten = sanitisedFailure(chunk, frame.data, sanitise);
   const error = toldInStream(toldResponseFailure(chunk, sanitise));
   return [
-    typeof phase === 'object' ? phase : { failing: { kind: 'failed', error, told: true } },
+    typeof phase === 'object' ? phase : { failing: { kind: 'failed', error, alreadyShown: true } },
     [
       {
         kind: 'chunk',

@@ -31,5 +31,5 @@ export type StreamEnd<Chunk> =
       /** The chunk that told of the failure, where there was one: it may say what was used. */
       readonly chunk?: Chunk;
       /** The caller has the upstream's own words for it already: the gateway adds none. */
-      readonly told?: true;
+      readonly alreadyShown?: true;
     };

@@ -1,5 +1,6 @@
 import type { Cadence } from '../../domain/budget/budget.ts';
 import { parseKey, type PresentedKey } from '../../domain/identity/api-key.ts';
+import type { Amount10000 } from '../../domain/money/money.ts';
 import { displayName, email, id, modelId, timeZone } from './formats.ts';
 import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
 import { boolean, choice, integer, text, type TypeOf } from './scalar-codecs.ts';
@@ -82,7 +83,7 @@ export const apiKeyCodec = object({
 /** A budget as configured; the amount is in 1/10000 USD. */
 export interface BudgetConfig {
   readonly cadence: Cadence;
-  readonly amount10000: bigint;
+  readonly amount10000: Amount10000;
   readonly hardLimit: boolean;
   /** IANA name. */
   readonly timezone: string;

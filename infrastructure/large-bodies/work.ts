@@ -13,6 +13,7 @@ import type { LargeBody, Redaction } from '../../application/ports/large-bodies.
 import { callerAnswer } from '../../application/caller-answer.ts';
 import { redactedRequest, redactedResponse } from '../../domain/payload/payload.ts';
 import { forCaller, type RedactionRules, redactionRules } from '../../domain/payload/redact.ts';
+import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { connectedProvider, implementations } from '../providers/registry.ts';
@@ -64,7 +65,7 @@ interface OpenedBody {
 /** A family, whatever its reading view is. */
 interface OpenFamily {
   readonly open: (body: LargeBody) => Either<Refusal, OpenedBody>;
-  readonly answerPath: (model: string, resolved: ResolvedRoute, requestLogId: string) => AnswerPath;
+  readonly answerPath: (model: string, resolved: ResolvedRoute, requestLogId: RequestLogId) => AnswerPath;
 }
 
 type Refusal = Extract<Tasks['read']['answer'], { readonly _tag: 'Left' }>['left'];

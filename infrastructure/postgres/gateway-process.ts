@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type DatabasePool, sql } from 'slonik';
+import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import { sqlState } from './database-fault.ts';
 import { withinTime } from './within-time.ts';
 
@@ -15,7 +16,7 @@ export interface GatewayProcess {
   /** A statement failed: rows that cannot be written now cannot be until a probe succeeds. */
   readonly failed: (error: unknown) => void;
   /** This request is over, and its claim could not end with it: it ends with the next beat. */
-  readonly release: (requestLogId: string) => void;
+  readonly release: (requestLogId: RequestLogId) => void;
   /** Says that the process is there, and probes whether rows can be written. Rejects where the database is away. */
   readonly beat: () => Promise<void>;
   /** The same for who wants to know now: a beat of a moment ago is as good, if the database answers. */

@@ -1,6 +1,7 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import type { McpTokenOverhead, TokenOverheadRecord } from '../../application/ports/mcp-invocations.ts';
+import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 import { instant, orUndefined, tokenCount } from './codecs.ts';
 import { row } from './pool.ts';
 import { storedText } from './stored-text.ts';
@@ -38,8 +39,8 @@ export async function putTokenOverhead(
 /** The summary of this very request, else the one of its request id alone: request ids are not unique. */
 export async function findTokenOverhead(
   connection: CommonQueryMethods,
-  requestId: string,
-  requestLogId: string,
+  requestId: RequestId,
+  requestLogId: RequestLogId,
 ): Promise<McpTokenOverhead | undefined> {
   const found = await connection.maybeOne(sql.type(row(overheadRow))`
     select o.request_id, o.request_log_id, o.server_count, o.tool_count, o.tool_definition_tokens,

@@ -1,6 +1,7 @@
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
 import type { HeldByPayload, KeptPayload, Payloads } from '../../application/ports/payloads.ts';
+import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import { integer } from './codecs.ts';
 import { databaseFault } from './database-fault.ts';
 import { row } from './pool.ts';
@@ -68,7 +69,7 @@ export function payloadStore(pool: DatabasePool, options: PayloadStoreOptions): 
 }
 
 interface ToMake {
-  readonly requestLogId: string;
+  readonly requestLogId: RequestLogId;
   readonly make: () => KeptPayload | Promise<KeptPayload>;
   readonly release: () => void;
 }
@@ -99,7 +100,7 @@ class PayloadWriter {
     return { kept: this.kept, shed: this.shed, queuedBytes: this.queuedBytes };
   }
 
-  keep(requestLogId: string, make: ToMake['make'], held: HeldByPayload = holdsNothing): void {
+  keep(requestLogId: RequestLogId, make: ToMake['make'], held: HeldByPayload = holdsNothing): void {
     const bytes = held.bytes + bytesOfEntry;
     // One that is alone is always made: what it holds was within the bounds of the door.
     const full = this.heldBytes > 0 && this.heldBytes + bytes > maxHeldBytes;
@@ -190,7 +191,7 @@ class PayloadWriter {
     this.options.onDefect(error);
   }
 
-  private take(requestLogId: string, { request, response }: KeptPayload): void {
+  private take(requestLogId: RequestLogId, { request, response }: KeptPayload): void {
     const parts = [
       `{"request_log_id":"${requestLogId}","request_json":`,
       storedPrint(request.text),

@@ -7,6 +7,7 @@ import type {
   RequestLogs,
   StoredAttempt,
 } from '../../application/ports/request-logs.ts';
+import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import { instant, orUndefined, tokenCount } from './codecs.ts';
 import { findTokenOverhead } from './mcp-overheads.ts';
 import { row } from './pool.ts';
@@ -110,7 +111,7 @@ const listedLogs = (page: FragmentSqlToken) => sql.type(row(logRow))`
 
 async function find(
   connection: CommonQueryMethods,
-  requestLogId: string,
+  requestLogId: RequestLogId,
 ): Promise<RequestLogDetail | undefined> {
   const found = await connection.maybeOne(sql.type(row(logRow))`
     select ${logColumns} from request_logs l where l.request_log_id = ${requestLogId}

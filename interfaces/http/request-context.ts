@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CallerLink, Loss } from '../../application/model-request.ts';
+import type { RequestId } from '../../domain/request-log/request-ids.ts';
 import type { CutOff } from './cut-off.ts';
 
 /** What every handler of one request shares. */
@@ -7,7 +8,7 @@ export interface RequestContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** The `x-request-id`: the caller's value unchanged, or one generated once before any handler runs. */
-  readonly requestId: string;
+  readonly requestId: RequestId;
   readonly callerChoseRequestId: boolean;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;

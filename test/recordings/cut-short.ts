@@ -153,7 +153,9 @@ function compatEvents(family: CutShort<unknown>['family']): Sealed<Buffer, Event
 
 /** A letter each: chunk, done, failed, told. */
 const lettersOf = (events: readonly Event[]): string =>
-  events.map((event) => (event.kind === 'failed' && event.told === true ? 't' : event.kind[0])).join('');
+  events
+    .map((event) => (event.kind === 'failed' && event.alreadyShown === true ? 't' : event.kind[0]))
+    .join('');
 
 /** The same, and what goes out. */
 const shownOf = (events: readonly Event[]): string =>

@@ -50,7 +50,7 @@ export const responsesWords: Words = {
         case 'done':
           return doneFrame;
         case 'failed':
-          return event.told === true ? '' : failureFrames(event.error, begun, sequence + 1);
+          return event.alreadyShown === true ? '' : failureFrames(event.error, begun, sequence + 1);
       }
     };
   },

@@ -508,7 +508,7 @@ describe('a failure never looks finished', () => {
     const failed = failure('gone', 504);
     const events = eventsOf([
       says({ content: 'a' }),
-      { ...failed, chunk: { error: {} }, told: true },
+      { ...failed, chunk: { error: {} }, alreadyShown: true },
       says({ content: 'b' }),
       done,
     ]);

@@ -331,7 +331,7 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
 });
 
 describe('the upstream’s own failure is forwarded as it came and counts as one; the gateway adds none', () => {
-  const told = (message: string): Failed => ({ ...ofUpstream(message), told: true });
+  const told = (message: string): Failed => ({ ...ofUpstream(message), alreadyShown: true });
 
   it.each<[string, readonly string[], string]>([
     ['error, then response.failed', [errorEvent, failedEvent], quota.message],
@@ -466,7 +466,7 @@ describe('secrets in the words of a failure never reach the caller', () => {
 
   it('nor do they stay in what is logged', () => {
     const block = event({ type: 'response.failed', response: response('failed', { error: 'hunter2' }) });
-    expect(eventsOf([block]).at(-1)).toEqual({ ...failure('[REDACTED]'), told: true });
+    expect(eventsOf([block]).at(-1)).toEqual({ ...failure('[REDACTED]'), alreadyShown: true });
   });
 
   it('a failure that is nested too deeply is told by the gateway', () => {
@@ -565,7 +565,7 @@ describe('for any sequence of events and any cut of its bytes', () => {
     fc.tuple(fc.constant(script), chunkingsOf(script.bytes)),
   );
   const endWord = (last: ResponsesEvent | undefined): string | undefined =>
-    last?.kind === 'failed' && last.told === true ? 'told' : last?.kind;
+    last?.kind === 'failed' && last.alreadyShown === true ? 'told' : last?.kind;
 
   it('each event leaves with its own bytes, and there is one end', () => {
     fc.assert(
