@@ -17,16 +17,14 @@ const read = (file: string): Source => ({ path: file, text: readFileSync(path.jo
 const atTheRoot = readdirSync(root).filter((file) => file.endsWith('.ts'));
 const sources: readonly Source[] = [...folders.flatMap(sourcesIn), ...atTheRoot.map(read)];
 
-/** Circles of types that stand until their files are taken apart. */
-const knownCircles: readonly (readonly string[])[] = [
-  ['application/ports/admin-events.ts', 'application/ports/budgets.ts'],
-];
-
 /** Exports that tests alone import: each group says why it is no dead code. */
 const forTestsAlone: readonly string[] = [
   // Rules of money that SQL decides; they are laid beside it.
+  'domain/budget/budget-alert.ts#isAlertDue',
   'domain/budget/budget-window.ts#budgetWindow',
   'domain/budget/hard-limit.ts#charge',
+  // The present schema, which the dump's test lays beside the database.
+  'infrastructure/postgres/migration-files.ts#schemaDump',
   // Its writer is not part of the service yet.
   'application/mcp/record-invocation.ts#recordInvocation',
   'infrastructure/postgres/mcp-invocations-store.ts#mcpRecords',
@@ -159,8 +157,8 @@ describe('the layers', () => {
 });
 
 describe('imports', () => {
-  it('go round in no circle but the known ones', () => {
-    expect(circles(sources)).toEqual(knownCircles);
+  it('go round in no circle', () => {
+    expect(circles(sources)).toEqual([]);
   });
 
   it.each([

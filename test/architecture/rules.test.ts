@@ -61,7 +61,7 @@ const rulesIn = ({ path: file, text }: Source): readonly Rule[] =>
 const declaration =
   /^(?:export )?(?:abstract )?(?:async )?(?:function\*?|const|let|class|interface|type) ([A-Za-z_$][\w$]*)/gm;
 const sqlName =
-  /\b(?:create (?:or replace )?(?:function|table|view|(?:unique )?index|trigger)|constraint) ([a-z_0-9]+)/g;
+  /\b(?:create (?:or replace )?(?:function|table|view|(?:unique )?index|trigger)|constraint) ([a-z_0-9]+)/gi;
 
 const symbolsIn = ({ path: file, text }: Source): readonly string[] =>
   [...text.matchAll(file.endsWith('.sql') ? sqlName : declaration)].map(([, name = '']) => name);

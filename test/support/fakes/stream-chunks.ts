@@ -39,7 +39,11 @@ export const responsesFailed = (message: string): Chunk =>
   asCame({ type: 'error', message, code: 'server_error' }, { failing: true });
 
 /** What the caller is told has been told by the upstream's own event. */
-export const failedAsTold: End = { kind: 'failed', error: streamFailure('It is too hot.'), alreadyShown: true };
+export const failedAsTold: End = {
+  kind: 'failed',
+  error: streamFailure('It is too hot.'),
+  alreadyShown: true,
+};
 
 /** Events of a messages stream as an upstream that speaks the messages body sends them. */
 export const messageText = (text: string): Chunk =>
