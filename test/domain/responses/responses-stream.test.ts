@@ -323,7 +323,7 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
   it('after a failure of its own an event over the bound adds none', () => {
     const big = Buffer.concat([Buffer.from(`${errorEvent}data: `), Buffer.alloc(maxStreamEventBytes, 'a')]);
     const events = outputsOf(machine, [big]);
-    expect(events.map((each) => [each.kind, 'told' in each])).toEqual([
+    expect(events.map((each) => [each.kind, 'alreadyShown' in each])).toEqual([
       ['chunk', false],
       ['failed', true],
     ]);
