@@ -1,4 +1,4 @@
-import type { CallerLink, Loss } from './model-request.ts';
+import type { CallerLink, CallerLoss } from './model-request.ts';
 import type { ServePolicy } from './serve-ports.ts';
 import type { UpstreamExecution } from './ports/upstream.ts';
 
@@ -22,7 +22,7 @@ export type DrainSlots = ReturnType<typeof drainSlots>;
 /** Whether a caller left before its answer was complete, and the call upstream with it. */
 export interface Departure {
   /** Why the caller does not get the answer, where it left or was cut off before the answer was complete. */
-  readonly early: () => Loss | undefined;
+  readonly early: () => CallerLoss | undefined;
   /** The answer is complete, or has told its failure: whoever leaves from now on misses nothing. True the first time. */
   readonly answered: () => boolean;
   /** The upstream call has ended. */
@@ -37,7 +37,7 @@ export function watchDeparture(
   policy: ServePolicy,
 ): Departure {
   let state: 'open' | 'answered' | 'draining' | 'left' | 'over' = 'open';
-  let early: Loss | undefined;
+  let early: CallerLoss | undefined;
   link.whenLost((why) => {
     if (state !== 'open') return;
     early = why;

@@ -57,13 +57,13 @@ export interface CallerLink {
   /** The connection is closed: nobody is there to be written to. */
   readonly gone: () => boolean;
   /** Why the answer will not be completed; undefined while it may be. */
-  readonly lost: () => Loss | undefined;
+  readonly lost: () => CallerLoss | undefined;
   /** Calls back once when the answer is lost, at once if it is lost already. */
-  readonly whenLost: (callback: (why: Loss) => void) => void;
+  readonly whenLost: (callback: (why: CallerLoss) => void) => void;
 }
 
 /** What came first: the caller hung up, or the gateway, at the end of its grace, cut the answer off. */
-export type Loss = 'client_closed' | 'shutting_down';
+export type CallerLoss = 'client_closed' | 'shutting_down';
 
 /** Writes events to the caller; a promise says that there is no room for more until it resolves. */
 export type WriteEvents = (events: readonly StreamEvent<JsonObject>[]) => Promise<void> | undefined;

@@ -3,7 +3,7 @@ import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.t
 import { type GatewayError, shuttingDown } from '../domain/shared/gateway-error.ts';
 import { clientClosed, type RequestFailure } from '../domain/shared/request-failure.ts';
 import { nothingObserved, type Observation } from '../domain/upstream/observation.ts';
-import type { Loss } from './model-request.ts';
+import type { CallerLoss } from './model-request.ts';
 import type { Clock } from './ports/clock.ts';
 import type { WholeAnswer } from './ports/upstream.ts';
 import type { Admitted } from './request-stages.ts';
@@ -30,7 +30,7 @@ export interface EndedCall {
 /** A request that ended before anything was sent upstream. */
 export type Unsent =
   | { readonly kind: 'refused'; readonly error: GatewayError }
-  | { readonly kind: 'left'; readonly why: Loss; readonly call?: undefined };
+  | { readonly kind: 'left'; readonly why: CallerLoss; readonly call?: undefined };
 
 /** A request whose call upstream is over. */
 export type Called =
@@ -45,7 +45,7 @@ export type Called =
   /** The caller left, or was cut off, before the answer was complete. */
   | {
       readonly kind: 'left';
-      readonly why: Loss;
+      readonly why: CallerLoss;
       readonly call: EndedCall;
       readonly answer: SentStream | undefined;
     };
@@ -87,7 +87,7 @@ export function failureOf(end: RequestEnd): RequestFailure | undefined {
   }
 }
 
-const failureOfLoss = (why: Loss): RequestFailure =>
+const failureOfLoss = (why: CallerLoss): RequestFailure =>
   why === 'shutting_down' ? shuttingDown() : clientClosed;
 
 /** How a call that begins now may end: each as it is recorded in its attempt. */
@@ -108,7 +108,7 @@ export function callEnds({ ask: { stream }, resolved: { route, provider } }: Adm
   return {
     /** The whole answer came. It is not the caller's where that one had left before: it was drained for its usage. */
     answered: (
-      early: Loss | undefined,
+      early: CallerLoss | undefined,
       answer: Answer,
       { statusCode, observation }: { readonly statusCode: number; readonly observation: Observation },
     ): Called => {
@@ -117,7 +117,7 @@ export function callEnds({ ask: { stream }, resolved: { route, provider } }: Adm
       return { kind: 'left', why: early, call, answer: answer.kind === 'stream' ? answer : undefined };
     },
     /** It failed. Where its caller had left before that, the failure is but what the cancelled call came to. */
-    failed: (early: Loss | undefined, error: GatewayError, broken: BrokenCall): Called => {
+    failed: (early: CallerLoss | undefined, error: GatewayError, broken: BrokenCall): Called => {
       const { status, statusCode, observation, accepted, answer } = broken;
       const failure = early === undefined ? error : failureOfLoss(early);
       const call = { attempt: attempt(status, statusCode, failure), observation, accepted };

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import * as E from 'fp-ts/lib/Either.js';
 import { type DatabasePool, sql } from 'slonik';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
-import { printed } from '../interfaces/http/admin/json-text.ts';
+import { printedData } from '../interfaces/http/admin/json-text.ts';
 import { requestLogRoutes } from '../interfaces/http/admin/request-log-routes.ts';
 
 /** At the 95th percentile. */
@@ -128,7 +128,7 @@ async function answer(pool: DatabasePool, query: string): Promise<string> {
   const admin = { userId: '', email: '', address: '' };
   const body = await list.handle({ admin, params: {}, query: new URLSearchParams(query), body: undefined });
   if (E.isLeft(body)) throw new Error(`${query}: ${body.left.message}`);
-  return printed({ data: body.right });
+  return printedData({ data: body.right });
 }
 
 async function round(pool: DatabasePool, query: string) {

@@ -22,7 +22,7 @@ export const ending = {
 type Steps = Readonly<Record<keyof typeof ending, number>>;
 
 /** What a process that is to end has in flight, and how it lets go of it. */
-export interface Ending {
+export interface EndingSteps {
   readonly inFlight: () => number;
   readonly graceMs: number;
   /** A second request to stop: no more grace. */
@@ -41,7 +41,7 @@ export interface Ending {
  * What is in flight gets its grace, then its callers are told, then it is cut off and settled, then everything is closed: all of it within the
  * grace and `endMs`. Resolves with the number of requests that could not be settled.
  */
-export async function bringToEnd(parts: Ending, steps: Steps = ending): Promise<number> {
+export async function bringToEnd(parts: EndingSteps, steps: Steps = ending): Promise<number> {
   const { inFlight, graceMs, forced, tell, cut, endUpstreams, lastCall, release } = parts;
   let hurry = false;
   void forced.then(() => {

@@ -5,7 +5,7 @@ import { stopRequests } from '../infrastructure/stop-requests.ts';
 export const endMs = 15_000;
 
 /** What a supervisor tells its workers: drain and end; end now; read the configuration again. */
-export type Order = 'stop' | 'end' | 'reload';
+export type WorkerOrder = 'stop' | 'end' | 'reload';
 
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
@@ -64,7 +64,7 @@ function ordersOf(worker: Worker): Orders {
   worker.exitedAfterDisconnect = true;
   process.once('disconnect', stopped.resolve);
   for (const signal of signals) process.on(signal, () => report({ kind: 'signal', signal }));
-  process.on('message', (order: Order) => {
+  process.on('message', (order: WorkerOrder) => {
     if (order === 'stop') stopped.resolve();
     if (order === 'end') forced.resolve();
     if (order === 'reload') for (const reload of reloads) reload();

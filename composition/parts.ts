@@ -15,7 +15,7 @@ import type { BudgetAlerting } from './budget-alerting.ts';
 import { buildContainer, type Foundations, type Recovery, tokens } from './container.ts';
 
 /** The parts of a process that serves. */
-export interface Parts {
+export interface ServiceParts {
   readonly clock: Clock;
   readonly gates: Gates;
   readonly cutOff: CutOff;
@@ -34,7 +34,7 @@ export interface Parts {
 }
 
 /** Everything that serving needs, resolved once. */
-export function partsOf(foundations: Foundations): Parts {
+export function serviceParts(foundations: Foundations): ServiceParts {
   const container = buildContainer(foundations);
   return {
     clock: container.get(tokens.clock),

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { purgeRequestLogs } from '../application/retention/purge-request-logs.ts';
-import { type Parts, partsOf } from './parts.ts';
+import { type ServiceParts, serviceParts } from './parts.ts';
 import type { Database } from './database.ts';
 import { bringToEnd, ending, within } from './ending.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
@@ -73,7 +73,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
   );
   const exported = await openTelemetry(settings.otel, log);
   const { telemetry } = exported;
-  const parts = partsOf({ config, pool, log, telemetry, notReady, draining: () => draining });
+  const parts = serviceParts({ config, pool, log, telemetry, notReady, draining: () => draining });
   exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
   const { follower, gates } = parts;
   const server = httpServer(parts);
@@ -123,7 +123,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
 }
 
 async function end(
-  { parts, log }: { readonly parts: Parts; readonly log: Log },
+  { parts, log }: { readonly parts: ServiceParts; readonly log: Log },
   server: Server,
   graceSecs: number,
   forced: Promise<void>,
@@ -148,7 +148,7 @@ async function end(
 
 /** What is told of this process beside its requests. */
 const watchedParts = (
-  parts: Parts,
+  parts: ServiceParts,
   pool: Awaited<ReturnType<typeof openPool>>,
   max: number,
 ): ProcessSources => ({
@@ -164,7 +164,7 @@ const watchedParts = (
 });
 
 /** What every replica does beside serving: mails that wait, records that wait. */
-function inTheBackground(parts: Parts, config: LiveConfig, log: Log, draining: () => boolean) {
+function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, draining: () => boolean) {
   const { dispatch } = parts.alerting;
   const alerts = repeating(
     () => config.loaded().config.budgetAlerts.pollIntervalSecs,
@@ -196,7 +196,13 @@ function inTheBackground(parts: Parts, config: LiveConfig, log: Log, draining: (
   };
 }
 
-const purgeOnSchedule = (parts: Parts, config: LiveConfig, url: string, log: Log, draining: () => boolean) =>
+const purgeOnSchedule = (
+  parts: ServiceParts,
+  config: LiveConfig,
+  url: string,
+  log: Log,
+  draining: () => boolean,
+) =>
   purgeWorker({
     settings: () => config.loaded().config.requestLogging.purge,
     purge: (retention, goOn) =>
@@ -237,7 +243,7 @@ function watchPayloads({ counts }: Pick<PayloadStore, 'counts'>, log: Log): () =
 }
 
 /** What came into the journal at the very end need not wait for the next start, if the database is there. */
-async function lastRecovery(parts: Parts, log: Log, goOn: () => boolean): Promise<void> {
+async function lastRecovery(parts: ServiceParts, log: Log, goOn: () => boolean): Promise<void> {
   const { journal } = parts;
   try {
     if (journal.size() > 0) await parts.recovery(goOn);
@@ -248,7 +254,7 @@ async function lastRecovery(parts: Parts, log: Log, goOn: () => boolean): Promis
   if (journal.size() > 0) log.warn({ bytes: journal.size() }, 'the journal is settled at the next start');
 }
 
-function httpServer(parts: Parts): Server {
+function httpServer(parts: ServiceParts): Server {
   const handle = parts.app.callback();
   const malformed = malformedRequests(parts.clock.newId);
   const answer = (req: IncomingMessage, res: ServerResponse): void => {

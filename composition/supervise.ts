@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { stopRequests } from '../infrastructure/stop-requests.ts';
-import { endMs, type Order, type Report, type Serving } from './orders.ts';
+import { endMs, type WorkerOrder, type Report, type Serving } from './orders.ts';
 
 // Loaded beside nothing but Node itself: what a supervisor does not hold cannot bring it down.
 
@@ -116,13 +116,13 @@ class Supervisor {
     }, milliseconds + killAfterMs);
   }
 
-  private orderAll(what: Order): void {
+  private orderAll(what: WorkerOrder): void {
     for (const worker of this.servingSince.keys()) order(worker, what);
   }
 }
 
 /** One that is just ending hears nothing any more; its end is told by itself. */
-function order(worker: Worker, what: Order): void {
+function order(worker: Worker, what: WorkerOrder): void {
   if (worker.isConnected()) worker.send(what, () => undefined);
 }
 

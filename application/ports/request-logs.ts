@@ -28,7 +28,7 @@ export interface RequestLogFilter {
 }
 
 /** An owner or a key, as it is called now; one whose row is gone has no name. */
-export interface Named {
+export interface NamedRow {
   readonly id: string;
   readonly name: string | undefined;
 }
@@ -37,10 +37,10 @@ export interface Named {
 export interface ListedRequestLog {
   readonly requestLogId: RequestLogId;
   readonly requestId: RequestId;
-  readonly apiKey: Named | undefined;
-  readonly user: Named | undefined;
-  readonly team: Named | undefined;
-  readonly serviceAccount: Named | undefined;
+  readonly apiKey: NamedRow | undefined;
+  readonly user: NamedRow | undefined;
+  readonly team: NamedRow | undefined;
+  readonly serviceAccount: NamedRow | undefined;
   readonly modelKey: string | undefined;
   readonly resolvedModelKey: string | undefined;
   readonly providerKey: string | undefined;

@@ -60,13 +60,13 @@ export interface SeedKey {
 }
 
 /** Of one kind: how many are in force, and how many of them a seed would end. */
-export interface Loss {
+export interface SeedLoss {
   readonly there: number;
   readonly lost: number;
 }
 
 /** What a seed would disable or revoke, by kind. */
-export type Losses = Readonly<Record<'providers' | 'models' | 'API keys', Loss>>;
+export type Losses = Readonly<Record<'providers' | 'models' | 'API keys', SeedLoss>>;
 
 export interface SeedStore {
   readonly losses: (seed: Seed) => Promise<Losses>;

@@ -60,5 +60,5 @@ const aMessage = orEmpty(
  * Whether a piece of the translated choice has a type that it cannot have: it would vanish without a word, and what is
  * left would look like the whole answer. `member` is the one of the choice that is read.
  */
-export const isMalformed = ({ choices }: JsonObject, member: 'message' | 'delta'): boolean =>
+export const isMalformedChat = ({ choices }: JsonObject, member: 'message' | 'delta'): boolean =>
   !itemsOf(isObject)(choices) || !aMessage(firstChoice(choices)?.[member]);

@@ -7,7 +7,7 @@ import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } f
 import { blocksOf, paragraphs, systemBlocks, textOfSystem } from './blocks.ts';
 import { fieldError, foreignType, nameOf, stringOf } from '../shared/field-errors.ts';
 import { endingMarked, isMarked, type Marks, unmarked } from './cache-marks.ts';
-import { contentParts, type Parts, textPart } from './content-parts.ts';
+import { contentParts, type ContentParts, textPart } from './content-parts.ts';
 
 type ChatMessages = Either<GatewayError, readonly JsonObject[]>;
 
@@ -106,7 +106,7 @@ const markedText = (
 
 const asError = (text: string): string => (/^error\b/i.test(text) ? text : `Error: ${text}`);
 
-function resultParts({ content }: JsonObject, path: string): Parts {
+function resultParts({ content }: JsonObject, path: string): ContentParts {
   if (isAbsent(content)) return E.right([]);
   if (isString(content)) return E.right([textPart(content)]);
   const blocks = blocksOf(content, path);
@@ -121,7 +121,7 @@ function resultParts({ content }: JsonObject, path: string): Parts {
 }
 
 /** A tool search answers with references; every tool is in the request already, so that naming it is enough. */
-const resultPart = (block: JsonObject, path: string): Parts =>
+const resultPart = (block: JsonObject, path: string): ContentParts =>
   block['type'] === 'tool_reference'
     ? pipe(
         nameOf(block, 'tool_name', path),

@@ -10,7 +10,7 @@ import type { Marks } from './cache-marks.ts';
 type Members = Either<GatewayError, JsonObject>;
 
 /** Tools and the choice among them; without tools chat upstreams take neither. */
-export function toolMembers(body: JsonObject, marks: Marks): Members {
+export function chatToolMembers(body: JsonObject, marks: Marks): Members {
   const tools: JsonObject[] = [];
   for (const [index, tool] of objectsOf(body['tools']).entries()) {
     const chatTool = functionTool(tool, `tools[${index}]`);

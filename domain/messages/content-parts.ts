@@ -7,13 +7,13 @@ import { blocksOf, paragraphs } from './blocks.ts';
 import { fieldError, foreignType, stringOf } from '../shared/field-errors.ts';
 
 /** Parts of a chat message's content. */
-export type Parts = Either<GatewayError, readonly JsonObject[]>;
+export type ContentParts = Either<GatewayError, readonly JsonObject[]>;
 
 /** A text among other parts. */
 export const textPart = (text: string): JsonObject => ({ type: 'text', text });
 
 /** Text, images and documents as chat content parts; a text that is empty says nothing. */
-export function contentParts(block: JsonObject, path: string): Parts {
+export function contentParts(block: JsonObject, path: string): ContentParts {
   const { type, source } = block;
   if (type === 'text') return pipe(stringOf(block, 'text', path), E.map(textParts));
   if (type !== 'image' && type !== 'document') return foreignType(block, path);
@@ -30,7 +30,7 @@ const asksForCitations = ({ citations }: JsonObject): boolean =>
 
 const textParts = (text: string): readonly JsonObject[] => (text === '' ? [] : [textPart(text)]);
 
-const imageParts = (source: JsonObject, path: string): Parts =>
+const imageParts = (source: JsonObject, path: string): ContentParts =>
   pipe(
     imageUrl(source, path),
     E.map((url) => [{ type: 'image_url', image_url: { url } }]),
@@ -55,7 +55,7 @@ function dataUrl(source: JsonObject, path: string): Either<GatewayError, string>
  * A document of text becomes text, with its title and context in front of it, as the messages API shows them to the
  * model; a document of blocks becomes these blocks; one with its bytes in it becomes a file, named by its title.
  */
-function documentParts({ title, context }: JsonObject, source: JsonObject, path: string): Parts {
+function documentParts({ title, context }: JsonObject, source: JsonObject, path: string): ContentParts {
   const heading = [title, context].filter(isString);
   switch (isString(source['type']) ? source['type'] : '') {
     case 'text':
@@ -84,7 +84,7 @@ function documentParts({ title, context }: JsonObject, source: JsonObject, path:
   }
 }
 
-function sourceParts(source: JsonObject, path: string): Parts {
+function sourceParts(source: JsonObject, path: string): ContentParts {
   const { content } = source;
   if (isString(content)) return E.right(textParts(content));
   const at = `${path}.content`;

@@ -4,7 +4,7 @@ import { type JsonObject, isObject } from '../shared/json.ts';
 import { reportedUsage } from '../chat/observe-chat.ts';
 import { signed } from '../chat/thought-signature.ts';
 import type { UpstreamFault } from '../upstream/upstream-fault.ts';
-import { isMalformed } from './answer-shape.ts';
+import { isMalformedChat } from './answer-shape.ts';
 import {
   type MessageNames,
   type CallPiece,
@@ -29,7 +29,7 @@ export function fromChatCompletion(
   completion: JsonObject,
   about: MessageNames,
 ): Either<UpstreamFault, JsonObject> {
-  if (isMalformed(completion, 'message'))
+  if (isMalformedChat(completion, 'message'))
     return E.left({ kind: 'protocol', message: 'The upstream sent a malformed answer.' });
   const choice = firstChoice(completion['choices']);
   const message = isObject(choice?.['message']) ? choice['message'] : {};

@@ -7,7 +7,7 @@ import {
   anObject,
   shapeError,
   modelOf,
-  type Shape,
+  type ValueShape,
 } from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import {
@@ -82,11 +82,11 @@ export function readConversation(
   });
 }
 
-const aNumber: Shape = ['a number', (value) => numberOf(value) !== undefined];
-const strings: Shape = ['an array of strings', (value) => isArray(value) && value.every(isString)];
+const aNumber: ValueShape = ['a number', (value) => numberOf(value) !== undefined];
+const strings: ValueShape = ['an array of strings', (value) => isArray(value) && value.every(isString)];
 
 /** Fields that the gateway reads. */
-const shapes: readonly (readonly [field: string, shape: Shape])[] = [
+const shapes: readonly (readonly [field: string, shape: ValueShape])[] = [
   ['stream', aBoolean],
   ['temperature', aNumber],
   ['top_p', aNumber],

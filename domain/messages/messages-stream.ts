@@ -4,7 +4,7 @@ import { isArray, isString, type Json, type JsonObject, isObject } from '../shar
 import { maxTranslatedToolCalls } from '../shared/limits.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
-import { isMalformed } from './answer-shape.ts';
+import { isMalformedChat } from './answer-shape.ts';
 import { BlockWriter, type MessagesEvent } from './block-writer.ts';
 import {
   type MessageNames,
@@ -66,7 +66,7 @@ class Translation {
   see(event: ChatEvent): readonly MessagesEvent[] {
     if (this.phase === 'over') return [];
     if (event.kind === 'failed') return this.over([{ kind: 'failed', error: event.error }]);
-    if (event.kind === 'chunk' && isMalformed(event.chunk, 'delta'))
+    if (event.kind === 'chunk' && isMalformedChat(event.chunk, 'delta'))
       return this.over([failed('The upstream sent a malformed event.')]);
     this.begin();
     if (event.kind === 'done') return this.complete();

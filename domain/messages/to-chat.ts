@@ -14,7 +14,7 @@ import { systemBlocks } from './blocks.ts';
 import { fieldError } from '../shared/field-errors.ts';
 import { type Marks, noMarks } from './cache-marks.ts';
 import { chatMessages, systemMessages } from './chat-messages.ts';
-import { toolMembers } from './chat-tools.ts';
+import { chatToolMembers } from './chat-tools.ts';
 import { reasoningEffort } from './effort.ts';
 import { restrictedGeo } from './inference-geo.ts';
 import { type MessagesRequest, outputFormat } from './messages-request.ts';
@@ -40,7 +40,7 @@ export function toChatBody(
   if (foreign !== undefined) return E.left(fieldError(foreign, "is not available on this model's route."));
   const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
-  const tools = toolMembers(body, marks);
+  const tools = chatToolMembers(body, marks);
   if (E.isLeft(tools)) return tools;
   const format = responseFormat(body);
   if (E.isLeft(format)) return format;

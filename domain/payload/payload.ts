@@ -14,7 +14,7 @@ import {
   wrapResponse,
   wrapStream,
 } from './wrap.ts';
-import { mappedMembers, Members, printed, type Written } from '../text/written.ts';
+import { changedMembers, Members, printed, type Written } from '../text/written.ts';
 
 /** A payload as it is stored. */
 export interface StoredPayload {
@@ -109,7 +109,7 @@ function mayHold(part: Written, secrets: Secrets): boolean {
  * one.
  */
 const redactedParts = (wrapped: Members, rules: RedactionRules): Members =>
-  mappedMembers(wrapped, (part, key) => {
+  changedMembers(wrapped, (part, key) => {
     const secrets = mayHold(part, rules.secrets) ? rules.secrets : noSecrets;
     const alone = new Members([key], [part]);
     const clean = redacted(alone, { paths: rules.paths, secrets });

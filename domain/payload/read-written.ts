@@ -12,7 +12,7 @@ import {
   type Notes,
   Quoted,
   decodedText,
-  Source,
+  SourceText,
   type Span,
   type Text,
   type Written,
@@ -66,7 +66,7 @@ const noMembers = new Members([], [], undefined, nothingToDo);
 class Reader {
   truncated = false;
   private readonly text: string;
-  private readonly source: Source;
+  private readonly source: SourceText;
   private readonly isParsed: boolean;
   private at = 0;
   private room = maxPayloadValues;
@@ -80,7 +80,7 @@ class Reader {
   constructor(text: string, isParsed: boolean) {
     this.text = text;
     this.isParsed = isParsed;
-    this.source = new Source(text);
+    this.source = new SourceText(text);
   }
 
   whole(levels: number): Written | undefined {

@@ -6,8 +6,8 @@ import {
   Digits,
   isText,
   Items,
-  mappedItems,
-  mappedMembers,
+  changedItems,
+  changedMembers,
   Members,
   printed,
   decodedText,
@@ -93,10 +93,12 @@ function mapTexts(
   }
   if (value instanceof Items) {
     let position = 0;
-    return mappedItems(value, (item) => mapTexts(item, `${channel}[${indexOf(item) ?? position++}]`, change));
+    return changedItems(value, (item) =>
+      mapTexts(item, `${channel}[${indexOf(item) ?? position++}]`, change),
+    );
   }
   return value instanceof Members
-    ? mappedMembers(value, (inner, key) => mapTexts(inner, `${channel}.${key}`, change))
+    ? changedMembers(value, (inner, key) => mapTexts(inner, `${channel}.${key}`, change))
     : value;
 }
 

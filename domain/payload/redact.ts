@@ -23,8 +23,8 @@ import {
   Digits,
   isText,
   Items,
-  mappedItems,
-  mappedMembers,
+  changedItems,
+  changedMembers,
   Members,
   decodedText,
   type Text,
@@ -97,12 +97,12 @@ const isClear = ({ notes }: Members | Items, at: Context, { secrets }: Redaction
 const itemsOf = (at: Context): Context => ({ ...at, place: placeOfItems(at.place) });
 
 const items = (array: Items, at: Context, rules: RedactionRules): Items =>
-  mappedItems(array, endsAt(at.place, 'redacted') ? () => marker : (value) => walk(value, at, rules));
+  changedItems(array, endsAt(at.place, 'redacted') ? () => marker : (value) => walk(value, at, rules));
 
 function members(object: Members, at: Context, rules: RedactionRules): Members {
   const failed = saysFailed(object);
   let secretKey = false;
-  const clean = mappedMembers(object, (value, key) => {
+  const clean = changedMembers(object, (value, key) => {
     secretKey ||= key.length >= rules.secrets.minChars && holdsSecret(key, rules.secrets);
     const kind = kindOf(key);
     const place = placeOfMember(at.place, key);

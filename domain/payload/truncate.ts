@@ -2,8 +2,8 @@ import { maxInlineChars } from '../shared/limits.ts';
 import {
   isText,
   Items,
-  mappedItems,
-  mappedMembers,
+  changedItems,
+  changedMembers,
   Members,
   Quoted,
   decodedText,
@@ -21,7 +21,7 @@ export const withoutBulk = (payload: Members): Members => members(payload, '');
 function members(object: Members, name: string): Members {
   let type: string | undefined;
   const typeOfObject = (): string => (type ??= typeOf(object));
-  return mappedMembers(object, (value, key) => shortened(value, key, name, typeOfObject));
+  return changedMembers(object, (value, key) => shortened(value, key, name, typeOfObject));
 }
 
 function typeOf(object: Members): string {
@@ -37,7 +37,7 @@ function shortened(value: Written, key: string, name: string, type: () => string
   if (isText(value)) return isLong(value) ? shortText(value, contentOf(key, name, type)) : value;
   if (!(value instanceof Items || value instanceof Members) || !value.notes.mayBeLong) return value;
   return value instanceof Items
-    ? mappedItems(value, (item) => shortened(item, key, name, type))
+    ? changedItems(value, (item) => shortened(item, key, name, type))
     : members(value, key);
 }
 

@@ -1,5 +1,5 @@
 import type { Window } from '../shared/window.ts';
-import { ascending, chartRows, descending, inOrder, type Order, ranked } from './ranking.ts';
+import { ascending, chartRows, descending, inOrder, type RankOrder, ranked } from './ranking.ts';
 import { bucketStarts } from './report-window.ts';
 
 /** Request-log rows of one agent harness in one bucket. Grouped by `agent_harness_key`, not raw `User-Agent`. */
@@ -30,7 +30,7 @@ export interface HarnessUsage {
 }
 
 /** Ranked by request count, then by key. */
-const harnessOrder: Order<Omit<RankedHarness, 'rank'>> = inOrder(
+const harnessOrder: RankOrder<Omit<RankedHarness, 'rank'>> = inOrder(
   descending(({ requestCount }) => requestCount),
   ascending(({ harnessKey }) => harnessKey),
 );

@@ -1,6 +1,6 @@
 import type { Window } from '../shared/window.ts';
 import type { Picodollars } from '../money/money.ts';
-import { ascending, chartRows, descending, inOrder, type Order, ranked } from './ranking.ts';
+import { ascending, chartRows, descending, inOrder, type RankOrder, ranked } from './ranking.ts';
 import { bucketStarts } from './report-window.ts';
 
 /** What one user used of one model over the range; rows of every pricing status count as requests. */
@@ -66,7 +66,7 @@ export interface Leaderboard {
 type UserTotal = Omit<Standing, 'rank'>;
 
 /** Ranked by total spend; ties sort by request count, then user name, and by user id where names are the same. */
-const userOrder: Order<UserTotal> = inOrder(
+const userOrder: RankOrder<UserTotal> = inOrder(
   descending(({ spend }) => spend),
   descending(({ requestCount }) => requestCount),
   ascending(({ userName }) => userName),
@@ -74,7 +74,7 @@ const userOrder: Order<UserTotal> = inOrder(
 );
 
 /** Dominant model chosen by request count, then spend, then model key. */
-const modelOrder: Order<UserModelUsage> = inOrder(
+const modelOrder: RankOrder<UserModelUsage> = inOrder(
   descending(({ requestCount }) => requestCount),
   descending(({ spend }) => spend),
   ascending(({ modelKey }) => modelKey),

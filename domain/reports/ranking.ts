@@ -5,22 +5,22 @@ export const chartRows = 5;
 const tableRows = 30;
 
 /** Negative when the first comes first. */
-export type Order<A> = (one: A, other: A) => number;
+export type RankOrder<A> = (one: A, other: A) => number;
 
 export const descending =
-  <A>(of: (item: A) => number | bigint): Order<A> =>
+  <A>(of: (item: A) => number | bigint): RankOrder<A> =>
   (one, other) =>
     of(one) === of(other) ? 0 : of(one) > of(other) ? -1 : 1;
 
 /** Text by its code units: the same everywhere, whatever the collation of a database is. */
 export const ascending =
-  <A>(of: (item: A) => string): Order<A> =>
+  <A>(of: (item: A) => string): RankOrder<A> =>
   (one, other) =>
     of(one) === of(other) ? 0 : of(one) < of(other) ? -1 : 1;
 
 /** The first order that tells two items apart decides. */
 export const inOrder =
-  <A>(...orders: readonly Order<A>[]): Order<A> =>
+  <A>(...orders: readonly RankOrder<A>[]): RankOrder<A> =>
   (one, other) => {
     for (const order of orders) {
       const decided = order(one, other);
@@ -30,7 +30,10 @@ export const inOrder =
   };
 
 /** The top of the table, each with its rank from 1. */
-export const ranked = <A>(items: readonly A[], order: Order<A>): readonly (A & { readonly rank: number })[] =>
+export const ranked = <A>(
+  items: readonly A[],
+  order: RankOrder<A>,
+): readonly (A & { readonly rank: number })[] =>
   items
     .toSorted(order)
     .slice(0, tableRows)

@@ -2,7 +2,7 @@ import type { Window } from '../shared/window.ts';
 import type { Owner } from '../identity/caller.ts';
 import { countsTowardSpend, type PricingStatus } from '../ledger/usage-cost-event.ts';
 import type { Picodollars } from '../money/money.ts';
-import { ascending, descending, inOrder, type Order } from './ranking.ts';
+import { ascending, descending, inOrder, type RankOrder } from './ranking.ts';
 import { dayStart, dayStarts } from './report-window.ts';
 
 /** Whose spend a report is about. */
@@ -44,7 +44,7 @@ export interface SpendReport {
 }
 
 /** The largest spend first, then the most requests. */
-const spendOrder: Order<Tally> = inOrder(
+const spendOrder: RankOrder<Tally> = inOrder(
   descending(({ spend }) => spend),
   descending(({ requestCount }) => requestCount),
 );

@@ -4,15 +4,15 @@ import { type GatewayError, invalidRequest } from './gateway-error.ts';
 import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from './json.ts';
 
 /** What a field that the gateway reads must be, and how an error says so. */
-export type Shape = readonly [name: string, is: (value: Json) => boolean];
+export type ValueShape = readonly [name: string, is: (value: Json) => boolean];
 
-export const aBoolean: Shape = ['a boolean', (value) => typeof value === 'boolean'];
-export const anObject: Shape = ['an object', isObject];
-export const anArrayOfObjects: Shape = [
+export const aBoolean: ValueShape = ['a boolean', (value) => typeof value === 'boolean'];
+export const anObject: ValueShape = ['an object', isObject];
+export const anArrayOfObjects: ValueShape = [
   'an array of objects',
   (value) => isArray(value) && value.every(isObject),
 ];
-export const aStringOrObjects: Shape = [
+export const aStringOrObjects: ValueShape = [
   'a string or an array of objects',
   (value) => isString(value) || anArrayOfObjects[1](value),
 ];
@@ -26,7 +26,7 @@ export const modelOf = ({ model }: JsonObject): Either<GatewayError, string> =>
 /** The first field that is there and has not its shape; null counts as absent. */
 export function shapeError(
   body: JsonObject,
-  shapes: readonly (readonly [field: string, shape: Shape])[],
+  shapes: readonly (readonly [field: string, shape: ValueShape])[],
 ): GatewayError | undefined {
   for (const [field, [name, is]] of shapes) {
     const value = body[field];

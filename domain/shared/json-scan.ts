@@ -5,7 +5,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 
 /** A top-level member: `text.slice(start, end)` is `"key": value`, the value begins at `valueStart`. */
-export interface Member {
+export interface ScannedMember {
   readonly key: string;
   readonly start: number;
   readonly valueStart: number;
@@ -14,7 +14,7 @@ export interface Member {
 
 /** What the scan of a document tells. */
 export interface Scanned {
-  readonly members: readonly Member[];
+  readonly members: readonly ScannedMember[];
   /** Objects, arrays, texts, numbers and literals in it, at any depth. */
   readonly valueCount: number;
 }
@@ -49,7 +49,7 @@ export function scanDocument(
     const end = scan.value(start);
     return E.left(scan.error ?? (end < 0 ? malformed(-end - 1) : notAnObject));
   }
-  const members: Member[] = [];
+  const members: ScannedMember[] = [];
   const end = scan.object(start, watched, '', members);
   if (scan.error !== undefined) return E.left(scan.error);
   return end < 0 ? E.left(malformed(-end - 1)) : E.right({ members, valueCount: scan.valueCount });
@@ -176,7 +176,7 @@ class Scan {
     return this.value(from);
   }
 
-  object(from: number, watched: Watched, prefix: string, members: Member[] | undefined): number {
+  object(from: number, watched: Watched, prefix: string, members: ScannedMember[] | undefined): number {
     if (!this.deeper()) return -from - 1;
     const seen = new Set<string>();
     let at = this.blank(from + 1);

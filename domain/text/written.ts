@@ -47,7 +47,7 @@ export class Digits {
 }
 
 /** A JSON text that was parsed. */
-export class Source {
+export class SourceText {
   readonly text: string;
   /** There is white space between its tokens. */
   hasBlanks = false;
@@ -71,7 +71,7 @@ const beyondAscii = /[^\0-\x7f]/;
 
 /** Where in which text an array or object stands as it is; undefined: it was read from none, or changed. */
 export interface Span {
-  readonly source: Source;
+  readonly source: SourceText;
   readonly from: number;
   readonly to: number;
 }
@@ -119,7 +119,7 @@ export function valueAt({ keys, values }: Members, key: string): Written | undef
 }
 
 /** The array with its items changed; the same array when no item was. */
-export function mappedItems(array: Items, change: (item: Written) => Written): Items {
+export function changedItems(array: Items, change: (item: Written) => Written): Items {
   const { items } = array;
   let copy: Written[] | undefined;
   for (let index = 0; index < items.length; index += 1) {
@@ -131,7 +131,7 @@ export function mappedItems(array: Items, change: (item: Written) => Written): I
 }
 
 /** The object with its members changed; the same object when no member was. */
-export function mappedMembers(object: Members, change: (value: Written, key: string) => Written): Members {
+export function changedMembers(object: Members, change: (value: Written, key: string) => Written): Members {
   const { keys, values } = object;
   let copy: Written[] | undefined;
   for (let index = 0; index < values.length; index += 1) {

@@ -20,11 +20,11 @@ export interface Tree {
   /** What each use of an anchor stands for. */
   readonly targets: ReadonlyMap<Node, Node>;
   /** The members of each map, by key. */
-  readonly members: ReadonlyMap<Node, ReadonlyMap<string, Member>>;
+  readonly members: ReadonlyMap<Node, ReadonlyMap<string, MapEntry>>;
 }
 
 /** A key of a map, and what it holds. */
-export interface Member {
+export interface MapEntry {
   readonly key: Node;
   readonly value: Node | null;
 }
@@ -34,7 +34,7 @@ interface Reading {
   readonly faults: TreeFault[];
   readonly anchors: Map<string, Node>;
   readonly targets: Map<Node, Node>;
-  readonly members: Map<Node, ReadonlyMap<string, Member>>;
+  readonly members: Map<Node, ReadonlyMap<string, MapEntry>>;
   aliasUses: number;
   aliasedNodes: number;
 }
@@ -75,10 +75,10 @@ function read(node: Node | null, place: Place, reading: Reading): Json {
 }
 
 function readMap(map: YAMLMap, inner: Place, reading: Reading): Json {
-  const members = new Map<string, Member>();
+  const members = new Map<string, MapEntry>();
   const values: Record<string, Json> = {};
   for (const pair of map.items) {
-    const member: Member = { key: pair.key as Node, value: pair.value as Node | null };
+    const member: MapEntry = { key: pair.key as Node, value: pair.value as Node | null };
     const key = isScalar(member.key) ? String(member.key.value) : undefined;
     if (key === undefined || key === '__proto__') fault(member.key, 'this cannot be a key', reading);
     else if (members.has(key)) fault(member.key, `the key \`${key}\` is there already, further up`, reading);

@@ -12,7 +12,7 @@ const LOG_CHECK_MS = 60_000;
 const TAIL_MAX_BYTES = 4_096;
 
 /** Opens the log for a server that `user` runs. Only the owner may read it. */
-export function openLog(file: string, user: DatabaseUser | undefined): { fd: number; close: () => void } {
+export function openLogFile(file: string, user: DatabaseUser | undefined): { fd: number; close: () => void } {
   const fd = openSync(file, 'a', 0o600);
   if (user !== undefined) fchownSync(fd, user.uid, user.gid);
   return { fd, close: () => closeSync(fd) };

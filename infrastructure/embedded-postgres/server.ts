@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clusterPath } from './cluster.ts';
 import type { DataDir } from './data-dir.ts';
-import { logLength, logSince, openLog } from './log-file.ts';
+import { logLength, logSince, openLogFile } from './log-file.ts';
 import type { NativePrograms } from './native-files.ts';
 import { type DatabaseUser, NATIVE_ENVIRONMENT, runToEnd } from './native-process.ts';
 import { clusterMark, findPostmaster, isServer, lastPort } from './postmaster.ts';
@@ -37,7 +37,7 @@ const IMMEDIATE_STOP_MS = 10_000;
  * epoch). It is its own session, so Ctrl-C in the terminal reaches the gateway alone, which then ends in order.
  */
 export async function launch(plan: ServerPlan, deadline: number): Promise<Launch> {
-  const log = openLog(plan.dir.logFile, plan.user);
+  const log = openLogFile(plan.dir.logFile, plan.user);
   const logFrom = await logLength(plan.dir.logFile);
   const child = spawn(
     plan.programs.postgres,

@@ -6,7 +6,7 @@ import { GATEWAY_NAME } from './cluster.ts';
  * A session that shows that its process uses the server. It holds a shared advisory lock, which PostgreSQL takes
  * back when the process dies however it dies, so "am I the last user" has a sure answer.
  */
-export interface Presence {
+export interface ServerPresence {
   /** Ends the session; true when no other process uses the server. A server that cannot be asked has no other user. */
   leave(): Promise<boolean>;
   /** Resolves when the session has ended, by `leave` or because the server has. */
@@ -15,7 +15,7 @@ export interface Presence {
 
 /** The answer of a server to the attempt to use it. */
 export type Joined =
-  | { readonly kind: 'joined'; readonly presence: Presence }
+  | { readonly kind: 'joined'; readonly presence: ServerPresence }
   | { readonly kind: 'not_yet'; readonly why: string }
   | { readonly kind: 'wrong_password' };
 

@@ -6,7 +6,7 @@ import { type NativePrograms, prepareNativePrograms } from './native-files.ts';
 import { findPlatformPackage } from './platform-package.ts';
 import { disownForeignPid, findPostmaster, removeEmptyPidFile } from './postmaster.ts';
 import { POLL_MS, type ServerPlan, launch, stopServer } from './server.ts';
-import { type Presence, databaseUrl, join } from './session.ts';
+import { type ServerPresence, databaseUrl, join } from './session.ts';
 
 /** What to start, and where. */
 export interface EmbeddedPostgresOptions {
@@ -67,7 +67,7 @@ interface RunningServer {
   readonly pid: number;
   readonly port: number;
   readonly reused: boolean;
-  readonly presence: Presence;
+  readonly presence: ServerPresence;
 }
 
 function refuseOtherVersion(dir: DataDir, version: string, programs: NativePrograms): void {

@@ -16,7 +16,7 @@ export interface JournalContent {
 }
 
 /** The records of a file: a line that was cut short, or damaged, is none. */
-export function contentOf(text: string): JournalContent {
+export function journalContent(text: string): JournalContent {
   const lines = text.split('\n');
   const cut = lines.pop() !== '';
   const records = lines.filter(isWhole).map((line) => line.slice(9));

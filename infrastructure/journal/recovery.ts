@@ -2,7 +2,7 @@ import { readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { unlessGone } from './disk.ts';
 import { type FileJournal, suffix } from './file-journal.ts';
-import { contentOf } from './journal-line.ts';
+import { journalContent } from './journal-line.ts';
 
 /** What became of a record: settled (or a duplicate), not yet (the database is away), or never (a row it refuses). */
 export type Replayed = 'settled' | 'later' | 'refused';
@@ -76,7 +76,7 @@ async function recovered(options: RecoveryOptions, file: string, replay: Replay,
   const { directory, journal, onRecovered } = options;
   const at = path.join(directory, file);
   const bytes = await unlessGone(readFile(at));
-  const { records, damaged } = contentOf(bytes?.toString('utf8') ?? '');
+  const { records, damaged } = journalContent(bytes?.toString('utf8') ?? '');
   let refused = 0;
   for (const record of records) {
     const replayed = goOn() ? await replay(record) : 'later';

@@ -5,7 +5,7 @@ import type { StoredPayload } from '../../domain/payload/payload.ts';
 import { overloaded } from '../../domain/shared/gateway-error.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { Executor } from '../providers/executor.ts';
-import type { Answer, TaskKind, Tasks } from './messages.ts';
+import type { TaskAnswer, TaskKind, Tasks } from './messages.ts';
 import { turns } from './turns.ts';
 
 /**
@@ -74,7 +74,7 @@ function kept(payload: StoredPayload | undefined): StoredPayload {
 class Thread {
   private readonly options: LargeBodyOptions;
   private worker: Worker | undefined;
-  private underWay: PromiseWithResolvers<Answer | undefined> | undefined;
+  private underWay: PromiseWithResolvers<TaskAnswer | undefined> | undefined;
 
   constructor(options: LargeBodyOptions) {
     this.options = options;
@@ -101,7 +101,7 @@ class Thread {
     const worker = new Worker(new URL('./thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: this.options.heapMb ?? heapMb },
     });
-    worker.on('message', (answer: Answer) => this.underWay?.resolve(answer));
+    worker.on('message', (answer: TaskAnswer) => this.underWay?.resolve(answer));
     worker.on('error', (error) => this.options.onFault(error));
     worker.on('exit', () => {
       this.worker = undefined;

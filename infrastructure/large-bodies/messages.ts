@@ -7,7 +7,7 @@ import type { StoredPayload } from '../../domain/payload/payload.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
-import type { Written } from '../providers/written.ts';
+import type { WrittenCall } from '../providers/written.ts';
 
 /** What the thread is asked, and what it answers: plain data, as nothing else can be sent to a thread. */
 export interface Tasks {
@@ -17,7 +17,7 @@ export interface Tasks {
   };
   readonly write: {
     readonly ask: { readonly body: LargeBody; readonly terms: CallTerms; readonly config: ProviderConfig };
-    readonly answer: Either<GatewayError, Written>;
+    readonly answer: Either<GatewayError, WrittenCall>;
   };
   readonly redact: {
     readonly ask: { readonly body: LargeBody; readonly redaction: Redaction };
@@ -40,6 +40,6 @@ export type Task = {
 }[TaskKind];
 
 /** The answer to the one task that is under way; a defect is told by its message. */
-export type Answer =
+export type TaskAnswer =
   | { readonly kind: 'done'; readonly value: Tasks[TaskKind]['answer'] }
   | { readonly kind: 'defect'; readonly message: string };

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Answer, Task, Tasks } from './messages.ts';
+import type { TaskAnswer, Task, Tasks } from './messages.ts';
 import { largeWork, type Work } from './work.ts';
 
 /** The thread: one task at a time, one answer for each. */
@@ -12,7 +12,7 @@ parentPort?.on('message', (task: Task) => {
 
 /** What was written is handed over instead of copied. */
 interface Answered {
-  readonly answer: Answer;
+  readonly answer: TaskAnswer;
   readonly handedOver: ArrayBuffer[];
 }
 

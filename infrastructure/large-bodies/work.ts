@@ -18,7 +18,7 @@ import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { connectedProvider, implementations } from '../providers/registry.ts';
 import { sanitiser } from '../providers/sanitiser.ts';
-import { type Written, type WrittenPart, written } from '../providers/written.ts';
+import { type WrittenCall, type WrittenPart, writtenCall } from '../providers/written.ts';
 import { textDigest } from '../text-digest.ts';
 import type { TaskKind, Tasks } from './messages.ts';
 
@@ -111,7 +111,7 @@ function spokenBy(config: ProviderConfig, terms: Writing['terms'], sanitise: (me
 
 function encoded({ terms, config }: Writing, body: string): Tasks['write']['answer'] {
   const { dialect } = spokenBy(config, terms, (message) => message);
-  return E.map((requests: Written) => requests.map(asBytes))(written(dialect, { ...terms, body }));
+  return E.map((requests: WrittenCall) => requests.map(asBytes))(writtenCall(dialect, { ...terms, body }));
 }
 
 /** As bytes, which are handed over; a text would be copied. */

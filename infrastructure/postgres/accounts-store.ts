@@ -8,7 +8,7 @@ import type { PresentedKey } from '../../domain/identity/api-key.ts';
 import type { Caller, KeyOwner } from '../../domain/identity/caller.ts';
 import { type CodedError, storeUnavailable } from '../../domain/shared/gateway-error.ts';
 import { secretDigest } from '../key-secrets.ts';
-import { bytes, orNull } from './codecs.ts';
+import { bytes, nullable } from './codecs.ts';
 import { Collector } from './collector.ts';
 import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
@@ -84,10 +84,10 @@ const keyRow = t.type({
   secret_sha256: bytes,
   api_key_id: t.string,
   allowed_models: t.array(t.string),
-  user_id: orNull(t.string),
-  request_logging_enabled: orNull(t.boolean),
-  team_id: orNull(t.string),
-  service_account_id: orNull(t.string),
+  user_id: nullable(t.string),
+  request_logging_enabled: nullable(t.boolean),
+  team_id: nullable(t.string),
+  service_account_id: nullable(t.string),
 });
 
 /** Only keys that may be used: not revoked, and of an owner (and an owner's team) that is active. */

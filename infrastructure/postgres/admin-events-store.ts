@@ -3,7 +3,7 @@ import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import type { AdminEvent, AdminEventFilter, AdminEvents } from '../../application/ports/admin-events.ts';
 import type { AdminAction, AdminTargetKind } from '../../domain/identity/admin-event.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { instant, orUndefined } from './codecs.ts';
+import { timestamp, orUndefined } from './codecs.ts';
 import { all } from './list-conditions.ts';
 import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
@@ -34,7 +34,7 @@ const text = orUndefined(t.string);
 
 const eventRow = t.type({
   admin_event_id: t.string,
-  occurred_at: instant,
+  occurred_at: timestamp,
   actor_user_id: text,
   action: t.string,
   target_kind: t.string,

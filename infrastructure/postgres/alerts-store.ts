@@ -10,7 +10,7 @@ import type {
 import type { BudgetAlert } from '../../domain/budget/alert-mail.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
-import { instant, instantText, integer, orNull } from './codecs.ts';
+import { timestamp, instantText, int8, nullable } from './codecs.ts';
 import { row } from './pool.ts';
 import { storedText } from './stored-text.ts';
 
@@ -24,37 +24,37 @@ const maxReasonChars = 512;
 const failuresTold = 100;
 
 const alertColumns = {
-  user_id: orNull(t.string),
-  team_id: orNull(t.string),
+  user_id: nullable(t.string),
+  team_id: nullable(t.string),
   owner_name: t.string,
   cadence: t.keyof({ daily: null, weekly: null, monthly: null }),
-  amount_10000: integer,
-  window_start: instant,
-  window_end: instant,
-  spend_after_picousd: integer,
+  amount_10000: int8,
+  window_start: timestamp,
+  window_end: timestamp,
+  spend_after_picousd: int8,
   hard_limit: t.boolean,
 };
 const failedRow = t.type({
   delivery_id: t.string,
   budget_alert_id: t.string,
   failure_reason: t.string,
-  user_id: orNull(t.string),
-  team_id: orNull(t.string),
+  user_id: nullable(t.string),
+  team_id: nullable(t.string),
 });
 const claimedRow = t.type({ delivery_id: t.string, recipient: t.string, ...alertColumns });
 const listedRow = t.type({
   budget_alert_id: t.string,
   threshold_bps: t.number,
-  spend_before_picousd: integer,
-  created_at: instant,
+  spend_before_picousd: int8,
+  created_at: timestamp,
   deliveries: t.array(
     t.type({
       channel: t.string,
-      recipient: orNull(t.string),
+      recipient: nullable(t.string),
       delivery_status: t.keyof({ pending: null, sending: null, sent: null, failed: null }),
-      attempted_at: orNull(instantText),
-      sent_at: orNull(instantText),
-      failure_reason: orNull(t.string),
+      attempted_at: nullable(instantText),
+      sent_at: nullable(instantText),
+      failure_reason: nullable(t.string),
     }),
   ),
   ...alertColumns,
@@ -141,7 +141,7 @@ export const alertsStore = (pool: DatabasePool): BudgetAlerts => ({
       from budget_alerts a order by a.created_at desc, a.budget_alert_id desc
       limit ${pageSize} offset ${(page - 1) * pageSize}
     `);
-    const total = await pool.oneFirst(sql.type(row(t.type({ total: integer })))`
+    const total = await pool.oneFirst(sql.type(row(t.type({ total: int8 })))`
       select count(*) as total from (select 1 from budget_alerts limit ${exactTotal + 1}) counted
     `);
     return {

@@ -3,7 +3,7 @@ import { type DatabasePool, sql } from 'slonik';
 import type { BudgetAuthor, PastBudget } from '../../application/ports/budgets.ts';
 import type { Page, PageAsk } from '../../application/ports/page.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
-import { instant, integer, orUndefined } from './codecs.ts';
+import { timestamp, int8, orUndefined } from './codecs.ts';
 import { row } from './pool.ts';
 import { pageOf, readList, type TimeList, totalOf } from './time-list.ts';
 
@@ -13,14 +13,14 @@ const text = orUndefined(t.string);
 const historyRow = t.type({
   budget_id: t.string,
   cadence: t.keyof({ daily: null, weekly: null, monthly: null }),
-  amount_10000: integer,
+  amount_10000: int8,
   hard_limit: t.boolean,
   timezone: t.string,
-  created_at: instant,
+  created_at: timestamp,
   set_by: author,
   set_by_user_id: text,
   set_by_user_name: text,
-  deactivated_at: orUndefined(instant),
+  deactivated_at: orUndefined(timestamp),
   deactivated_by: author,
   deactivated_by_user_id: text,
   deactivated_by_user_name: text,

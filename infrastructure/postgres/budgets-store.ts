@@ -4,27 +4,27 @@ import type { AdminActor } from '../../application/ports/admin-events.ts';
 import type { Budgets, OwnerBudget } from '../../application/ports/budgets.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
-import { instant, integer, orNull } from './codecs.ts';
+import { timestamp, int8, nullable } from './codecs.ts';
 import { budgetHistory } from './budget-history.ts';
 import { row } from './pool.ts';
 
 const ownerRow = t.type({
-  user_id: orNull(t.string),
-  team_id: orNull(t.string),
+  user_id: nullable(t.string),
+  team_id: nullable(t.string),
   name: t.string,
-  email: orNull(t.string),
+  email: nullable(t.string),
   active: t.boolean,
-  budget_id: orNull(t.string),
-  cadence: orNull(t.keyof({ daily: null, weekly: null, monthly: null })),
-  amount_10000: orNull(integer),
-  hard_limit: orNull(t.boolean),
-  timezone: orNull(t.string),
-  created_at: orNull(instant),
-  window_start: instant,
-  window_end: instant,
-  spent: integer,
+  budget_id: nullable(t.string),
+  cadence: nullable(t.keyof({ daily: null, weekly: null, monthly: null })),
+  amount_10000: nullable(int8),
+  hard_limit: nullable(t.boolean),
+  timezone: nullable(t.string),
+  created_at: nullable(timestamp),
+  window_start: timestamp,
+  window_end: timestamp,
+  spent: int8,
   blocked_count: t.number,
-  blocked_cost: integer,
+  blocked_cost: int8,
   recipients: t.array(t.string),
 });
 

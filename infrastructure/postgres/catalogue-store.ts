@@ -2,7 +2,7 @@ import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
 import type { Json } from '../../domain/shared/json.ts';
 import type { StoredCatalogue } from '../providers/live-catalogue.ts';
-import { instant } from './codecs.ts';
+import { timestamp } from './codecs.ts';
 import { row } from './pool.ts';
 
 const json = new t.Type<Json, Json>(
@@ -15,7 +15,7 @@ const json = new t.Type<Json, Json>(
 const providerRow = t.type({ provider_key: t.string, config_json: json });
 const routeRow = t.type({
   model_key: t.string,
-  created_at: instant,
+  created_at: timestamp,
   position: t.union([t.number, t.null]),
   config_json: json,
 });

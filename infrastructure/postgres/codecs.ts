@@ -1,7 +1,7 @@
 import * as t from 'io-ts';
 
 /** PostgreSQL's int8 and numeric(…, 0), which arrive as text. */
-export const integer = new t.Type<bigint, bigint>(
+export const int8 = new t.Type<bigint, bigint>(
   'whole number as text',
   (value): value is bigint => typeof value === 'bigint',
   (value, context) =>
@@ -10,7 +10,7 @@ export const integer = new t.Type<bigint, bigint>(
 );
 
 /** timestamptz, which the driver maps to a Date. */
-export const instant = new t.Type<Date, Date>(
+export const timestamp = new t.Type<Date, Date>(
   'instant',
   (value): value is Date => value instanceof Date,
   (value, context) => (value instanceof Date ? t.success(value) : t.failure(value, context)),
@@ -36,7 +36,7 @@ export const bytes = new t.Type<Buffer, Buffer>(
   t.identity,
 );
 
-export const orNull = <A>(codec: t.Type<A, unknown>): t.Type<A | null, unknown> => t.union([codec, t.null]);
+export const nullable = <A>(codec: t.Type<A, unknown>): t.Type<A | null, unknown> => t.union([codec, t.null]);
 
 /** A column that may be empty, as a value that may be missing. */
 export const orUndefined = <A>(codec: t.Type<A, unknown>): t.Type<A | undefined, unknown> =>
@@ -48,7 +48,7 @@ export const orUndefined = <A>(codec: t.Type<A, unknown>): t.Type<A | undefined,
   );
 
 /** A token count, which a number holds: int8, which arrives as text. */
-export const tokenCount = new t.Type<number, number>(
+export const tokenCountColumn = new t.Type<number, number>(
   'token count as text',
   t.number.is,
   (value, context) =>

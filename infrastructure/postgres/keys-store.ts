@@ -3,7 +3,7 @@ import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import type { Keys, NewKey } from '../../application/ports/accounts.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { addCommandEvent } from './admin-events-store.ts';
-import { instant, orNull } from './codecs.ts';
+import { timestamp, nullable } from './codecs.ts';
 import { row } from './pool.ts';
 import { ownerColumns } from './seed-store.ts';
 import { touchState } from './state-follower.ts';
@@ -14,11 +14,11 @@ const summaryRow = t.type({
   name: t.string,
   owner: t.string,
   allowed_models: t.array(t.string),
-  created_at: instant,
-  revoked_at: orNull(instant),
+  created_at: timestamp,
+  revoked_at: nullable(timestamp),
 });
 
-const revocableRow = t.type({ api_key_id: t.string, revoked_by: orNull(t.string) });
+const revocableRow = t.type({ api_key_id: t.string, revoked_by: nullable(t.string) });
 
 const summaryOf = sql.fragment`
   select k.api_key_id, k.public_id, k.name, k.allowed_models, k.created_at, k.revoked_at,

@@ -1,14 +1,14 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import type { AuditedRow, LedgerAudit } from '../../application/ports/ledger-audit.ts';
-import { instant, integer, orNull } from './codecs.ts';
+import { timestamp, int8, nullable } from './codecs.ts';
 import { row } from './pool.ts';
 
 /** Rows of one page: a few MB in memory. */
 const pageSize = 10_000;
 
 /** A number as PostgreSQL has it: an audit must be able to read what should not be there. */
-const asItIs = orNull(t.string);
+const asItIs = nullable(t.string);
 
 const pricedRow = t.type({
   request_log_id: t.string,
@@ -23,13 +23,13 @@ const pricedRow = t.type({
 });
 const dayRow = t.type({ scope: t.string, day: t.string, total: asItIs, sum_of_rows: asItIs });
 const rollupRow = t.type({
-  bucket_start: instant,
+  bucket_start: timestamp,
   scope: t.string,
   model_key: t.string,
   pricing_status: t.string,
-  rollup_count: integer,
+  rollup_count: int8,
   rollup_spend: asItIs,
-  row_count: integer,
+  row_count: int8,
   row_spend: asItIs,
 });
 

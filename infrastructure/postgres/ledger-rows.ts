@@ -4,7 +4,7 @@ import type {
   LoggedRequest,
   SettlementRecord,
 } from '../../application/ports/ledger.ts';
-import { type Caller, ownerOf, ownershipScopeKey } from '../../domain/identity/caller.ts';
+import { type Caller, scopeOf } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import type { Attempt } from '../../domain/request-log/request-log.ts';
 
@@ -20,8 +20,6 @@ const ownerColumns = ({ keyOwner }: Caller): OwnerColumns => ({
   team_id: keyOwner.kind === 'user' ? undefined : keyOwner.teamId,
   service_account_id: keyOwner.kind === 'service_account' ? keyOwner.serviceAccountId : undefined,
 });
-
-export const scopeOf = (caller: Caller): string => ownershipScopeKey(ownerOf(caller));
 
 export const scopeRow = (caller: Caller) => {
   const { user_id, team_id } = ownerColumns(caller);

@@ -12,15 +12,16 @@ import type {
   StoreUnavailable,
   Verdict,
 } from '../../application/ports/ledger.ts';
+import { scopeOf } from '../../domain/identity/caller.ts';
 import type { Cadence } from '../../domain/budget/budget.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
 import { storeUnavailable } from '../../domain/shared/gateway-error.ts';
 import type { GatewayProcess } from './gateway-process.ts';
-import { instant, instantText, integer, orNull } from './codecs.ts';
+import { timestamp, instantText, int8, nullable } from './codecs.ts';
 import { Collector, putBack, WaitedTooLong } from './collector.ts';
 import { type DatabaseFault, databaseFault } from './database-fault.ts';
 import { LastCall } from './last-call.ts';
-import { askRow, recordRow, scopeOf, scopeRow } from './ledger-rows.ts';
+import { askRow, recordRow, scopeRow } from './ledger-rows.ts';
 import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
 import { withinTime } from './within-time.ts';
@@ -143,11 +144,11 @@ const budgetResult = t.type({
   scope: t.string,
   budget_id: t.string,
   cadence,
-  amount_10000: integer,
+  amount_10000: int8,
   hard_limit: t.boolean,
   window_start: instantText,
   window_end: instantText,
-  spent: integer,
+  spent: int8,
   closed: t.boolean,
 });
 /** One row for a whole batch: budgets by scope, and the request log ids that are not as they should be. */
@@ -206,12 +207,12 @@ const activeBudget = (found: t.TypeOf<typeof budgetResult>): ActiveBudget => ({
 const verdictResult = t.type({
   ord: t.number,
   verdict: t.keyof({ duplicate: null, blocked: null }),
-  budget_id: orNull(t.string),
-  cadence: orNull<Cadence>(cadence),
-  amount_10000: orNull(integer),
-  window_start: orNull(instant),
-  window_end: orNull(instant),
-  database_time: instant,
+  budget_id: nullable(t.string),
+  cadence: nullable<Cadence>(cadence),
+  amount_10000: nullable(int8),
+  window_start: nullable(timestamp),
+  window_end: nullable(timestamp),
+  database_time: timestamp,
 });
 type VerdictResult = t.TypeOf<typeof verdictResult>;
 

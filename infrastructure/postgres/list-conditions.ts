@@ -1,7 +1,7 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 
 /** What is asked of each row of a list: this value in this column. */
-export interface Asked {
+export interface ListCondition {
   readonly column: FragmentSqlToken;
   readonly value: string | number;
   /**
@@ -12,14 +12,14 @@ export interface Asked {
 }
 
 /** The one thing that a list is read by, and all the others. */
-export interface Led<A extends Asked> {
+export interface Led<A extends ListCondition> {
   /** Undefined: nothing is left but to read in the order of time. */
   readonly lead: FragmentSqlToken | undefined;
   readonly others: readonly A[];
 }
 
 /** The first that is in an index leads: not the planner says which, whose statistics are those of another day. */
-export function led<A extends Asked>(asked: readonly A[]): Led<A> {
+export function led<A extends ListCondition>(asked: readonly A[]): Led<A> {
   const lead = asked.find(({ indexed }) => indexed !== 'nothing');
   return {
     lead: lead === undefined ? undefined : leading(lead),
@@ -27,7 +27,7 @@ export function led<A extends Asked>(asked: readonly A[]): Led<A> {
   };
 }
 
-const leading = ({ column, value, indexed }: Asked): FragmentSqlToken =>
+const leading = ({ column, value, indexed }: ListCondition): FragmentSqlToken =>
   indexed === 'hash'
     ? sql.fragment`hashtextextended(${column}, 0) = hashtextextended(${value}, 0) and ${column} = ${value}`
     : sql.fragment`${column} = ${value}`;

@@ -11,8 +11,8 @@ import type { Owner } from '../../domain/identity/caller.ts';
 import type { McpName } from '../../domain/mcp/invocation.ts';
 import type { StoredPayload } from '../../domain/payload/payload.ts';
 import { maxMcpNameChars } from '../../domain/shared/limits.ts';
-import { instant, orUndefined } from './codecs.ts';
-import { all, type Asked, beside, led } from './list-conditions.ts';
+import { timestamp, orUndefined } from './codecs.ts';
+import { all, type ListCondition, beside, led } from './list-conditions.ts';
 import { putTokenOverhead } from './mcp-overheads.ts';
 import { row } from './pool.ts';
 import { storedPrint, storedText } from './stored-text.ts';
@@ -47,7 +47,7 @@ const invocationRow = t.type({
   result: text,
   arguments_truncated: t.boolean,
   result_truncated: t.boolean,
-  occurred_at: instant,
+  occurred_at: timestamp,
 });
 
 const invocationColumns = sql.fragment`
@@ -155,7 +155,7 @@ function listOf(filter: InvocationFilter): TimeList {
     : { ...ofInvocations, by: 'bucket', bucket: sql.fragment`i.list_bucket`, counted: rows, rows };
 }
 
-function indexedAs(name: Column[0], value: string): Asked['indexed'] {
+function indexedAs(name: Column[0], value: string): ListCondition['indexed'] {
   if (name === 'requestId') return 'hash';
   return usual[name] === value ? 'nothing' : 'value';
 }

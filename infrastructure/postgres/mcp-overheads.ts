@@ -2,7 +2,7 @@ import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import type { McpTokenOverhead, TokenOverheadRecord } from '../../application/ports/mcp-invocations.ts';
 import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
-import { instant, orUndefined, tokenCount } from './codecs.ts';
+import { timestamp, orUndefined, tokenCountColumn } from './codecs.ts';
 import { row } from './pool.ts';
 import { storedText } from './stored-text.ts';
 
@@ -11,9 +11,9 @@ const overheadRow = t.type({
   request_log_id: orUndefined(t.string),
   server_count: t.number,
   tool_count: t.number,
-  tool_definition_tokens: orUndefined(tokenCount),
-  tool_result_tokens: orUndefined(tokenCount),
-  occurred_at: instant,
+  tool_definition_tokens: orUndefined(tokenCountColumn),
+  tool_result_tokens: orUndefined(tokenCountColumn),
+  occurred_at: timestamp,
 });
 
 /** Of several summaries of a request the last one stays. */

@@ -2,7 +2,7 @@ import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
 import type { HeldByPayload, KeptPayload, Payloads } from '../../application/ports/payloads.ts';
 import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
-import { integer } from './codecs.ts';
+import { int8 } from './codecs.ts';
 import { databaseFault } from './database-fault.ts';
 import { row } from './pool.ts';
 import { JsonBatch } from './json-batch.ts';
@@ -267,4 +267,4 @@ class PayloadWriter {
   }
 }
 
-const keptRow = t.type({ kept: integer });
+const keptRow = t.type({ kept: int8 });

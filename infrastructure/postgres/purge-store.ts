@@ -1,7 +1,7 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import type { RequestLogPurge } from '../../application/ports/request-log-purge.ts';
-import { instant, integer, orNull } from './codecs.ts';
+import { timestamp, int8, nullable } from './codecs.ts';
 import { AnswerTooLate } from './database-fault.ts';
 import { openPool, row } from './pool.ts';
 
@@ -14,9 +14,9 @@ export const purgeBatchRows = 200;
 /** Number of the session advisory lock of those who purge on a schedule. */
 const purgeLock = 4_071_771_011;
 
-const nowRow = t.type({ now: instant });
-const countRow = t.type({ count: integer });
-const batchRow = t.type({ deleted: integer, reached: orNull(instant) });
+const nowRow = t.type({ now: timestamp });
+const countRow = t.type({ count: int8 });
+const batchRow = t.type({ deleted: int8, reached: nullable(timestamp) });
 const lockRow = t.type({ locked: t.boolean });
 
 /** Longer than the pool's bound for a statement: an answer that is later than this does not come, on a dead network. */

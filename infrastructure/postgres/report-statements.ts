@@ -2,14 +2,14 @@ import * as t from 'io-ts';
 import { sql } from 'slonik';
 import type { Window } from '../../domain/shared/window.ts';
 import type { OwnerKind } from '../../domain/reports/spend-report.ts';
-import { instant, integer, orNull } from './codecs.ts';
+import { timestamp, int8, nullable } from './codecs.ts';
 import { row } from './pool.ts';
 
 /** Every question of the reports. They read rollups alone, each by a key that begins with what is asked for. */
 
 const pricingStatus = t.keyof({ priced: null, legacy_estimated: null, unpriced: null, usage_missing: null });
 
-const momentRow = t.type({ now: instant, logs_since: orNull(instant) });
+const momentRow = t.type({ now: timestamp, logs_since: nullable(timestamp) });
 
 export const moment = () => sql.type(row(momentRow))`
   select gateway_now() as now,
@@ -18,14 +18,14 @@ export const moment = () => sql.type(row(momentRow))`
 
 /** One of three cuts through the same rows: by bucket, by owner, or by model. */
 export const ledgerUsageRow = t.type({
-  bucket_start: orNull(instant),
-  user_id: orNull(t.string),
-  team_id: orNull(t.string),
-  owner_name: orNull(t.string),
-  model_key: orNull(t.string),
+  bucket_start: nullable(timestamp),
+  user_id: nullable(t.string),
+  team_id: nullable(t.string),
+  owner_name: nullable(t.string),
+  model_key: nullable(t.string),
   pricing_status: pricingStatus,
-  request_count: integer,
-  cost_picousd: integer,
+  request_count: int8,
+  cost_picousd: int8,
 });
 
 const owners = {
@@ -50,10 +50,10 @@ export const ledgerUsage = (window: Window, ownerKind: OwnerKind) => sql.type(ro
 
 export const userModelUsageRow = t.type({
   user_id: t.string,
-  user_name: orNull(t.string),
+  user_name: nullable(t.string),
   model_key: t.string,
-  request_count: integer,
-  spend: integer,
+  request_count: int8,
+  spend: int8,
 });
 
 export const userModelUsage = (window: Window) => sql.type(row(userModelUsageRow))`
@@ -67,7 +67,7 @@ export const userModelUsage = (window: Window) => sql.type(row(userModelUsageRow
   left join users u on u.user_id = g.user_id
 `;
 
-const userSpendRow = t.type({ bucket_start: instant, user_id: t.string, spend: integer });
+const userSpendRow = t.type({ bucket_start: timestamp, user_id: t.string, spend: int8 });
 
 export const userSpend = (window: Window, userIds: readonly string[]) => sql.type(row(userSpendRow))`
   select bucket_start, user_id, sum(counted_picousd) as spend
@@ -81,14 +81,14 @@ export const userSpend = (window: Window, userIds: readonly string[]) => sql.typ
 
 export const toolCountsRow = t.type({
   user_id: t.string,
-  referenced_mcp_server_sum: integer,
-  referenced_mcp_server_rows: integer,
-  exposed_tool_sum: integer,
-  exposed_tool_rows: integer,
-  invoked_tool_sum: integer,
-  invoked_tool_rows: integer,
-  filtered_tool_sum: integer,
-  filtered_tool_rows: integer,
+  referenced_mcp_server_sum: int8,
+  referenced_mcp_server_rows: int8,
+  exposed_tool_sum: int8,
+  exposed_tool_rows: int8,
+  invoked_tool_sum: int8,
+  invoked_tool_rows: int8,
+  filtered_tool_sum: int8,
+  filtered_tool_rows: int8,
 });
 
 export const toolCounts = (window: Window, userIds: readonly string[]) => sql.type(row(toolCountsRow))`
@@ -104,10 +104,10 @@ export const toolCounts = (window: Window, userIds: readonly string[]) => sql.ty
 `;
 
 export const harnessCountsRow = t.type({
-  bucket_start: instant,
+  bucket_start: timestamp,
   agent_harness_key: t.string,
   agent_harness_label: t.string,
-  request_count: integer,
+  request_count: int8,
 });
 
 /** A bucket whose logs were purged sums up to nothing. */

@@ -1,10 +1,10 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import type { RequestLogFilter } from '../../application/ports/request-logs.ts';
 import type { BespokeTag } from '../../domain/request-log/caller-tags.ts';
-import { afterwards, all, type Asked, beside, led } from './list-conditions.ts';
+import { afterwards, all, type ListCondition, beside, led } from './list-conditions.ts';
 import type { TimeList } from './time-list.ts';
 
-interface AskedOfLog extends Asked {
+interface AskedOfLog extends ListCondition {
   /** The column of a tag's own row that holds the same. */
   readonly ofTag: FragmentSqlToken | undefined;
 }
@@ -73,12 +73,12 @@ const asked = (columns: readonly Column[], filter: RequestLogFilter): readonly A
     return value === undefined ? [] : [{ column, value, indexed: indexedAs(name, value), ofTag }];
   });
 
-function indexedAs(name: Column[0], value: string | number): Asked['indexed'] {
+function indexedAs(name: Column[0], value: string | number): ListCondition['indexed'] {
   if (name === 'requestId') return 'hash';
   return name === 'statusCode' && value === usualStatus ? 'nothing' : 'value';
 }
 
-const besideLead = ({ column, value }: Asked): FragmentSqlToken => beside(column, value);
+const besideLead = ({ column, value }: ListCondition): FragmentSqlToken => beside(column, value);
 
 const hasTag = ({ key, value }: BespokeTag): FragmentSqlToken => sql.fragment`
   exists (select from request_log_tags t

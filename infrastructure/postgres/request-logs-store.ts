@@ -2,13 +2,13 @@ import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, type FragmentSqlToken, sql } from 'slonik';
 import type {
   ListedRequestLog,
-  Named,
+  NamedRow,
   RequestLogDetail,
   RequestLogs,
   StoredAttempt,
 } from '../../application/ports/request-logs.ts';
 import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
-import { instant, orUndefined, tokenCount } from './codecs.ts';
+import { timestamp, orUndefined, tokenCountColumn } from './codecs.ts';
 import { findTokenOverhead } from './mcp-overheads.ts';
 import { row } from './pool.ts';
 import { listOf } from './request-log-filter.ts';
@@ -16,7 +16,7 @@ import { pageOf, readList, totalOf } from './time-list.ts';
 
 const text = orUndefined(t.string);
 const count = orUndefined(t.number);
-const tokens = orUndefined(tokenCount);
+const tokens = orUndefined(tokenCountColumn);
 
 const logRow = t.type({
   request_log_id: t.string,
@@ -53,7 +53,7 @@ const logRow = t.type({
   agent_harness_key: text,
   agent_harness_label: text,
   metadata: t.string,
-  occurred_at: instant,
+  occurred_at: timestamp,
 });
 type LogRow = t.TypeOf<typeof logRow>;
 
@@ -86,8 +86,8 @@ const attemptRow = t.type({
   error_code: text,
   error_detail: text,
   stream: t.boolean,
-  started_at: instant,
-  completed_at: instant,
+  started_at: timestamp,
+  completed_at: timestamp,
   latency_ms: t.number,
 });
 
@@ -168,7 +168,7 @@ const listedLog = (found: LogRow): ListedRequestLog => ({
   occurredAt: found.occurred_at,
 });
 
-const named = (id: string | undefined, name: string | undefined): Named | undefined =>
+const named = (id: string | undefined, name: string | undefined): NamedRow | undefined =>
   id === undefined ? undefined : { id, name };
 
 const storedAttempt = (found: t.TypeOf<typeof attemptRow>): StoredAttempt => ({

@@ -1,16 +1,16 @@
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
 import type { Losses, Seed } from '../../application/ports/seed.ts';
-import { integer } from './codecs.ts';
+import { int8 } from './codecs.ts';
 import { row } from './pool.ts';
 
 const lossesRow = t.type({
-  providers: integer,
-  providers_lost: integer,
-  models: integer,
-  models_lost: integer,
-  keys: integer,
-  keys_lost: integer,
+  providers: int8,
+  providers_lost: int8,
+  models: int8,
+  models_lost: int8,
+  keys: int8,
+  keys_lost: int8,
 });
 
 /** What is in force and would no longer be, if the database were made to match the seed. */

@@ -4,7 +4,7 @@ import type { Admins, AdminSessions, LoginAttempts, Person } from '../../applica
 import type { AdminSession } from '../../domain/identity/admin-session.ts';
 import { maxTriesHere, throttleWindowMs } from '../../domain/identity/login-throttle.ts';
 import { addCommandEvent } from './admin-events-store.ts';
-import { instant } from './codecs.ts';
+import { timestamp } from './codecs.ts';
 import { row } from './pool.ts';
 import { touchState } from './state-follower.ts';
 
@@ -22,10 +22,10 @@ const personFields = { user_id: t.string, email: t.string, name: t.string, role 
 
 const sessionRow = t.type({
   ...personFields,
-  created_at: instant,
-  last_seen_at: instant,
-  expires_at: instant,
-  now: instant,
+  created_at: timestamp,
+  last_seen_at: timestamp,
+  expires_at: timestamp,
+  now: timestamp,
 });
 const passwordRow = t.type({ ...personFields, password_hash: t.string });
 
@@ -69,7 +69,7 @@ export const sessionStore = (pool: DatabasePool): AdminSessions => ({
   open: async (tokenSha256, { userId, passwordHash }, session) => {
     const opened = await pool.transaction(async (connection) => {
       // Whoever sets a password waits for this lock, and then ends the session that is opened here.
-      const kept = await connection.maybeOne(sql.type(row(t.type({ now: instant })))`
+      const kept = await connection.maybeOne(sql.type(row(t.type({ now: timestamp })))`
         select gateway_now() as now from user_passwords p
         where p.user_id = ${userId} and p.password_hash = ${passwordHash} for share
       `);
@@ -112,7 +112,7 @@ async function tidySessions(pool: DatabasePool, userId: string): Promise<void> {
   `);
 }
 
-const triesRow = t.type({ here: t.number, anywhere: t.number, first_here_at: instant, now: instant });
+const triesRow = t.type({ here: t.number, anywhere: t.number, first_here_at: timestamp, now: timestamp });
 
 /** Tries in the table: what is tried at one replica counts at all of them. */
 export const loginAttemptsStore = (pool: DatabasePool): LoginAttempts => ({

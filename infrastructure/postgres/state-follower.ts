@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
-import { integer } from './codecs.ts';
+import { int8 } from './codecs.ts';
 import { row } from './pool.ts';
 
 /** How often the revision is looked at: with the time a reload takes, changes are everywhere within 5 seconds. */
@@ -82,7 +82,7 @@ export class StateFollower {
   private async take(): Promise<void> {
     const askedAt = performance.now();
     const { revision } = await this.pool.one(
-      sql.type(row(t.type({ revision: integer })))`select revision from gateway_state`,
+      sql.type(row(t.type({ revision: int8 })))`select revision from gateway_state`,
     );
     if (revision !== this.revision) {
       await this.options.onChange();

@@ -8,7 +8,7 @@ import {
   StatementTimeoutError,
 } from 'slonik';
 import type { PageAsk } from '../../application/ports/page.ts';
-import { integer } from './codecs.ts';
+import { int8 } from './codecs.ts';
 import { all } from './list-conditions.ts';
 import { row } from './pool.ts';
 
@@ -94,7 +94,7 @@ const reading = <A>(
 
 /** How many rows there are: exact up to a bound, and at the bound a lower one. */
 export async function totalOf(connection: CommonQueryMethods, list: TimeList, range: TimeRange) {
-  const total = await connection.oneFirst(sql.type(row(t.type({ total: integer })))`
+  const total = await connection.oneFirst(sql.type(row(t.type({ total: int8 })))`
     select count(*) as total from (${newest(list, range, exactTotal + 1)}) counted
   `);
   return { total: Math.min(exactTotal, Number(total)), totalIsLowerBound: total > exactTotal };

@@ -14,7 +14,7 @@ import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeOptions, type Sender } from './exchange.ts';
 import { fanOut } from './fan-out.ts';
 import type { ConnectedProvider, Dialect, Endpoint, Reached, WrittenRequest } from './provider.ts';
-import { type Written, written } from './written.ts';
+import { type WrittenCall, writtenCall } from './written.ts';
 
 /** A provider that is ready to be called: its connections live as long as its configuration does. */
 export interface ReadyProvider {
@@ -28,7 +28,7 @@ export interface ReadyProvider {
 /** Unused connections to an upstream are kept this long; most servers close theirs later. */
 const keepAliveMs = 10_000;
 
-export const openPool = (baseUrl: URL, timeouts: Timeouts): Pool =>
+export const connectionPool = (baseUrl: URL, timeouts: Timeouts): Pool =>
   new Pool(baseUrl.origin, {
     connect: { timeout: timeouts.connectMs },
     headersTimeout: timeouts.firstByteMs,
@@ -41,7 +41,7 @@ export interface Executor extends Upstream {
   /** Left is what of the caller's request the upstream cannot express. */
   readonly prepareWritten: (
     terms: CallTerms,
-    write: (config: ProviderConfig) => Promise<Either<GatewayError, Written>>,
+    write: (config: ProviderConfig) => Promise<Either<GatewayError, WrittenCall>>,
   ) => Promise<Either<GatewayError, PreparedCall>>;
   /** How the provider of a route is configured; undefined: it is not there. */
   readonly configOf: (terms: CallTerms) => ProviderConfig | undefined;
@@ -70,12 +70,14 @@ export function executor(readyProvider: (providerId: string) => ReadyProvider | 
     prepare: (call) => {
       const there = reachedBy(call);
       if (there === undefined) return E.right(unavailable(call));
-      return E.map((all: Written) => preparedCall(there, all, call))(written(there.reached.dialect, call));
+      return E.map((all: WrittenCall) => preparedCall(there, all, call))(
+        writtenCall(there.reached.dialect, call),
+      );
     },
     prepareWritten: async (terms, write) => {
       const there = reachedBy(terms);
       if (there === undefined) return E.right(unavailable(terms));
-      return E.map((all: Written) => preparedCall(there, all, terms))(await write(there.config));
+      return E.map((all: WrittenCall) => preparedCall(there, all, terms))(await write(there.config));
     },
   };
 }
@@ -89,7 +91,7 @@ interface ReachedProvider {
 
 const preparedCall = (
   { reached: { dialect }, sender }: ReachedProvider,
-  requests: Written,
+  requests: WrittenCall,
   terms: CallTerms,
 ): PreparedCall => ({
   notes: Object.assign({}, ...requests.map(({ notes }) => notes)) as JsonObject,
@@ -99,7 +101,7 @@ const preparedCall = (
       : executionOf(sender(trace)(only(requests), reading(dialect, terms))),
 });
 
-function only([request]: Written): WrittenRequest {
+function only([request]: WrittenCall): WrittenRequest {
   if (request === undefined) throw new Error('A call has a request.');
   return request;
 }
@@ -146,7 +148,7 @@ function dispatch(
   const pool = ready.pools.get(endpoint);
   if (pool?.closed !== true) return void pool?.dispatch(options, exchange);
   // The provider was replaced after the call was prepared: a pool for this call alone, gone when it is over.
-  const last = openPool(endpoint.baseUrl, ready.timeouts);
+  const last = connectionPool(endpoint.baseUrl, ready.timeouts);
   last.dispatch(options, exchange);
   void last.close();
 }

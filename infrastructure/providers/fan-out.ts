@@ -6,7 +6,7 @@ import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { Exchange, Sender } from './exchange.ts';
 import type { PartAnswer } from './provider.ts';
-import type { Written, WrittenPart } from './written.ts';
+import type { WrittenCall, WrittenPart } from './written.ts';
 
 /** Exchanges of one call at once: enough to hide waiting, few enough not to look like a flood to a quota. */
 const maxAtOnce = 8;
@@ -15,7 +15,7 @@ type Reply = Either<UpstreamFault, UpstreamReply>;
 
 /** One call that is several exchanges, order kept and a few at once. The first fault ends them all. */
 export function fanOut(
-  requests: Written,
+  requests: WrittenCall,
   send: Sender,
   decodeMany: (parts: readonly PartAnswer[]) => Either<UpstreamFault, WholeAnswer>,
 ): UpstreamExecution {
@@ -68,7 +68,7 @@ const large = (parts: readonly PartAnswer[]): UpstreamReply => ({
 });
 
 async function inTurn(
-  requests: Written,
+  requests: WrittenCall,
   one: (request: WrittenPart) => Promise<Reply>,
   cancel: () => void,
 ): Promise<Either<UpstreamFault, readonly Buffer[]>> {

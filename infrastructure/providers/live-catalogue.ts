@@ -11,7 +11,7 @@ import type { RouteConfig } from '../config/model-config.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import type { Resolver } from '../config/resolver.ts';
 import { textDigest } from '../text-digest.ts';
-import { type ReadyProvider, openPool } from './executor.ts';
+import { type ReadyProvider, connectionPool } from './executor.ts';
 import { connectedProvider, implementations } from './registry.ts';
 import { sanitiser } from './sanitiser.ts';
 
@@ -120,7 +120,7 @@ export class LiveCatalogue implements Catalogue {
       provider,
       timeouts: config.timeouts,
       sanitise,
-      pools: new Map(provider.endpoints.map((each) => [each, openPool(each.baseUrl, config.timeouts)])),
+      pools: new Map(provider.endpoints.map((each) => [each, connectionPool(each.baseUrl, config.timeouts)])),
       routing: {
         id: config.id,
         kind: config.kind,

@@ -5,12 +5,15 @@ import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { OutboundRequest, PartRequest, Reached, WrittenRequest } from './provider.ts';
 
 /** The requests of one call, as they are sent: one, or as many as a fan-out needs. */
-export type Written = readonly WrittenPart[];
+export type WrittenCall = readonly WrittenPart[];
 
 export type WrittenPart = WrittenRequest & Pick<PartRequest, 'inputs'>;
 
 /** Writes them; left is what of the caller's request the upstream cannot express. */
-export const written = (dialect: Reached['dialect'], call: UpstreamCall): Either<GatewayError, Written> =>
+export const writtenCall = (
+  dialect: Reached['dialect'],
+  call: UpstreamCall,
+): Either<GatewayError, WrittenCall> =>
   'encodeMany' in dialect
     ? dialect.encodeMany(call)
-    : E.map((request: OutboundRequest): Written => [{ ...request, inputs: 1 }])(dialect.encode(call));
+    : E.map((request: OutboundRequest): WrittenCall => [{ ...request, inputs: 1 }])(dialect.encode(call));

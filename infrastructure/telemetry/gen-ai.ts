@@ -5,7 +5,7 @@ import type { ApiFamily, ProviderKind, ResolvedRoute } from '../../domain/routin
 import type { RequestFailure } from '../../domain/shared/request-failure.ts';
 
 /** A call upstream that has ended. */
-export interface EndedCall {
+export interface MeasuredCall {
   readonly family: ApiFamily;
   readonly resolved: ResolvedRoute;
   readonly attempt: Attempt;

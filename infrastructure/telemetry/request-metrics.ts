@@ -3,7 +3,7 @@ import { ownerOf } from '../../domain/identity/caller.ts';
 import type { CallerTags } from '../../domain/request-log/caller-tags.ts';
 import type { ApiFamily, ResolvedRoute } from '../../domain/routing/model.ts';
 import { BoundedValues, type LabelSet, LabelSets, other } from './bounded-labels.ts';
-import { type EndedCall, operationOf, outputTokens, providerNameOf } from './gen-ai.ts';
+import { type MeasuredCall, operationOf, outputTokens, providerNameOf } from './gen-ai.ts';
 import { type AnyPoint, Counter, Histogram, inUsd } from './instruments.ts';
 import { type Label, labelSetBounds, maxModelNames, maxProviderNames, maxTagValues } from './label-table.ts';
 import { genAiLabelNames, requestLabels, requestMetrics, tagLabels } from './metric-table.ts';
@@ -93,7 +93,7 @@ export class RequestMetrics {
   }
 
   /** A call upstream has ended, `seconds` after it began. */
-  called({ family, resolved, usage, errorType }: EndedCall, seconds: number): void {
+  called({ family, resolved, usage, errorType }: MeasuredCall, seconds: number): void {
     const { provider, route } = resolved;
     const labels = this.genAiLabels(family, provider, this.upstreamModels.named(route.upstreamModel));
     this.histograms['gen_ai.client.operation.duration'].record(

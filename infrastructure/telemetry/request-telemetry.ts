@@ -11,7 +11,7 @@ import type {
 import { agentHarness } from '../../domain/request-log/agent-harness.ts';
 import type { ResolvedRoute } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
-import { type EndedCall, errorTypeOf } from './gen-ai.ts';
+import { type MeasuredCall, errorTypeOf } from './gen-ai.ts';
 import type { Durations, RequestMetrics } from './request-metrics.ts';
 import type { RequestTrace, Tracer } from './request-spans.ts';
 import { clientSpan, serverSpan } from './span-attributes.ts';
@@ -91,7 +91,7 @@ class ObservedRequest implements RequestTelemetry {
     return done;
   }
 
-  private callEnded(call: EndedCall, startedAt: number): void {
+  private callEnded(call: MeasuredCall, startedAt: number): void {
     const spans = this.trace?.spans;
     this.callEndedAt = performance.now();
     this.sinks.metrics?.called(call, seconds(startedAt, this.callEndedAt));

@@ -4,7 +4,7 @@ import { ownerOf } from '../../domain/identity/caller.ts';
 import type { TokenUsage } from '../../domain/ledger/usage.ts';
 import { toUsd } from '../../domain/money/money.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
-import { type EndedCall, operationOf, outputTokens, providerNameOf, routeOf } from './gen-ai.ts';
+import { type MeasuredCall, operationOf, outputTokens, providerNameOf, routeOf } from './gen-ai.ts';
 
 /** A span but for its context and times. */
 export interface SpanContent {
@@ -68,7 +68,7 @@ const moneyAttributes = ({ cost, settled }: FinishedRequest): Attributes => ({
 
 /** The client span of a call upstream, with the attributes of the GenAI conventions; `firstToken` is in seconds. */
 export function clientSpan(
-  { family, resolved: { provider, route }, attempt, usage, errorType }: EndedCall,
+  { family, resolved: { provider, route }, attempt, usage, errorType }: MeasuredCall,
   firstToken: number | undefined,
 ): SpanContent {
   return {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CallerLink, Loss } from '../../application/model-request.ts';
+import type { CallerLink, CallerLoss } from '../../application/model-request.ts';
 import type { RequestId } from '../../domain/request-log/request-ids.ts';
 import type { CutOff } from './cut-off.ts';
 
@@ -41,9 +41,9 @@ const neverCut: Pick<CutOff, 'whenCut'> = { whenCut: () => () => undefined };
 /** The caller is gone when its connection closes before the answer was handed over whole. */
 function callerLink(res: ServerResponse, cutOff: Pick<CutOff, 'whenCut'>): CallerLink {
   let gone = false;
-  let lost: Loss | undefined;
-  const callbacks: ((why: Loss) => void)[] = [];
-  const lose = (why: Loss): void => {
+  let lost: CallerLoss | undefined;
+  const callbacks: ((why: CallerLoss) => void)[] = [];
+  const lose = (why: CallerLoss): void => {
     if (lost !== undefined) return;
     lost = why;
     for (const callback of callbacks) callback(why);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Loss } from '../../application/model-request.ts';
+import type { CallerLoss } from '../../application/model-request.ts';
 import { fails, growing, says, type Script, type Step, streams } from '../support/fakes/scripted-upstream.ts';
 import { aBudget, answer, cost, FakeLink, Story, type StoryOptions } from '../support/fakes/story.ts';
 import {
@@ -23,7 +23,7 @@ const afterFinish: Steps = (leave) => [[chatText('Hi')], [chatFinish], leave, [c
 
 async function left(
   options: StoryOptions & { readonly steps?: Steps },
-  why: Loss = 'client_closed',
+  why: CallerLoss = 'client_closed',
 ): Promise<Story> {
   const { steps = midway, ...rest } = options;
   const script = streams(...steps(() => story.link.lose(why)));

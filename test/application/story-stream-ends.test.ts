@@ -260,7 +260,7 @@ describe('a stream', () => {
     const script = streams([responsesText('Hi')], [responsesFailed('It is too hot.')], failedAsTold);
     const story = await new Story({ family: 'responses', stream: true, script }).serve();
     expect(story.sentKinds).toEqual(['chunk', 'chunk', 'failed']);
-    expect(story.sent.at(-1)).toMatchObject({ told: true });
+    expect(story.sent.at(-1)).toMatchObject({ alreadyShown: true });
     expect(story.finished).toMatchObject([{ outcome: 'upstream_error' }]);
   });
 
@@ -269,7 +269,7 @@ describe('a stream', () => {
     const script = streams([responsesFailed('It is too hot.')], lose, failedAsTold);
     const story: Story = new Story({ family: 'responses', stream: true, script });
     await story.serve();
-    expect(story.sent.at(-1)).toMatchObject({ told: true, error: { code: 'upstream_error' } });
+    expect(story.sent.at(-1)).toMatchObject({ alreadyShown: true, error: { code: 'upstream_error' } });
   });
 
   it('is read for its usage also in the chunk that told of its failure', async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { circles, unusedExports } from './import-graph.ts';
+import { circles, sharedNames, unusedExports } from './import-graph.ts';
 import { importedBy, rules, type Source, violations } from './import-rules.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
@@ -182,6 +182,31 @@ describe('imports', () => {
     ],
   ])('a planted circle is found: %s', (_name, planted, found) => {
     expect(circles(planted)).toEqual(found);
+  });
+});
+
+describe('a name', () => {
+  it('has one meaning: no two files of the product export the same', () => {
+    expect(sharedNames(sources.filter(({ path: file }) => !file.startsWith('tools/')))).toEqual([]);
+  });
+
+  it.each([
+    ['two files', ['domain/a.ts', 'domain/b.ts'], ['Lease: domain/a.ts, domain/b.ts']],
+    [
+      'a provider and another file',
+      ['domain/a.ts', 'infrastructure/providers/x/a.ts'],
+      ['Lease: domain/a.ts, infrastructure/providers/x/a.ts'],
+    ],
+    [
+      'two files of one provider',
+      ['infrastructure/providers/x/a.ts', 'infrastructure/providers/x/b.ts'],
+      ['Lease: infrastructure/providers/x/a.ts, infrastructure/providers/x/b.ts'],
+    ],
+    ['one file of each provider', ['infrastructure/providers/x/a.ts', 'infrastructure/providers/y/a.ts'], []],
+    ['one file, with overloads', ['domain/a.ts', 'domain/a.ts'], []],
+  ])('is seen in %s', (_, paths, found) => {
+    const planted = paths.map((file) => ({ path: file, text: 'export interface Lease {}\n' }));
+    expect(sharedNames(planted)).toEqual(found);
   });
 });
 

@@ -71,3 +71,23 @@ export function unusedExports(sources: readonly Source[]): readonly string[] {
     }),
   );
 }
+
+/** The folder of one provider, or of a dialect that several share: the same verb has a function in each. */
+const providerFolder = /^infrastructure\/providers\/([^/]+)\//;
+
+/**
+ * Names that several files export: `name: file, file`. A name has one meaning in all the product; only among the
+ * folders of providers the same name is meant to return, since it does the same for another platform.
+ */
+export function sharedNames(sources: readonly Source[]): readonly string[] {
+  const files = new Map<string, Set<string>>();
+  for (const { path, text } of sources)
+    for (const [, , name = ''] of text.matchAll(exported))
+      files.set(name, (files.get(name) ?? new Set()).add(path));
+  return [...files].flatMap(([name, paths]) => {
+    const folders = [...paths].map((path) => providerFolder.exec(path)?.[1]);
+    const isVerb =
+      folders.every((folder) => folder !== undefined) && new Set(folders).size === folders.length;
+    return paths.size < 2 || isVerb ? [] : [`${name}: ${[...paths].sort().join(', ')}`];
+  });
+}

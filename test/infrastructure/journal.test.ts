@@ -7,7 +7,7 @@ import type { SettlementRecord } from '../../application/ports/ledger.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { type Disk, localDisk } from '../../infrastructure/journal/disk.ts';
 import { FileJournal, type JournalFault } from '../../infrastructure/journal/file-journal.ts';
-import { contentOf, journalLine } from '../../infrastructure/journal/journal-line.ts';
+import { journalContent, journalLine } from '../../infrastructure/journal/journal-line.ts';
 import { isAlive, localJournal } from '../../infrastructure/journal/journal.ts';
 import { journalRecovery, type RecoveredFile, type Replayed } from '../../infrastructure/journal/recovery.ts';
 import { replayJournaled } from '../../infrastructure/postgres/ledger-store.ts';
@@ -40,7 +40,7 @@ const aText = fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text.to
 const someTexts = fc.array(aText, { minLength: 1, maxLength: 8 });
 
 const bytesOf = (records: readonly string[]): Buffer => Buffer.from(records.map(journalLine).join(''));
-const recordsIn = (bytes: Buffer) => contentOf(bytes.toString('utf8'));
+const recordsIn = (bytes: Buffer) => journalContent(bytes.toString('utf8'));
 
 describe('a file of the journal', () => {
   it('that a crash cut at any byte holds exactly the whole records before the cut', () => {
@@ -219,7 +219,7 @@ const names = (count: number, prefix = 'r'): readonly string[] =>
 const contentsOf = async (folder: string): Promise<readonly string[]> =>
   (
     await Promise.all((await readdir(folder)).map((name) => readFile(path.join(folder, name), 'utf8')))
-  ).flatMap((text) => contentOf(text).records);
+  ).flatMap((text) => journalContent(text).records);
 
 describe('a record', () => {
   it('is acknowledged after its fsync and not before', async () => {

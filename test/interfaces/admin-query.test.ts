@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { optional, otherwise } from '../../interfaces/http/admin/inputs.ts';
+import { optionalInput, otherwise } from '../../interfaces/http/admin/inputs.ts';
 import {
-  instant,
+  instantParam,
   noQuery,
   oneOf,
   readPage,
   readQuery,
   requestIdText,
   sha256,
-  text,
+  nameParam,
   uuid,
   wholeIn,
   word,
@@ -19,12 +19,12 @@ import {
 const shape = {
   days: otherwise(wholeIn(1, 366), 30),
   owner_kind: word(['all', 'user', 'team'], 'all'),
-  status: optional(oneOf(['success', 'timeout'])),
+  status: optionalInput(oneOf(['success', 'timeout'])),
   user_id: uuid,
-  team_id: text,
+  team_id: nameParam,
   request_id: requestIdText,
   digest: sha256,
-  from: instant,
+  from: instantParam,
 };
 const read = (query: string) => readQuery(new URLSearchParams(query), shape);
 const paramOf = (read: E.Either<{ readonly param?: string }, unknown>) =>
@@ -124,7 +124,7 @@ describe('the query of an admin call', () => {
 });
 
 describe('a page', () => {
-  const page = (query: string) => readPage(new URLSearchParams(query), { status: text });
+  const page = (query: string) => readPage(new URLSearchParams(query), { status: nameParam });
 
   it('begins at 1 and has 50 items', () => {
     expect(readPage(new URLSearchParams())).toEqual(E.right({ page: 1, pageSize: 50 }));

@@ -1,12 +1,12 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Lease } from './renewed.ts';
+import type { CredentialLease } from './renewed.ts';
 import { accessTokenLease, cloudPlatformScope, idTokenLease } from './token-service.ts';
 
 /**
  * An access token of the machine's own account. The metadata server is asked at once: finding out first whether there
  * is one takes about a second.
  */
-export async function metadataAccessToken(): Promise<Either<string, Lease<string>>> {
+export async function metadataAccessToken(): Promise<Either<string, CredentialLease<string>>> {
   const { Compute } = await import('google-auth-library');
   const client = new Compute({ scopes: [cloudPlatformScope] });
   const { token } = await client.getAccessToken();
@@ -14,7 +14,7 @@ export async function metadataAccessToken(): Promise<Either<string, Lease<string
 }
 
 /** An ID token of the machine's own account. The library puts the audience into the query as it is. */
-export async function metadataIdToken(audience: string): Promise<Either<string, Lease<string>>> {
+export async function metadataIdToken(audience: string): Promise<Either<string, CredentialLease<string>>> {
   const { Compute } = await import('google-auth-library');
   return idTokenLease(await new Compute().fetchIdToken(encodeURIComponent(audience)));
 }

@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Lease } from './renewed.ts';
+import type { CredentialLease } from './renewed.ts';
 import type { ServiceAccount } from './service-account-file.ts';
 import { accessTokenLease, cloudPlatformScope, idTokenLease } from './token-service.ts';
 
@@ -7,7 +7,7 @@ import { accessTokenLease, cloudPlatformScope, idTokenLease } from './token-serv
 export async function accountAccessToken(
   account: ServiceAccount,
   signal: AbortSignal,
-): Promise<Either<string, Lease<string>>> {
+): Promise<Either<string, CredentialLease<string>>> {
   const { access_token: token, expiry_date: endsAt } = await exchanged(account, signal, {
     scope: cloudPlatformScope,
   });
@@ -19,7 +19,7 @@ export async function accountIdToken(
   account: ServiceAccount,
   audience: string,
   signal: AbortSignal,
-): Promise<Either<string, Lease<string>>> {
+): Promise<Either<string, CredentialLease<string>>> {
   const { id_token: token } = await exchanged(account, signal, { target_audience: audience });
   return idTokenLease(token);
 }

@@ -2,16 +2,16 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { CloudAAuth, CloudRunAuth } from '../../config/provider-auth.ts';
 import type { Authenticator, ProviderContext } from '../provider.ts';
-import { type Lease, Renewed } from './renewed.ts';
+import { type CredentialLease, Renewed } from './renewed.ts';
 import { accountAccessToken, accountIdToken } from './google-service-account.ts';
 import { metadataAccessToken, metadataIdToken } from './google-metadata.ts';
 import { readServiceAccount, type ServiceAccount } from './service-account-file.ts';
-import { reasonOf } from './token-service.ts';
+import { tokenFailure } from './token-service.ts';
 
 type Context = Pick<ProviderContext, 'conceal' | 'warn'>;
 
 /** Asks for one token; Left is a clause without a secret. */
-type Obtain = (signal: AbortSignal) => Promise<Either<string, Lease<string>>>;
+type Obtain = (signal: AbortSignal) => Promise<Either<string, CredentialLease<string>>>;
 
 /** Access tokens for platform A. */
 export function googleAccessTokens(auth: CloudAAuth, context: Context): Authenticator {
@@ -53,7 +53,7 @@ function renewed(name: string, obtain: Obtain, { conceal, warn }: Context): () =
       if (E.isRight(obtained)) conceal(obtained.right.value);
       return obtained;
     },
-    explain: reasonOf,
+    explain: tokenFailure,
     warn,
   });
   return () => tokens.current();

@@ -3,17 +3,17 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 
 /** A credential, and when it ends (milliseconds since the epoch; infinity: never). */
-export interface Lease<A> {
+export interface CredentialLease<A> {
   readonly value: A;
   readonly endsAt: number;
 }
 
 /** Where a credential comes from. */
-export interface Source<A> {
+export interface CredentialSource<A> {
   /** What it is, for the operator: `the access token`. */
   readonly name: string;
   /** Left is a clause in words fit for callers, without a secret. The signal says that nobody waits any more. */
-  readonly obtain: (signal: AbortSignal) => Promise<Either<string, Lease<A>>>;
+  readonly obtain: (signal: AbortSignal) => Promise<Either<string, CredentialLease<A>>>;
   /** The same clause for what `obtain` rejects with: libraries throw what they did not get. */
   readonly explain: (error: unknown) => string;
   readonly warn: (message: string) => void;
@@ -50,13 +50,13 @@ const longestPauseMs = 30_000;
  * whoever asks then, while the old one is still handed out. However many wait, one renewal is under way.
  */
 export class Renewed<A> {
-  private readonly source: Source<A>;
+  private readonly source: CredentialSource<A>;
   private readonly timing: Timing;
   private held: Held<A> | undefined;
   private renewal: Promise<Either<UpstreamFault, A>> | undefined;
   private pause: Pause | undefined;
 
-  constructor(source: Source<A>, timing: Timing = { now: Date.now, obtainWithinMs }) {
+  constructor(source: CredentialSource<A>, timing: Timing = { now: Date.now, obtainWithinMs }) {
     this.source = source;
     this.timing = timing;
   }
@@ -89,14 +89,14 @@ export class Renewed<A> {
     return held !== undefined && left > 0 ? E.right(held.value) : E.left(this.pause.fault);
   }
 
-  private async obtained(): Promise<Either<string, Lease<A>>> {
+  private async obtained(): Promise<Either<string, CredentialLease<A>>> {
     const signal = AbortSignal.timeout(this.timing.obtainWithinMs);
     const late = new Promise<Either<string, never>>((resolve) => {
       signal.addEventListener('abort', () => resolve(E.left('no answer came in time')), { once: true });
     });
     const { obtain, explain } = this.source;
     const answer = obtain(signal).catch((error: unknown) => E.left(explain(error)));
-    return E.chain((lease: Lease<A>) =>
+    return E.chain((lease: CredentialLease<A>) =>
       lease.endsAt > this.timing.now()
         ? E.right(lease)
         : E.left('what was obtained has ended already, if the clocks are right'),
@@ -105,12 +105,12 @@ export class Renewed<A> {
 }
 
 /** A lease, and what is done when: renewed from `renewAt` on, waited for from `freshUntil` on. */
-interface Held<A> extends Lease<A> {
+interface Held<A> extends CredentialLease<A> {
   readonly renewAt: number;
   readonly freshUntil: number;
 }
 
-function holding<A>(lease: Lease<A>, now: number): Held<A> {
+function holding<A>(lease: CredentialLease<A>, now: number): Held<A> {
   const { endsAt } = lease;
   const left = endsAt - now;
   return {

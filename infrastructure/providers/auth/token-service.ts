@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, isString, type Json, numberOf, parseJson } from '../../../domain/shared/json.ts';
-import type { Lease } from './renewed.ts';
+import type { CredentialLease } from './renewed.ts';
 
 /** The one scope that the platform's model calls need. */
 export const cloudPlatformScope = 'https://www.googleapis.com/auth/cloud-platform';
@@ -15,11 +15,11 @@ const noToken = E.left('the token service answered without a token');
 export const accessTokenLease = (
   token: string | null | undefined,
   endsAt: number | null | undefined,
-): Either<string, Lease<string>> =>
+): Either<string, CredentialLease<string>> =>
   isToken(token) && typeof endsAt === 'number' ? E.right({ value: token, endsAt }) : noToken;
 
 /** An ID token says itself when it ends. */
-export function idTokenLease(token: string | null | undefined): Either<string, Lease<string>> {
+export function idTokenLease(token: string | null | undefined): Either<string, CredentialLease<string>> {
   if (!isToken(token)) return noToken;
   const claims = parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
   const endsAtSecs = isObject(claims) ? numberOf(claims['exp']) : undefined;
@@ -34,7 +34,7 @@ interface HttpError {
 }
 
 /** Why a token service gave no token, as a clause that holds no secret. */
-export function reasonOf(error: unknown): string {
+export function tokenFailure(error: unknown): string {
   const { response } = asHttpError(error);
   if (typeof response?.status === 'number')
     return `the token service answered with status ${response.status}${oauthError(response.data as Json)}`;

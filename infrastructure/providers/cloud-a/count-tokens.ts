@@ -4,7 +4,7 @@ import { readCount } from '../messages-body/counted.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
-import type { Platform } from './generate-content.ts';
+import type { PlatformAccess } from './generate-content.ts';
 import { generateContentRequest } from './generate-content-request.ts';
 import { publishedBy } from './publishers.ts';
 import { readableBuckets } from './readable-buckets.ts';
@@ -22,7 +22,7 @@ const countedMembers: ReadonlySet<string> = new Set([
 
 /** The tokens of the generate-content body that a chat-completions body becomes, for Google-published models. */
 export const countGenerateContent = (
-  { basePath, defaultHeaders }: Platform,
+  { basePath, defaultHeaders }: PlatformAccess,
   { sanitise }: Pick<ProviderContext, 'sanitise'>,
 ): Dialect => ({
   encode: (call) => {

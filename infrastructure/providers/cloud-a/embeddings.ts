@@ -12,12 +12,12 @@ import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/j
 import { outboundHeaders } from '../outbound-headers.ts';
 import type { FanOutDialect, PartRequest, ProviderContext } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
-import type { Platform } from './generate-content.ts';
+import type { PlatformAccess } from './generate-content.ts';
 import { publishedBy } from './publishers.ts';
 
 /** Text embeddings: as many predict or embed-content calls as the input needs, its order kept. */
 export const textEmbeddings = (
-  platform: Platform,
+  platform: PlatformAccess,
   { sanitise }: Pick<ProviderContext, 'sanitise'>,
 ): FanOutDialect => ({
   encodeMany: (call) => {
@@ -47,7 +47,7 @@ function requestsFor(
   asked: TextEmbeddings,
   { method, textsPerCall }: EmbeddingModel,
   { route, stream }: CallTerms,
-  { basePath, defaultHeaders }: Platform,
+  { basePath, defaultHeaders }: PlatformAccess,
 ): readonly PartRequest[] {
   const model = publishedBy('google', route) ?? '';
   const path = `${basePath}/publishers/google/models/${pathSegment(model)}:${method}`;

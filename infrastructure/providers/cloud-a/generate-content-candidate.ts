@@ -114,7 +114,7 @@ const thinking = (text: string, signature: string | undefined): JsonObject => ({
 });
 
 /** The name in a call, or in a piece of one. */
-export const nameOf = ({ name }: JsonObject): string => (isString(name) ? name : '');
+export const callName = ({ name }: JsonObject): string => (isString(name) ? name : '');
 
 /** The id that the upstream gave a call, if it gave any. */
 export const idOf = ({ id }: JsonObject): string | undefined => (isString(id) && id !== '' ? id : undefined);

@@ -5,7 +5,7 @@ import { maxHeldBackChars, maxTranslatedToolCalls } from '../../../domain/shared
 import { PartialArguments } from './generate-content-arguments.ts';
 import { finishReason } from './generate-content-finish.ts';
 import { callId } from './generate-content-response.ts';
-import { idOf, nameOf, type CandidateContent, type CandidateCall } from './generate-content-candidate.ts';
+import { idOf, callName, type CandidateContent, type CandidateCall } from './generate-content-candidate.ts';
 import { metadataOf } from './generate-content-metadata.ts';
 import { callSignature } from './generate-content-signatures.ts';
 
@@ -75,8 +75,8 @@ export class StreamedChoice {
 
   /** A call comes whole, or a named piece begins it and nameless ones go on with it. */
   private readCall({ call, signature }: CandidateCall): readonly JsonObject[] {
-    const before = nameOf(call) === '' ? [] : this.close();
-    if (nameOf(call) !== '') this.begin(call);
+    const before = callName(call) === '' ? [] : this.close();
+    if (callName(call) !== '') this.begin(call);
     const { open } = this;
     if (open === undefined) return before;
     open.signature = signature ?? open.signature;
@@ -99,7 +99,7 @@ export class StreamedChoice {
     if (this.calls > maxTranslatedToolCalls)
       this.fault ??= 'The upstream sent too many tool calls in one answer.';
     const id = idOf(call) ?? callId(this.about, this.index, index);
-    const told = { name: nameOf(call), signature: undefined };
+    const told = { name: callName(call), signature: undefined };
     this.open = { index, id, ...told, pieces: new PartialArguments(), args: new Map() };
   }
 

@@ -17,7 +17,7 @@ import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
 import { PartialArguments } from './generate-content-arguments.ts';
 import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
-import { idOf, isMalformed, nameOf, type CandidateCall, contentOf } from './generate-content-candidate.ts';
+import { idOf, isMalformed, callName, type CandidateCall, contentOf } from './generate-content-candidate.ts';
 import { metadataOf } from './generate-content-metadata.ts';
 import { callSignature } from './generate-content-signatures.ts';
 import { chatUsage } from './generate-content-usage.ts';
@@ -66,7 +66,7 @@ function choiceOf(
   const index = numberOf(candidate['index']) ?? position;
   const content = contentOf(candidate);
   const calls = content.calls
-    .filter(({ call }) => nameOf(call) !== '')
+    .filter(({ call }) => callName(call) !== '')
     .map(({ call, signature }, ordinal) => {
       const id = idOf(call) ?? callId(about, index, ordinal);
       return { told: wholeCall({ call, signature }, id), id, signature };
@@ -100,7 +100,7 @@ export const refusalText = (message: string | undefined, sanitise: Sanitise): st
 const wholeCall = ({ call, signature }: CandidateCall, id: string): JsonObject => ({
   id,
   type: 'function',
-  function: { name: nameOf(call), arguments: wholeArguments(call) },
+  function: { name: callName(call), arguments: wholeArguments(call) },
   ...signed(signature),
 });
 

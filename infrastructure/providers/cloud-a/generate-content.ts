@@ -15,7 +15,7 @@ import { publishedBy } from './publishers.ts';
 import { readableBuckets } from './readable-buckets.ts';
 
 /** Where the platform's models are, and what its owner adds to each request. */
-export interface Platform {
+export interface PlatformAccess {
   /** `/v1/projects/{p}/locations/{l}`, below the endpoint's base URL. */
   readonly basePath: string;
   readonly defaultHeaders: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ export interface Platform {
 
 /** Chat completions over generate-content and stream-generate-content, which Google-published models use. */
 export const generateContent = (
-  { basePath, defaultHeaders }: Platform,
+  { basePath, defaultHeaders }: PlatformAccess,
   { sanitise }: Pick<ProviderContext, 'sanitise'>,
 ): Dialect => ({
   encode: (call) => {

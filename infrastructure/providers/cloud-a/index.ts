@@ -15,7 +15,7 @@ import { rawPredictRules } from '../messages-body/rules.ts';
 import { pathSegment } from '../wire/path-segment.ts';
 import { countGenerateContent } from './count-tokens.ts';
 import { textEmbeddings } from './embeddings.ts';
-import { generateContent, type Platform } from './generate-content.ts';
+import { generateContent, type PlatformAccess } from './generate-content.ts';
 import { publishedBy } from './publishers.ts';
 
 type RouteOfPlatform = Pick<Route, 'upstreamModel'>;
@@ -25,7 +25,7 @@ interface ModelKind {
   readonly capabilities: Capabilities;
   readonly takes: Partial<Record<ApiFamily, Takes>>;
   readonly dialects: (
-    platform: Platform,
+    platform: PlatformAccess,
     context: ProviderContext,
   ) => Partial<Record<ApiFamily, Dialect | FanOutDialect>>;
 }

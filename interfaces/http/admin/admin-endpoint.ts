@@ -17,7 +17,7 @@ import { handedOver } from '../stalled-caller.ts';
 import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
 import { AdminCallRecord } from './admin-call-record.ts';
 import type { AdminRoute } from './admin-route.ts';
-import { type AdminData, printed } from './json-text.ts';
+import { type AdminData, printedData } from './json-text.ts';
 import { sessionToken } from './session-cookie.ts';
 
 export interface AdminEndpointPorts {
@@ -176,7 +176,7 @@ function answer(
     sendError(context, 'openai', result.left, closing(result.left));
   } else if (!context.res.destroyed) {
     const meta = { generated_at: new Date(clock.now()).toISOString() };
-    sendJson(context.res, 200, idHeaders(context), printed({ data: result.right, meta }));
+    sendJson(context.res, 200, idHeaders(context), printedData({ data: result.right, meta }));
   }
 }
 

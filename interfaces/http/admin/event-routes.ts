@@ -2,10 +2,10 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { AdminEvent, AdminEvents } from '../../../application/ports/admin-events.ts';
 import { adminActions, adminTargetKinds } from '../../../domain/identity/admin-event.ts';
 import type { AdminRoute } from './admin-route.ts';
-import { type AdminData, orNull, storedJson } from './json-text.ts';
+import { type AdminData, nullIfMissing, storedJsonText } from './json-text.ts';
 import { presentPage } from './page-body.ts';
-import { optional } from './inputs.ts';
-import { instant, oneOf, readPage, text, uuid } from './query.ts';
+import { optionalInput } from './inputs.ts';
+import { instantParam, oneOf, readPage, nameParam, uuid } from './query.ts';
 
 export interface EventRoutePorts {
   readonly adminEvents: AdminEvents;
@@ -13,11 +13,11 @@ export interface EventRoutePorts {
 
 const listShape = {
   actor_user_id: uuid,
-  action: optional(oneOf(adminActions)),
-  target_kind: optional(oneOf(adminTargetKinds)),
-  target_id: text,
-  from: instant,
-  to: instant,
+  action: optionalInput(oneOf(adminActions)),
+  target_kind: optionalInput(oneOf(adminTargetKinds)),
+  target_id: nameParam,
+  from: instantParam,
+  to: instantParam,
 };
 
 /** What admins changed, newest first. */
@@ -46,11 +46,11 @@ export const eventRoutes = ({ adminEvents }: EventRoutePorts): readonly AdminRou
 const presentEvent = (event: AdminEvent): AdminData => ({
   admin_event_id: event.adminEventId,
   occurred_at: event.occurredAt.toISOString(),
-  actor_user_id: orNull(event.actorUserId),
+  actor_user_id: nullIfMissing(event.actorUserId),
   action: event.action,
   target_kind: event.targetKind,
   target_id: event.targetId,
-  before_json: storedJson(event.before),
-  after_json: storedJson(event.after),
-  remote_address: orNull(event.remoteAddress),
+  before_json: storedJsonText(event.before),
+  after_json: storedJsonText(event.after),
+  remote_address: nullIfMissing(event.remoteAddress),
 });

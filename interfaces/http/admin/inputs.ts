@@ -29,7 +29,7 @@ export const otherwise = <A, B>(codec: Input<A>, value: B): Input<A | B> =>
   );
 
 /** An input that may be left out, and is undefined then. */
-export const optional = <A>(codec: Input<A>): Input<A | undefined> => otherwise(codec, undefined);
+export const optionalInput = <A>(codec: Input<A>): Input<A | undefined> => otherwise(codec, undefined);
 
 export type Inputs = Readonly<Record<string, Input<unknown>>>;
 

@@ -25,7 +25,7 @@ const markOf = (index: number): unknown => (JSON as unknown as RawJson).rawJSON(
 const marks = /"\\\/(\d+)"/g;
 
 /** Prints as `JSON.stringify` does, and puts each stored text in its place. */
-export function printed(data: { readonly [key: string]: AdminData }): string {
+export function printedData(data: { readonly [key: string]: AdminData }): string {
   const texts: string[] = [];
   const json = JSON.stringify(data, (_key, value: unknown) =>
     value instanceof JsonText ? markOf(texts.push(value.text) - 1) : value,
@@ -36,8 +36,8 @@ export function printed(data: { readonly [key: string]: AdminData }): string {
 }
 
 /** The text of a column that may be empty. */
-export const storedJson = (text: string | undefined): AdminData =>
+export const storedJsonText = (text: string | undefined): AdminData =>
   text === undefined ? null : new JsonText(text);
 
 /** What is missing is a real null. */
-export const orNull = <A>(value: A | undefined): A | null => value ?? null;
+export const nullIfMissing = <A>(value: A | undefined): A | null => value ?? null;

@@ -5,10 +5,20 @@ import type { Owner } from '../../../domain/identity/caller.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { AdminRoute } from './admin-route.ts';
-import { type AdminData, orNull, storedJson } from './json-text.ts';
+import { type AdminData, nullIfMissing, storedJsonText } from './json-text.ts';
 import { presentPage } from './page-body.ts';
-import { optional } from './inputs.ts';
-import { instant, noQuery, oneOf, readPage, requestIdText, sha256, text, uuid, uuidIn } from './query.ts';
+import { optionalInput } from './inputs.ts';
+import {
+  instantParam,
+  noQuery,
+  oneOf,
+  readPage,
+  requestIdText,
+  sha256,
+  nameParam,
+  uuid,
+  uuidIn,
+} from './query.ts';
 
 export interface McpRoutePorts {
   readonly mcpInvocations: McpInvocations;
@@ -23,13 +33,13 @@ const listShape = {
   request_log_id: uuid,
   api_key_id: uuid,
   user_id: uuid,
-  team_id: text,
-  server_id: text,
-  tool_id: text,
-  status: optional(oneOf(invocationStatuses)),
-  policy_result: optional(oneOf(policyResults)),
-  from: instant,
-  to: instant,
+  team_id: nameParam,
+  server_id: nameParam,
+  tool_id: nameParam,
+  status: optionalInput(oneOf(invocationStatuses)),
+  policy_result: optionalInput(oneOf(policyResults)),
+  from: instantParam,
+  to: instantParam,
 };
 
 /** Per-tool invocation rows. */
@@ -82,19 +92,19 @@ const noInvocation: GatewayError = {
 const presentInvocation = (found: ListedInvocation): AdminData => ({
   mcp_tool_invocation_id: found.invocationId,
   request_id: found.requestId,
-  request_log_id: orNull(found.requestLogId),
-  api_key_id: orNull(found.apiKeyId),
+  request_log_id: nullIfMissing(found.requestLogId),
+  api_key_id: nullIfMissing(found.apiKeyId),
   ...ownerFields(found.owner),
   server_id: found.server.id,
-  server_display_name: orNull(found.server.displayName),
+  server_display_name: nullIfMissing(found.server.displayName),
   tool_id: found.tool.id,
-  tool_display_name: orNull(found.tool.displayName),
+  tool_display_name: nullIfMissing(found.tool.displayName),
   status: found.status,
   policy_result: found.policyResult,
   latency_ms: found.latencyMs,
-  error_code: orNull(found.errorCode),
-  arguments_json: storedJson(found.arguments),
-  result_json: storedJson(found.result),
+  error_code: nullIfMissing(found.errorCode),
+  arguments_json: storedJsonText(found.arguments),
+  result_json: storedJsonText(found.result),
   arguments_truncated: found.argumentsTruncated,
   result_truncated: found.resultTruncated,
   occurred_at: found.occurredAt.toISOString(),

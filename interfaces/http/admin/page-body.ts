@@ -1,6 +1,6 @@
 import type { Page } from '../../../application/ports/page.ts';
 import type { AdminData } from './json-text.ts';
-import type { Page as AskedPage } from './query.ts';
+import type { QueryPage as AskedPage } from './query.ts';
 
 /** `{items, page, page_size, total, total_is_lower_bound}` (rule 40.2). */
 export const presentPage = <A>(

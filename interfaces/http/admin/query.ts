@@ -1,7 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
-import { type Input, input, type Inputs, optional, otherwise, readInputs, type ValuesOf } from './inputs.ts';
+import {
+  type Input,
+  input,
+  type Inputs,
+  optionalInput,
+  otherwise,
+  readInputs,
+  type ValuesOf,
+} from './inputs.ts';
 
 /** A parameter that is read off its text. */
 const param = <A>(must: string, read: (text: string) => A | undefined): Input<A> =>
@@ -9,9 +17,9 @@ const param = <A>(must: string, read: (text: string) => A | undefined): Input<A>
 
 /** A whole number in a range, its ends included. */
 export const wholeIn = (from: number, to: number): Input<number> =>
-  param(`must be a whole number from ${from} to ${to}`, (text) => {
-    const value = Number(text);
-    return /^\d{1,16}$/.test(text) && value >= from && value <= to ? value : undefined;
+  param(`must be a whole number from ${from} to ${to}`, (nameParam) => {
+    const value = Number(nameParam);
+    return /^\d{1,16}$/.test(nameParam) && value >= from && value <= to ? value : undefined;
   });
 
 /** The same, and the one that is meant where none is given. */
@@ -20,7 +28,7 @@ const whole = (from: number, to: number, unasked: number): Input<number> =>
 
 /** One of these words. */
 export const oneOf = <const W extends string>(words: readonly [W, ...W[]]): Input<W> =>
-  param(`must be one of ${words.join(', ')}`, (text) => words.find((each) => each === text));
+  param(`must be one of ${words.join(', ')}`, (nameParam) => words.find((each) => each === nameParam));
 
 /** The same, and the one that is meant where none is given. */
 export const word = <const W extends string>(words: readonly [W, ...W[]], unasked: W): Input<W> =>
@@ -33,20 +41,20 @@ const maxRequestIdChars = 32 * 1024;
 
 /** Any text of so many characters that a table can hold; may be left out. */
 const textUpTo = (maxChars: number): Input<string | undefined> =>
-  optional(
+  optionalInput(
     param(`must have 1 to ${maxChars} characters`, (given) =>
       given !== '' && given.length <= maxChars && !given.includes('\0') ? given : undefined,
     ),
   );
 
 /** An id or a name; may be left out. */
-export const text = textUpTo(maxTextChars);
+export const nameParam = textUpTo(maxTextChars);
 
 /** A request id, as long as any that is stored; may be left out. */
 export const requestIdText = textUpTo(maxRequestIdChars);
 
 /** A SHA-256 in hex; may be left out. */
-export const sha256: Input<string | undefined> = optional(
+export const sha256: Input<string | undefined> = optionalInput(
   param('must be a SHA-256 in 64 hex digits', (given) =>
     /^[0-9a-f]{64}$/i.test(given) ? given.toLowerCase() : undefined,
   ),
@@ -59,13 +67,13 @@ export const uuidIn = (given: string): string | undefined =>
   uuidShape.test(given) ? given.toLowerCase() : undefined;
 
 /** A UUID; may be left out. */
-export const uuid: Input<string | undefined> = optional(param('must be a UUID', uuidIn));
+export const uuid: Input<string | undefined> = optionalInput(param('must be a UUID', uuidIn));
 
 const instantShape =
   /^(\d{4}-\d\d-\d\d)[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /** An instant of RFC 3339, to the millisecond; may be left out. */
-export const instant: Input<Date | undefined> = optional(
+export const instantParam: Input<Date | undefined> = optionalInput(
   param('must be an instant of RFC 3339, such as 2026-01-31T00:00:00Z (a + is written %2B)', (given) => {
     const [, day = ''] = instantShape.exec(given) ?? [];
     const midnight = new Date(`${day}T00:00:00Z`);
@@ -94,7 +102,7 @@ export function readQuery<I extends Inputs>(
 export const noQuery = (query: URLSearchParams): Either<GatewayError, object> => readQuery(query, {});
 
 /** A page: `page` from 1, `page_size` at most 200 (rule 40.3). */
-export interface Page {
+export interface QueryPage {
   readonly page: number;
   readonly pageSize: number;
 }
@@ -105,13 +113,13 @@ const maxReach = 100_000;
 const pageShape = { page: whole(1, maxReach, 1), page_size: whole(1, 200, 50) };
 
 /** The page that is asked for. */
-export function readPage(query: URLSearchParams): Either<GatewayError, Page>;
+export function readPage(query: URLSearchParams): Either<GatewayError, QueryPage>;
 /** The page that is asked for, and the other parameters of the list. */
 export function readPage<S extends Inputs>(
   query: URLSearchParams,
   shape: S,
-): Either<GatewayError, ValuesOf<S> & Page>;
-export function readPage(query: URLSearchParams, shape: Inputs = {}): Either<GatewayError, Page> {
+): Either<GatewayError, ValuesOf<S> & QueryPage>;
+export function readPage(query: URLSearchParams, shape: Inputs = {}): Either<GatewayError, QueryPage> {
   const read = readQuery(query, { ...shape, ...pageShape });
   if (E.isLeft(read)) return read;
   const { page, page_size: pageSize, ...others } = read.right;

@@ -3,16 +3,16 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { RequestLogFilter, RequestLogs } from '../../../application/ports/request-logs.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { AdminRoute } from './admin-route.ts';
-import { optional } from './inputs.ts';
+import { optionalInput } from './inputs.ts';
 import { presentPage } from './page-body.ts';
 import {
-  instant,
+  instantParam,
   noQuery,
-  type Page,
+  type QueryPage,
   readPage,
   requestIdText,
   sha256,
-  text,
+  nameParam,
   uuid,
   uuidIn,
   wholeIn,
@@ -28,21 +28,21 @@ const root = '/api/v1/admin/observability/request-logs';
 const listShape = {
   request_id: requestIdText,
   request_id_sha256: sha256,
-  model_key: text,
-  provider_key: text,
-  status_code: optional(wholeIn(100, 599)),
+  model_key: nameParam,
+  provider_key: nameParam,
+  status_code: optionalInput(wholeIn(100, 599)),
   user_id: uuid,
-  team_id: text,
-  service_account_id: text,
+  team_id: nameParam,
+  service_account_id: nameParam,
   api_key_id: uuid,
-  service: text,
-  component: text,
-  env: text,
-  agent_harness_key: text,
-  tag_key: text,
-  tag_value: text,
-  from: instant,
-  to: instant,
+  service: nameParam,
+  component: nameParam,
+  env: nameParam,
+  agent_harness_key: nameParam,
+  tag_key: nameParam,
+  tag_value: nameParam,
+  from: instantParam,
+  to: instantParam,
 };
 
 /** Request logs as they are retained: pages of summary rows, and one row with all that belongs to it. */
@@ -80,7 +80,7 @@ const noLog: GatewayError = {
 /** `tag_key` with `tag_value` selects one bespoke tag pair; neither is anything alone. */
 function readAsk(
   query: URLSearchParams,
-): Either<GatewayError, { readonly filter: RequestLogFilter; readonly page: Page }> {
+): Either<GatewayError, { readonly filter: RequestLogFilter; readonly page: QueryPage }> {
   const read = readPage(query, listShape);
   if (E.isLeft(read)) return read;
   const { tag_key: key, tag_value: value, page, pageSize, ...asked } = read.right;

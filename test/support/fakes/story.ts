@@ -10,7 +10,7 @@ import {
 } from '../../../application/families.ts';
 import type {
   CallerLink,
-  Loss,
+  CallerLoss,
   ModelAnswer,
   ModelRequest,
   WriteEvents,
@@ -41,10 +41,10 @@ export const costUsd = '0.0000135';
 
 /** A caller's connection that a test closes. */
 export class FakeLink implements CallerLink {
-  private why: Loss | undefined;
-  private readonly callbacks: ((why: Loss) => void)[] = [];
+  private why: CallerLoss | undefined;
+  private readonly callbacks: ((why: CallerLoss) => void)[] = [];
 
-  lose(why: Loss = 'client_closed'): void {
+  lose(why: CallerLoss = 'client_closed'): void {
     if (this.why !== undefined) return;
     this.why = why;
     for (const callback of this.callbacks) callback(why);
