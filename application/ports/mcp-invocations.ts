@@ -3,6 +3,7 @@ import type { InvocationStatus, McpName, PolicyResult } from '../../domain/mcp/i
 import type { StoredInvocation } from '../../domain/payload/invocation-payload.ts';
 import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { Page, PageAsk } from './page.ts';
+import type { RequestFilter } from './request-filter.ts';
 
 /** What every record of an invocation says. */
 interface Invocation {
@@ -47,22 +48,13 @@ export interface McpTokenOverhead extends TokenOverheadRecord {
 }
 
 /** Filters of the list; a row must meet all that are given. */
-export interface InvocationFilter {
+export interface InvocationFilter extends RequestFilter {
   readonly invocationId?: string | undefined;
-  readonly requestId?: RequestId | undefined;
-  /** SHA-256 in hex of an id of more than 1,024 bytes. */
-  readonly longRequestIdSha256?: string | undefined;
   readonly requestLogId?: RequestLogId | undefined;
-  readonly apiKeyId?: string | undefined;
-  readonly userId?: string | undefined;
-  readonly teamId?: string | undefined;
   readonly serverId?: string | undefined;
   readonly toolId?: string | undefined;
   readonly status?: InvocationStatus | undefined;
   readonly policyResult?: PolicyResult | undefined;
-  readonly from?: Date | undefined;
-  /** Exclusive. */
-  readonly until?: Date | undefined;
 }
 
 export interface ListedInvocation extends Invocation {

@@ -2,17 +2,12 @@ import type { RequestId, RequestLogId } from '../../domain/request-log/request-i
 import type { AttemptStatus } from '../../domain/request-log/request-log.ts';
 import type { BespokeTag } from '../../domain/request-log/caller-tags.ts';
 import type { Page, PageAsk } from './page.ts';
+import type { RequestFilter } from './request-filter.ts';
 import type { McpTokenOverhead } from './mcp-invocations.ts';
 
 /** Request-log list filters; a row must meet all that are given. */
-export interface RequestLogFilter {
-  readonly requestId?: RequestId | undefined;
-  /** SHA-256 in hex of an id of more than 1,024 bytes. */
-  readonly longRequestIdSha256?: string | undefined;
-  readonly apiKeyId?: string | undefined;
-  readonly userId?: string | undefined;
+export interface RequestLogFilter extends RequestFilter {
   readonly serviceAccountId?: string | undefined;
-  readonly teamId?: string | undefined;
   readonly modelKey?: string | undefined;
   readonly providerKey?: string | undefined;
   readonly statusCode?: number | undefined;
@@ -22,9 +17,6 @@ export interface RequestLogFilter {
   readonly agentHarnessKey?: string | undefined;
   /** One bespoke tag pair. */
   readonly tag?: BespokeTag | undefined;
-  readonly from?: Date | undefined;
-  /** Exclusive. */
-  readonly until?: Date | undefined;
 }
 
 /** An owner or a key, as it is called now; one whose row is gone has no name. */

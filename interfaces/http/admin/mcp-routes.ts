@@ -2,23 +2,13 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { ListedInvocation, McpInvocations } from '../../../application/ports/mcp-invocations.ts';
 import { invocationStatuses, policyResults } from '../../../domain/mcp/invocation.ts';
 import type { Owner } from '../../../domain/identity/caller.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { AdminRoute } from './admin-route.ts';
+import { detailRoute } from './detail-route.ts';
 import { type AdminData, nullIfMissing, storedJsonText } from './json-text.ts';
 import { presentPage } from './page-body.ts';
 import { optionalInput } from './inputs.ts';
-import {
-  instantParam,
-  noQuery,
-  oneOf,
-  readPage,
-  requestIdText,
-  sha256,
-  nameParam,
-  uuid,
-  uuidIn,
-} from './query.ts';
+import { instantParam, oneOf, readPage, requestIdText, sha256, nameParam, uuid } from './query.ts';
 
 export interface McpRoutePorts {
   readonly mcpInvocations: McpInvocations;
@@ -70,24 +60,14 @@ export const mcpRoutes = ({ mcpInvocations }: McpRoutePorts): readonly AdminRout
       return E.right(presentPage({ page, pageSize }, found, presentInvocation));
     },
   },
-  {
-    method: 'GET',
-    path: `${root}/:mcp_tool_invocation_id`,
-    handle: async ({ query, params }) => {
-      const fault = noQuery(query);
-      if (E.isLeft(fault)) return fault;
-      const id = uuidIn(params['mcp_tool_invocation_id'] ?? '');
-      const found = id === undefined ? undefined : await mcpInvocations.find(id);
-      return found === undefined ? E.left(noInvocation) : E.right(presentInvocation(found));
-    },
-  },
+  detailRoute({
+    root,
+    param: 'mcp_tool_invocation_id',
+    what: 'MCP invocation',
+    find: (id) => mcpInvocations.find(id),
+    present: presentInvocation,
+  }),
 ];
-
-const noInvocation: GatewayError = {
-  code: 'not_found',
-  message: 'There is no MCP invocation of this id.',
-  param: 'mcp_tool_invocation_id',
-};
 
 const presentInvocation = (found: ListedInvocation): AdminData => ({
   mcp_tool_invocation_id: found.invocationId,

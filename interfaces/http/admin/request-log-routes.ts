@@ -3,18 +3,17 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { RequestLogFilter, RequestLogs } from '../../../application/ports/request-logs.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { AdminRoute } from './admin-route.ts';
+import { detailRoute } from './detail-route.ts';
 import { optionalInput } from './inputs.ts';
 import { presentPage } from './page-body.ts';
 import {
   instantParam,
-  noQuery,
   type QueryPage,
   readPage,
   requestIdText,
   sha256,
   nameParam,
   uuid,
-  uuidIn,
   wholeIn,
 } from './query.ts';
 import { presentDetail, presentLog } from './request-log-bodies.ts';
@@ -57,25 +56,14 @@ export const requestLogRoutes = ({ requestLogs }: RequestLogRoutePorts): readonl
       return E.right(presentPage(page, await requestLogs.page(filter, page), presentLog));
     },
   },
-  {
-    method: 'GET',
-    path: `${root}/:request_log_id`,
-    handle: async ({ query, params }) => {
-      const fault = noQuery(query);
-      if (E.isLeft(fault)) return fault;
-      const id = uuidIn(params['request_log_id'] ?? '');
-      const found = id === undefined ? undefined : await requestLogs.find(id);
-      return found === undefined ? E.left(noLog) : E.right(presentDetail(found));
-    },
-  },
+  detailRoute({
+    root,
+    param: 'request_log_id',
+    what: 'request log',
+    find: (id) => requestLogs.find(id),
+    present: presentDetail,
+  }),
 ];
-
-/** Strict: a row that was purged or never was is no empty row. */
-const noLog: GatewayError = {
-  code: 'not_found',
-  message: 'There is no request log of this id.',
-  param: 'request_log_id',
-};
 
 /** `tag_key` with `tag_value` selects one bespoke tag pair; neither is anything alone. */
 function readAsk(

@@ -301,9 +301,11 @@ describe('values that break databases', () => {
       ),
       [`gwk_0123456789abcdef.${'f0'.repeat(32)}`, 'f0'.repeat(32)],
     );
-    const start = performance.now();
+    const start = process.cpuUsage();
     const payload = redactedRequest({ accept: '*/*' }, body, busy, cap);
-    expect(performance.now() - start).toBeLessThan(4000);
+    // Of the processor: suites share their cores with others, and waiting for one is no work.
+    const { user, system } = process.cpuUsage(start);
+    expect((user + system) / 1000).toBeLessThan(4000);
     expect(bytesOf(payload)).toBeLessThanOrEqual(cap);
   });
 });
