@@ -97,7 +97,7 @@ async function unanswered(
   return refusal(end, error);
 }
 
-/** A caller that was cut off is told why; who left reads nothing, so any error will do. */
+/** A caller that was cut off gets the reason. After a client disconnect nobody reads the error, so any will do. */
 const refusal = (end: Called, error: GatewayError): ModelAnswer => ({
   kind: 'refused',
   error: end.kind === 'left' && end.why === 'shutting_down' ? shuttingDown() : error,

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { JsonObject } from '../domain/shared/json.ts';
 import type { Observation } from '../domain/upstream/observation.ts';
 import type { UpstreamFault } from '../domain/upstream/upstream-fault.ts';
@@ -18,7 +19,7 @@ export const callerAnswer = (
   { value, text }: WholeAnswer,
 ): CallerAnswer => ({
   observation: speaks.observeWhole(value),
-  text: translation === undefined ? E.right(text) : E.map(printed)(translation.whole(value)),
+  text: translation === undefined ? E.right(text) : pipe(translation.whole(value), E.map(printed)),
 });
 
 const printed = (body: JsonObject): string => JSON.stringify(body);

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { type ChatRequest, chatWatched, readChatRequest } from '../domain/chat/chat-request.ts';
 import { ChatObserver, observeCompletion } from '../domain/chat/observe-chat.ts';
 import { prepareChat, prepareTranslatedChat } from '../domain/chat/prepare-chat.ts';
@@ -77,7 +78,7 @@ const speaksMessages: UpstreamFamily = {
 
 /**
  * Where the upstream speaks the messages body, the caller's own text goes there. On other chat-capable routes they are
- * translated: chat goes upstream, and what comes back is told in the caller's words.
+ * translated: chat goes upstream, and the answer is translated back into the caller's family.
  */
 export const messages: Family<MessagesRequest> = {
   name: 'messages',
@@ -116,8 +117,9 @@ function writeAsChat(ask: ReadMessages, resolved: ResolvedRoute): Either<Gateway
   const marks = translates || compatOf(route.compatibility).cacheControl ? markOf : noMarks;
   const chat = toChatBody(ask, translates ? reasoningAsked : asEffort, marks);
   if (E.isLeft(chat)) return chat;
-  return E.mapLeft((error: GatewayError) => inCallersNames(error, ask.document.value))(
+  return pipe(
     prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions')),
+    E.mapLeft((error) => inCallersNames(error, ask.document.value)),
   );
 }
 
@@ -132,7 +134,7 @@ const speaksCount: UpstreamFamily = {
 
 /**
  * How many tokens a messages body has: its upstream counts them, in the body that the message itself would become.
- * Elsewhere nothing is estimated, and callers are told so in the words on which they count for themselves.
+ * Elsewhere nothing is estimated: the error is the one at which clients begin to count for themselves.
  */
 export const countTokens: Family<CountRequest> = {
   name: 'count_tokens',
@@ -184,7 +186,7 @@ export const embeddings: Family<EmbeddingsRequest> = {
   answerPath: () => ({ speaks: speaksEmbeddings }),
 };
 
-/** What a provider makes of an ask; what it refuses is told under the names that the caller wrote. */
+/** What a provider makes of an ask; an error names the fields as the caller wrote them. */
 export function writtenBy<A extends Ask, W>(
   { write, inCallersNames }: Pick<Family<A>, 'write' | 'inCallersNames'>,
   ask: A,
@@ -193,6 +195,6 @@ export function writtenBy<A extends Ask, W>(
 ): Either<GatewayError, W> {
   const body = write(ask, resolved);
   if (E.isLeft(body)) return body;
-  const told = (error: GatewayError) => inCallersNames?.(error, ask, resolved) ?? error;
-  return E.mapLeft(told)(provider(body.right));
+  const renamed = (error: GatewayError) => inCallersNames?.(error, ask, resolved) ?? error;
+  return pipe(provider(body.right), E.mapLeft(renamed));
 }

@@ -74,7 +74,7 @@ export type ModelAnswer =
   | { readonly kind: 'whole'; readonly text: WholeAnswer['text'] }
   | { readonly kind: 'stream'; readonly deliver: (write: WriteEvents) => Promise<void> };
 
-/** What every family's reading view tells of a body. */
+/** What the reading view of every family gives of a body. */
 export interface AskTerms {
   readonly model: string;
   readonly stream: boolean;
@@ -119,7 +119,7 @@ export interface AnswerPath {
   readonly translation?: Translation;
 }
 
-/** The family that an upstream is spoken to in, and how usage and tool calls are read out of what it says. */
+/** The family of the body that goes upstream, and how usage and tool calls are read out of what it says. */
 export interface UpstreamFamily {
   readonly family: ApiFamily;
   readonly observeWhole: (answer: JsonObject) => Observation;

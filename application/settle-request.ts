@@ -144,19 +144,19 @@ function databaseTime({ clock }: ServePorts, { admission, admittedAt }: Facts): 
   return admission === undefined ? now : admission.databaseTime.getTime() + Math.max(0, now - admittedAt);
 }
 
-/** Tells its one outcome: what a caller may have put a secret into is cleaned of it, as it is in the log row. */
+/** Gives telemetry the one outcome of the request, without secrets that its caller may have put into tags or its id. */
 function finished(
   ports: ServePorts,
   {
     logged,
-    ...told
+    ...end
   }: Omit<Parameters<typeof finishedRequest>[1], 'tags' | 'requestId'> & {
     readonly logged: LoggedRequest | undefined;
   },
 ): void {
-  const { request, redaction } = told.facts;
+  const { request, redaction } = end.facts;
   const tags = logged?.log.tags ?? cleanTags(request.tags, redaction);
   // In the tables it stays as the caller wrote it.
   const requestId = request.callerChoseRequestId ? redaction.clean(request.requestId) : request.requestId;
-  request.telemetry.finished(finishedRequest(ports, { ...told, tags, requestId }));
+  request.telemetry.finished(finishedRequest(ports, { ...end, tags, requestId }));
 }

@@ -10,8 +10,7 @@ import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { adminEventsStore } from '../infrastructure/postgres/admin-events-store.ts';
 import { alertsStore } from '../infrastructure/postgres/alerts-store.ts';
 import { budgetsStore } from '../infrastructure/postgres/budgets-store.ts';
-import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
-import { isDatabaseTrouble } from '../infrastructure/postgres/database-trouble.ts';
+import { databaseFault, isDatabaseTrouble } from '../infrastructure/postgres/database-fault.ts';
 import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-store.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
@@ -65,7 +64,7 @@ export function adminApi(
     routes,
     publicBaseUrl: () => config.loaded().config.server.publicBaseUrl,
     trustedProxies: () => config.loaded().config.server.trustedProxies,
-    told: adminCallLog(log),
+    onEnded: adminCallLog(log),
     isDatabaseTrouble: (error) => {
       const trouble = isDatabaseTrouble(error);
       if (trouble) databaseFaultLog(log)(databaseFault(error), error);

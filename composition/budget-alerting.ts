@@ -9,7 +9,7 @@ import { alertQueue } from '../infrastructure/postgres/alerts-store.ts';
 export interface BudgetAlerting {
   /** One round of the dispatcher. */
   readonly dispatch: ReturnType<typeof dispatchAlerts>;
-  /** Mails that were sent, and failures that this process has told of. */
+  /** Mails that were sent, and failures that this process has reported. */
   readonly counts: AlertMails['counts'];
 }
 

@@ -6,7 +6,7 @@ import { endMs } from './orders.ts';
  * and nothing that hangs takes the time of what comes after it.
  */
 export const ending = {
-  /** Callers have been told that they are cut off. */
+  /** Callers have the error that says that they are cut off. */
   toldMs: 1000,
   /** Upstreams that are read on for their usage, because a hard budget wants it, are left. */
   upstreamsMs: 5000,
@@ -38,8 +38,8 @@ export interface EndingSteps {
 }
 
 /**
- * What is in flight gets its grace, then its callers are told, then it is cut off and settled, then everything is closed: all of it within the
- * grace and `endMs`. Resolves with the number of requests that could not be settled.
+ * What is in flight gets its grace; then its callers get an error, it is cut off and settled, and everything is closed:
+ * all of it within the grace and `endMs`. Resolves with the number of requests that could not be settled.
  */
 export async function bringToEnd(parts: EndingSteps, steps: Steps = ending): Promise<number> {
   const { inFlight, graceMs, forced, tell, cut, endUpstreams, lastCall, release } = parts;

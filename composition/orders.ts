@@ -34,7 +34,7 @@ export interface Orders {
   readonly onReload: (reload: () => void) => void;
   /** The first process migrates and seeds; those beside it, and those that replace one, find that done. */
   readonly first: boolean;
-  readonly serving: (told: Serving) => void;
+  readonly serving: (serving: Serving) => void;
 }
 
 /** Orders come from the supervisor, or, where there is none, as signals. */
@@ -56,9 +56,9 @@ function ordersOf(worker: Worker): Orders {
   const stopped = Promise.withResolvers<void>();
   const forced = Promise.withResolvers<void>();
   const reloads: (() => void)[] = [];
-  const report = (told: Report): void => {
+  const report = (message: Report): void => {
     // Without a supervisor nobody wants to know; its end is noticed below.
-    if (worker.isConnected()) worker.send(told, () => undefined);
+    if (worker.isConnected()) worker.send(message, () => undefined);
   };
   // Otherwise Node ends the process at once when the supervisor is gone.
   worker.exitedAfterDisconnect = true;
@@ -75,6 +75,6 @@ function ordersOf(worker: Worker): Orders {
     forced: forced.promise,
     onReload: (reload) => void reloads.push(reload),
     first: worker.id === 1,
-    serving: (told) => report({ kind: 'serving', ...told }),
+    serving: (serving) => report({ kind: 'serving', ...serving }),
   };
 }

@@ -29,7 +29,7 @@ export interface ServeHooks {
   readonly onReady: (url: string) => void;
 }
 
-/** What `serve` may be told on the command line. */
+/** The flags of `serve`. */
 const serveFlags = {
   workers: { type: 'string' },
   'no-migrate': { type: 'boolean' },

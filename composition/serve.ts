@@ -33,8 +33,8 @@ const bodyTimeoutMs = 300_000;
 const keepAliveMs = 75_000;
 /** A connection that does not answer any more is waited for so long at the end. */
 const closeMs = 1000;
-/** How often a journal that is not empty is told of. */
-const journalToldMs = 60_000;
+/** How often a journal that is not empty is reported. */
+const journalReportMs = 60_000;
 /** How soon the journal is looked at again. */
 const recoverySecs = 2;
 export interface ServeOptions {
@@ -146,7 +146,7 @@ async function end(
   return unsettled;
 }
 
-/** What is told of this process beside its requests. */
+/** What is exported of this process beside its requests. */
 const watchedParts = (
   parts: ServiceParts,
   pool: Awaited<ReturnType<typeof openPool>>,
@@ -220,25 +220,25 @@ const purgeOnSchedule = (
 
 /** Says that records wait, and how much of the journal they fill, now and then for as long as they do. */
 function watchJournal(journal: Pick<Journal, 'size' | 'maxBytes'>, log: Log): () => void {
-  let toldAt = 0;
+  let reportedAt = 0;
   return () => {
     const bytes = journal.size();
-    if (bytes === 0 || Date.now() - toldAt < journalToldMs) return;
-    toldAt = Date.now();
+    if (bytes === 0 || Date.now() - reportedAt < journalReportMs) return;
+    reportedAt = Date.now();
     log.warn({ bytes, max_bytes: journal.maxBytes }, 'records wait in the journal');
   };
 }
 
 /** Says that payload bodies were shed, now and then for as long as more are. */
 function watchPayloads({ counts }: Pick<PayloadStore, 'counts'>, log: Log): () => void {
-  let told = 0;
-  let toldAt = 0;
+  let reported = 0;
+  let reportedAt = 0;
   return () => {
     const { shed, queuedBytes } = counts();
-    if (shed === told || Date.now() - toldAt < journalToldMs) return;
-    log.warn({ shed: shed - told, queued_bytes: queuedBytes }, 'payload bodies were not kept');
-    told = shed;
-    toldAt = Date.now();
+    if (shed === reported || Date.now() - reportedAt < journalReportMs) return;
+    log.warn({ shed: shed - reported, queued_bytes: queuedBytes }, 'payload bodies were not kept');
+    reported = shed;
+    reportedAt = Date.now();
   };
 }
 
@@ -267,11 +267,11 @@ function httpServer(parts: ServiceParts): Server {
       headersTimeout: headersTimeoutMs,
       requestTimeout: bodyTimeoutMs,
       keepAliveTimeout: keepAliveMs,
-      // Told in the gateway's own words.
+      // The error names the fault in the gateway's own terms.
       requireHostHeader: false,
     },
     answer,
   );
-  // An expectation that nobody knows is none (RFC 9110, 10.1.1 leaves it open).
+  // An unknown expectation is passed over (RFC 9110, 10.1.1 leaves it open).
   return server.on('checkExpectation', answer).on('clientError', malformed.refuse);
 }

@@ -25,7 +25,7 @@ export const journalOf = (config: LiveConfig, log: Log): Journal =>
         : log.error({ ...counts, file: kept }, 'records of the journal could not be settled, and are kept'),
   });
 
-/** What the database is told of this process; the log is told when rows cannot be written. */
+/** This process as the database knows it. What hinders writing rows is logged when it begins and when it ends. */
 export const processOf = (pool: DatabasePool, log: Log): GatewayProcess =>
   gatewayProcess(pool, {
     onWriting: (trouble) =>
@@ -49,7 +49,7 @@ export const claimSeconds = (config: LiveConfig): number => {
   return Math.ceil(Math.max(0, ...totals) / 1000) + claimMarginSecs;
 };
 
-/** Says once a second that this process is there; told when that begins to fail, not each time. */
+/** Says once a second that this process is there. A failure is logged when it begins, not each time. */
 export function heartbeat({ beat }: Pick<GatewayProcess, 'beat'>, log: Log): Repeating {
   let failing = false;
   return repeating(

@@ -55,7 +55,7 @@ class Supervisor {
     if (report.kind === 'serving') this.serving(worker, report);
     if (report.kind !== 'signal') return;
     if (report.signal === 'SIGHUP') this.workerHungUp();
-    // Never the second signal: a busy worker tells of the first one late.
+    // Never the second signal: a busy worker reports the first one late.
     else if (!this.stopping) ask();
   }
 
@@ -121,7 +121,7 @@ class Supervisor {
   }
 }
 
-/** One that is just ending hears nothing any more; its end is told by itself. */
+/** Sends an order to a worker. One that is just ending takes none, and its end is seen without an answer. */
 function order(worker: Worker, what: WorkerOrder): void {
   if (worker.isConnected()) worker.send(what, () => undefined);
 }

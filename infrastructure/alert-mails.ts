@@ -2,7 +2,7 @@ import type { AlertMailTelemetry } from '../application/ports/budgets.ts';
 import type { Log } from './logging.ts';
 
 export interface AlertMails extends AlertMailTelemetry {
-  /** What this process has told of. */
+  /** How many this process has reported. */
   readonly counts: () => { readonly sent: number; readonly failed: number };
 }
 

@@ -44,9 +44,9 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
       dropped += 1;
       return;
     }
-    const said = dropped === 0 ? fields : { ...fields, dropped_lines: dropped };
+    const members = dropped === 0 ? fields : { ...fields, dropped_lines: dropped };
     dropped = 0;
-    const line = `${printable(JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...said }))}\n`;
+    const line = `${printable(JSON.stringify({ level, time: new Date().toISOString(), msg: message, ...members }))}\n`;
     lines.push(line);
     chars += line.length;
     if (chars >= flushChars) write();

@@ -12,13 +12,16 @@ export interface PartitionsAhead {
   readonly stop: () => Promise<void>;
 }
 
-/** Has the partitions of the request logs made ahead of time. A fault is told, and costs no request its row. */
+/**
+ * Has the partitions of the request logs made ahead of time. A fault is logged, and costs no request its row: the
+ * default partition takes what fits into no other.
+ */
 export function partitionsAhead(make: () => Promise<void>, log: Log): PartitionsAhead {
-  const told = (error: unknown): void =>
+  const logFault = (error: unknown): void =>
     log.error(
       { error: causeOf(error), sqlstate: sqlState(error) },
       'partitions of the request logs could not be made',
     );
-  const { stop } = repeating(() => everySecs, make, told);
-  return { make: () => make().catch(told), stop };
+  const { stop } = repeating(() => everySecs, make, logFault);
+  return { make: () => make().catch(logFault), stop };
 }

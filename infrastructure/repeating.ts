@@ -5,8 +5,8 @@ export interface Repeating {
 }
 
 /**
- * Runs again and again, `seconds()` after the end of the run before. A run that fails is told and tried again; a run
- * asks `goOn` whether it should come to its end.
+ * Runs again and again, `seconds()` after the end of the run before. The error of a run that fails goes to `onFault`,
+ * and the next run follows all the same. A long run asks `goOn` whether it should come to its end.
  */
 export function repeating(
   seconds: () => number,

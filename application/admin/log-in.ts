@@ -22,7 +22,7 @@ export interface LoggedIn extends CurrentSession {
   readonly token: string;
 }
 
-/** Unknown account and wrong password are told apart by nothing. */
+/** An unknown account and a wrong password give the same answer, after the same work. */
 const invalidCredentials: GatewayError = {
   code: 'invalid_credentials',
   message: 'E-mail and password do not belong together.',

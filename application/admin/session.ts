@@ -44,7 +44,10 @@ export const currentSession =
 export const platformAdmin = (person: Person): Either<GatewayError, Person> =>
   person.role === 'platform_admin' ? E.right(person) : E.left(adminRequired);
 
-/** Ends the session of a token, at once and on every replica, and tells whose it was; undefined when there is none. */
+/**
+ * Ends the session of a token, at once and on every replica, and gives whose it was; undefined when there is no such
+ * session.
+ */
 export const logOut =
   ({ sessions, tokens }: SessionPorts) =>
   async (token: string | undefined): Promise<string | undefined> =>

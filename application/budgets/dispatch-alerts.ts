@@ -17,7 +17,7 @@ export interface Dispatch {
 /**
  * One round of the dispatcher: at most `batchSize` mails, none of them under way any more when it is over. Each
  * delivery is claimed just before its one attempt, so that what a dying process leaves in `sending` is what it was
- * really sending. Then the round tells of every mail that has failed since one was told of last, here or elsewhere.
+ * really sending. Then the round reports every mail that has failed since the last report, on any replica.
  */
 export const dispatchAlerts =
   ({ queue, mailer, whereToLook, telemetry }: Dispatch) =>

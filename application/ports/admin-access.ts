@@ -54,7 +54,7 @@ export interface LoginAttempts {
 export interface Passwords {
   /** The hash that is kept of a password, in PHC format. */
   readonly hash: (password: string) => Promise<string>;
-  /** As much work without a hash as with one: an account that is not there is told by nothing. */
+  /** As much work without a hash as with one: the time of the answer does not show whether the account is there. */
   readonly verify: (hash: string | undefined, password: string) => Promise<boolean>;
 }
 
@@ -74,7 +74,7 @@ export interface Admins {
   readonly setFirst: (email: string, passwordHash: string) => Promise<boolean>;
 }
 
-/** What is told of a call of the admin API that is over; never a body, a password or a token. */
+/** What is logged of a call of the admin API that is over; never a body, a password or a token. */
 export interface EndedAdminCall {
   readonly requestId: RequestId;
   readonly method: string;

@@ -103,7 +103,7 @@ export interface AlertQueue {
   readonly failed: (deliveryId: string, reason: string) => Promise<void>;
   /** Deliveries whose dispatcher died become `failed`: never a second mail. Gives back how many. */
   readonly giveUpStuck: () => Promise<number>;
-  /** Failed deliveries that nobody was told of, a bounded number; each is handed out once over all replicas. */
+  /** Failed deliveries that were not reported yet, a bounded number; each is handed out once over all replicas. */
   readonly takeFailures: () => Promise<readonly FailedDelivery[]>;
 }
 
@@ -115,7 +115,7 @@ export interface FailedDelivery {
   readonly reason: string;
 }
 
-/** What is told of alert mails. */
+/** Counts and logs alert mails. */
 export interface AlertMailTelemetry {
   readonly sent: () => void;
   readonly failed: (failure: FailedDelivery) => void;

@@ -24,7 +24,7 @@ export interface Arrival {
   readonly traceContext: TraceContext;
 }
 
-/** What is told of requests: a log line each, and spans and metrics where an operator collects them. */
+/** What is recorded of requests: a log line each, and spans and metrics where an operator collects them. */
 export interface Telemetry {
   readonly begin: (arrival: Arrival) => RequestTelemetry;
 }

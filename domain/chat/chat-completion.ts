@@ -15,7 +15,7 @@ import { toldFailure } from '../upstream/upstream-words.ts';
 import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
 
 /** A whole chat completion: what it says, and the text to send when a rule changed it. */
-export interface ChatCompletion {
+interface ChatCompletion {
   readonly value: JsonObject;
   /** Absent when no rule touched the answer: then the upstream's bytes go out as they came. */
   readonly rewritten: string | undefined;

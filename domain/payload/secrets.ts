@@ -37,8 +37,8 @@ export interface Beginning {
   readonly maxChars: number;
 }
 
-/** Shorter values are words, not secrets; replacing them would garble what is kept. */
-const minSecretChars = 8;
+/** Shorter values are words, not secrets; replacing them would garble what is kept or told. */
+export const minSecretChars = 8;
 
 /** Characters that a core must have for {@link findAny}: what it hashes, and a few more so that it can skip. */
 const minSearchedChars = 6;

@@ -23,6 +23,17 @@ export const permissive: Capabilities = {
   json_schema: true,
 };
 
+/** Of a route that its provider does not know at all. */
+export const noCapabilities: Capabilities = {
+  chat_completions: false,
+  responses: false,
+  embeddings: false,
+  stream: false,
+  tools: false,
+  vision: false,
+  json_schema: false,
+};
+
 /**
  * Effective capability is the intersection of route `capabilities` and what the provider implementation supports.
  * The first need that it does not meet, in the order in which the request names its needs.

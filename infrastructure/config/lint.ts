@@ -55,8 +55,8 @@ function placedRoutes({ config, persistable }: LoadedConfig): readonly PlacedRou
     routes.flatMap((route, index) => {
       const provider = providers.get(route.provider);
       const written = persistable.models[model]?.routes[index];
-      const said = isObject(written) && isObject(written['capabilities']) ? written['capabilities'] : {};
-      const claimed = capabilities.filter((name) => route.capabilities[name] && Object.hasOwn(said, name));
+      const named = isObject(written) && isObject(written['capabilities']) ? written['capabilities'] : {};
+      const claimed = capabilities.filter((name) => route.capabilities[name] && Object.hasOwn(named, name));
       const path = ['models', model, 'routes', index];
       return provider === undefined ? [] : [{ modelId: id, route, provider, path, claimed }];
     }),

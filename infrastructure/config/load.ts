@@ -106,8 +106,8 @@ export function parseConfig(
   const decoded = gatewayCodec.decode(effective);
   const wrong = [...(E.isLeft(decoded) ? findingsOf(decoded.left) : []), ...crossCheck(resolved)];
   const unfilled = new Set(unset.map(({ path }) => renderPath(path)));
-  const told = [...unset, ...wrong.filter(({ path }) => !unfilled.has(renderPath(path)))];
-  const problems = [...overrideProblems(env), ...told.map((each) => toProblem(each, locate))];
+  const findings = [...unset, ...wrong.filter(({ path }) => !unfilled.has(renderPath(path)))];
+  const problems = [...overrideProblems(env), ...findings.map((each) => toProblem(each, locate))];
   if (E.isLeft(decoded) || problems.length > 0) return E.left(sorted(problems));
   const config = toConfig(decoded.right, env.dataDir);
   const masked = maskSecrets(gatewayCodec.shape, raw, resolved);

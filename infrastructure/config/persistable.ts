@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
 import { interpolate, type Variables } from './interpolation.ts';
 import { type RouteConfig, routeCodec, toRoute } from './model-config.ts';
@@ -68,7 +69,10 @@ export function resolvePersisted<K extends keyof Persisted>(
   if (holdsMarker(json)) return E.left(`this ${kind}'s secret is only in another replica's file`);
   const { value, findings } = interpolate(json, variables);
   if (findings.length > 0) return E.left(sentence(kind, findings));
-  return E.mapLeft((wrong: readonly Finding[]) => sentence(kind, wrong))(decoders[kind](value));
+  return pipe(
+    decoders[kind](value),
+    E.mapLeft((wrong) => sentence(kind, wrong)),
+  );
 }
 
 const holdsMarker = (value: Json | undefined): boolean => {

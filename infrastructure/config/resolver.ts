@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { Json } from '../../domain/shared/json.ts';
 import type { Variables } from './interpolation.ts';
 import type { LoadedConfig } from './load.ts';
@@ -23,8 +24,9 @@ export function resolver({ config, persistable }: LoadedConfig, variables: Varia
       const index = persistable.providers.findIndex((each) => each.id === id);
       const own = config.providers[index];
       const same = own !== undefined && samePersisted(persistable.providers[index]?.value ?? null, stored);
-      return E.map((each: ProviderConfig) => withDefaultCredentials(each, variables))(
+      return pipe(
         same ? E.right(own) : resolvePersisted('provider', stored, variables),
+        E.map((each) => withDefaultCredentials(each, variables)),
       );
     },
     route: (modelId, position, stored) => {

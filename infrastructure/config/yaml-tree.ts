@@ -114,7 +114,7 @@ function readAlias(alias: Alias, place: Place, reading: Reading): Json {
 /** One report of a kind is enough: a bomb would make thousands. */
 function fault(node: Node, message: string, reading: Reading): null {
   const offset = node.range?.[0] ?? 0;
-  const told = reading.faults.some((each) => each.message === message && each.offset === offset);
-  if (!told && reading.faults.length < 100) reading.faults.push({ offset, message });
+  const reported = reading.faults.some((each) => each.message === message && each.offset === offset);
+  if (!reported && reading.faults.length < 100) reading.faults.push({ offset, message });
   return null;
 }

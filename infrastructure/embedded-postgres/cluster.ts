@@ -3,18 +3,18 @@ import path from 'node:path';
 import { type DataDir, clusterVersion } from './data-dir.ts';
 import type { NativePrograms } from './native-files.ts';
 import { type DatabaseUser, type Ended, runToEnd } from './native-process.ts';
-import { USE_OWN_SERVER } from './platform-package.ts';
+import { useOwnServer } from './platform-package.ts';
 
 /** Name of the superuser and of the gateway's database. */
-export const GATEWAY_NAME = 'gateway';
+export const gatewayName = 'gateway';
 
 /** initdb takes about a second; the rest is allowance for slow disks. */
-const INITDB_TIMEOUT_MS = 120_000;
+const initdbTimeoutMs = 120_000;
 
 /** An unfinished cluster older than this was left by a start that was killed: no initdb runs so long. */
-const LEFTOVER_MS = 5 * INITDB_TIMEOUT_MS;
+const leftoverMs = 5 * initdbTimeoutMs;
 
-const UNFINISHED = 'cluster-new-';
+const unfinishedPrefix = 'cluster-new-';
 
 /**
  * How the programs name the cluster. Root's server runs as a user who may not pass through the folders above the
@@ -35,7 +35,7 @@ export async function makeCluster(
   options: { readonly password: string; readonly durable: boolean },
 ): Promise<void> {
   await removeLeftovers(dir.root);
-  const fresh = await mkdtemp(path.join(dir.root, UNFINISHED));
+  const fresh = await mkdtemp(path.join(dir.root, unfinishedPrefix));
   try {
     if (user !== undefined) await handOver(fresh, user);
     await chmod(fresh, 0o700);
@@ -57,12 +57,12 @@ async function runInitdb(
   const forUser = user === undefined ? undefined : await passwordDescriptor(dir.root, options.password, user);
   try {
     const pwfile = forUser === undefined ? dir.passwordFile : '/proc/self/fd/3';
-    const args = ['-D', clusterPath(fresh, user), '-U', GATEWAY_NAME, '-A', 'scram-sha-256'];
+    const args = ['-D', clusterPath(fresh, user), '-U', gatewayName, '-A', 'scram-sha-256'];
     args.push(`--pwfile=${pwfile}`, '-E', 'UTF8', '--locale=C', '--no-instructions');
     // The locale is built into PostgreSQL, so text sorts by code point wherever the folder is moved.
     args.push('--locale-provider=builtin', '--builtin-locale=C.UTF-8');
     if (!options.durable) args.push('--no-sync');
-    const run = { user, cwd: fresh, timeoutMs: INITDB_TIMEOUT_MS, descriptor: forUser?.fd };
+    const run = { user, cwd: fresh, timeoutMs: initdbTimeoutMs, descriptor: forUser?.fd };
     return await runToEnd(programs.initdb, args, run);
   } finally {
     await forUser?.close();
@@ -89,7 +89,7 @@ async function handOver(folder: string, user: DatabaseUser): Promise<void> {
   } catch (cause) {
     throw new Error(
       `PostgreSQL does not run as root, and ${folder} cannot be given to user id ${user.uid} ` +
-        `(${(cause as Error).message}). Start as an ordinary user. ${USE_OWN_SERVER}`,
+        `(${(cause as Error).message}). Start as an ordinary user. ${useOwnServer}`,
       { cause },
     );
   }
@@ -114,10 +114,10 @@ async function moveIntoPlace(dir: DataDir, fresh: string): Promise<void> {
 
 async function removeLeftovers(root: string): Promise<void> {
   for (const name of await readdir(root)) {
-    if (!name.startsWith(UNFINISHED)) continue;
+    if (!name.startsWith(unfinishedPrefix)) continue;
     const folder = path.join(root, name);
     const { mtimeMs } = await stat(folder);
-    if (Date.now() - mtimeMs > LEFTOVER_MS) await rm(folder, { recursive: true, force: true });
+    if (Date.now() - mtimeMs > leftoverMs) await rm(folder, { recursive: true, force: true });
   }
 }
 
@@ -127,7 +127,7 @@ export function explain(ended: Ended, user: DatabaseUser | undefined): string {
     const uid = user?.uid ?? process.getuid?.();
     return (
       `PostgreSQL cannot make a database as user id ${uid}, because this system has no user of that id ` +
-      `(no line in /etc/passwd). Start as a user that exists. ${USE_OWN_SERVER}`
+      `(no line in /etc/passwd). Start as a user that exists. ${useOwnServer}`
     );
   }
   return `PostgreSQL could not make its database (initdb, exit code ${ended.code}): ${ended.output}`;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { closedFolder } from './closed-folder.ts';
 import { folderFault } from './folder-fault.ts';
 import type { DatabaseUser } from './native-process.ts';
-import { USE_OWN_SERVER } from './platform-package.ts';
+import { useOwnServer } from './platform-package.ts';
 
 /** Where the parts of one embedded database lie. */
 export interface DataDir {
@@ -17,10 +17,10 @@ export interface DataDir {
 }
 
 /** `nobody` and its group on Linux. */
-const NOBODY: DatabaseUser = { uid: 65534, gid: 65534 };
+const nobody: DatabaseUser = { uid: 65534, gid: 65534 };
 
 /** Length of the superuser's password before it is written as hexadecimal digits. */
-const PASSWORD_BYTES = 32;
+const passwordBytes = 32;
 
 /** Opens the data folder, and makes it when it is missing. */
 export async function openDataDir(dataDir: string): Promise<DataDir> {
@@ -53,9 +53,9 @@ export async function databaseUser(dir: DataDir): Promise<DatabaseUser | undefin
   const owner = await stat(dir.cluster).catch(orAbsent);
   if (self === 0) {
     if (process.platform !== 'linux') {
-      throw new Error(`PostgreSQL does not run as root. Start as an ordinary user. ${USE_OWN_SERVER}`);
+      throw new Error(`PostgreSQL does not run as root. Start as an ordinary user. ${useOwnServer}`);
     }
-    return owner === undefined || owner.uid === 0 ? NOBODY : { uid: owner.uid, gid: owner.gid };
+    return owner === undefined || owner.uid === 0 ? nobody : { uid: owner.uid, gid: owner.gid };
   }
   if (owner !== undefined && owner.uid !== self) {
     throw new Error(
@@ -101,7 +101,7 @@ async function writePassword(file: string): Promise<void> {
   const draft = `${file}.${randomBytes(8).toString('hex')}`;
   const handle = await open(draft, 'wx', 0o600);
   try {
-    await handle.writeFile(`${randomBytes(PASSWORD_BYTES).toString('hex')}\n`);
+    await handle.writeFile(`${randomBytes(passwordBytes).toString('hex')}\n`);
     await handle.sync();
   } finally {
     await handle.close();

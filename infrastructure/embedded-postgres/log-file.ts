@@ -3,13 +3,13 @@ import { copyFile, open, stat, truncate } from 'node:fs/promises';
 import type { DatabaseUser } from './native-process.ts';
 
 /** The server's log is moved aside when it is longer; it gets some lines a start, so this is years of them. */
-const LOG_MAX_BYTES = 4 * 1024 * 1024;
+const logMaxBytes = 4 * 1024 * 1024;
 
 /** How often the length is looked at; a minute of failed logins is the worst that can come in between. */
-const LOG_CHECK_MS = 60_000;
+const logCheckMs = 60_000;
 
 /** The end of the log that goes into an error message: the few lines of one start. */
-const TAIL_MAX_BYTES = 4_096;
+const tailMaxBytes = 4_096;
 
 /** Opens the log for a server that `user` runs. Only the owner may read it. */
 export function openLogFile(file: string, user: DatabaseUser | undefined): { fd: number; close: () => void } {
@@ -26,8 +26,8 @@ export async function logSince(file: string, from: number): Promise<string> {
   const handle = await open(file, 'r');
   try {
     const { size } = await handle.stat();
-    const start = Math.max(from, size - TAIL_MAX_BYTES);
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(TAIL_MAX_BYTES), 0, TAIL_MAX_BYTES, start);
+    const start = Math.max(from, size - tailMaxBytes);
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(tailMaxBytes), 0, tailMaxBytes, start);
     return buffer.toString('utf8', 0, bytesRead).trim();
   } finally {
     await handle.close();
@@ -40,7 +40,7 @@ export async function logSince(file: string, from: number): Promise<string> {
  */
 export function keepLogShort(file: string, log: (line: string) => void): () => void {
   const shorten = async (): Promise<void> => {
-    if ((await logLength(file)) <= LOG_MAX_BYTES) return;
+    if ((await logLength(file)) <= logMaxBytes) return;
     await copyFile(file, `${file}.1`);
     await truncate(file, 0);
   };
@@ -48,6 +48,6 @@ export function keepLogShort(file: string, log: (line: string) => void): () => v
     shorten().catch((error: unknown) => log(`the log ${file} could not be shortened: ${String(error)}`));
   };
   check();
-  const timer = setInterval(check, LOG_CHECK_MS).unref();
+  const timer = setInterval(check, logCheckMs).unref();
   return () => clearInterval(timer);
 }

@@ -2,7 +2,7 @@ import { chmod, cp, lstat, mkdtemp, readFile, readdir, rename, rm, stat, symlink
 import os from 'node:os';
 import path from 'node:path';
 import { type DatabaseUser, runToEnd } from './native-process.ts';
-import { type PlatformPackage, USE_OWN_SERVER } from './platform-package.ts';
+import { type PlatformPackage, useOwnServer } from './platform-package.ts';
 
 /** The database programs, at a place where the database user can run them. */
 export interface NativePrograms {
@@ -14,7 +14,7 @@ export interface NativePrograms {
 }
 
 /** A program that only prints its version takes milliseconds; the rest is allowance for a slow disk. */
-const VERSION_TIMEOUT_MS = 20_000;
+const versionTimeoutMs = 20_000;
 
 /**
  * Makes the database programs ready to run. The library links that the package's install script would have made are
@@ -51,12 +51,12 @@ export async function prepareNativePrograms(
 async function explain(native: string, failure: string): Promise<string> {
   const ours = `The embedded PostgreSQL in ${native}`;
   if ((await readdir(path.join(native, 'bin')).catch(orNone)).length === 0) {
-    return `${ours} is incomplete: run npm ci again. ${USE_OWN_SERVER}`;
+    return `${ours} is incomplete: run npm ci again. ${useOwnServer}`;
   }
-  if (!failure.includes('ENOENT')) return `${ours} cannot be run: ${failure}. ${USE_OWN_SERVER}`;
+  if (!failure.includes('ENOENT')) return `${ours} cannot be run: ${failure}. ${useOwnServer}`;
   return (
     `${ours} cannot be run: this system lacks the loader of glibc, for which it is built ` +
-    `(Alpine and other musl systems have another). ${USE_OWN_SERVER}`
+    `(Alpine and other musl systems have another). ${useOwnServer}`
   );
 }
 
@@ -66,7 +66,7 @@ async function tryPrograms(
 ): Promise<NativePrograms | { readonly failure: string }> {
   const suffix = process.platform === 'win32' ? '.exe' : '';
   const program = (name: string): string => path.join(native, 'bin', `${name}${suffix}`);
-  const options = { user, cwd: path.parse(native).root, timeoutMs: VERSION_TIMEOUT_MS };
+  const options = { user, cwd: path.parse(native).root, timeoutMs: versionTimeoutMs };
   for (const name of ['initdb', 'postgres']) {
     const ended = await runToEnd(program(name), ['--version'], options);
     const major = /PostgreSQL\) (\d+)/.exec(ended.output)?.[1];

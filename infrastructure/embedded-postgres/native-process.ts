@@ -16,10 +16,10 @@ export interface Ended {
  * The whole environment of the database programs. Nothing of the gateway's own environment is passed on: it holds
  * provider keys, and variables such as PGDATA or PGOPTIONS would change what the programs do.
  */
-export const NATIVE_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' } as const;
+export const nativeEnvironment = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' } as const;
 
 /** Printed output that is kept, in characters: enough for any error message of initdb or of the loader. */
-const OUTPUT_MAX_CHARS = 20_000;
+const outputMaxChars = 20_000;
 
 /** Runs one of the database programs to its end; a program that cannot be run at all is an end as well. */
 export const runToEnd = (
@@ -38,13 +38,13 @@ export const runToEnd = (
     const child = spawn(file, args, {
       ...options.user,
       cwd: options.cwd,
-      env: NATIVE_ENVIRONMENT,
+      env: nativeEnvironment,
       timeout: options.timeoutMs,
       windowsHide: true,
       stdio: ['ignore', 'pipe', 'pipe', options.descriptor ?? 'ignore'],
     });
     const keep = (data: Buffer): void => {
-      output = (output + data.toString()).slice(-OUTPUT_MAX_CHARS);
+      output = (output + data.toString()).slice(-outputMaxChars);
     };
     child.stdout?.on('data', keep);
     child.stderr?.on('data', keep);

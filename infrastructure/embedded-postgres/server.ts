@@ -6,7 +6,7 @@ import { clusterPath } from './cluster.ts';
 import type { DataDir } from './data-dir.ts';
 import { logLength, logSince, openLogFile } from './log-file.ts';
 import type { NativePrograms } from './native-files.ts';
-import { type DatabaseUser, NATIVE_ENVIRONMENT, runToEnd } from './native-process.ts';
+import { type DatabaseUser, nativeEnvironment, runToEnd } from './native-process.ts';
 import { clusterMark, findPostmaster, isServer, lastPort } from './postmaster.ts';
 
 /** What a server process is started from. */
@@ -24,13 +24,13 @@ export interface ServerPlan {
 export type Launch = { readonly pid: number } | { readonly again: string };
 
 /** How often a state is looked at while waiting; a start takes 30 to 80 ms. */
-export const POLL_MS = 20;
+export const pollMs = 20;
 
 /** A fast shutdown writes a checkpoint: seconds on a slow disk. */
-const FAST_STOP_MS = 20_000;
+const fastStopMs = 20_000;
 
 /** An immediate shutdown writes nothing; PostgreSQL itself kills what is left after 5 s. */
-const IMMEDIATE_STOP_MS = 10_000;
+const immediateStopMs = 10_000;
 
 /**
  * Starts a server process for the cluster and waits until it is ready, at most until `deadline` (ms since the
@@ -45,7 +45,7 @@ export async function launch(plan: ServerPlan, deadline: number): Promise<Launch
     {
       ...plan.user,
       cwd: plan.dir.cluster,
-      env: NATIVE_ENVIRONMENT,
+      env: nativeEnvironment,
       detached: true,
       windowsHide: true,
       stdio: ['ignore', log.fd, log.fd],
@@ -59,7 +59,7 @@ export async function launch(plan: ServerPlan, deadline: number): Promise<Launch
     if (found?.pid === child.pid && found?.ready === true) return { pid: found.pid };
     // It stays alive when the time is over: a long recovery goes on, and the next start finds it.
     if (Date.now() > deadline) return { again: 'it is still starting' };
-    await sleep(POLL_MS);
+    await sleep(pollMs);
   }
   return { again: whyAgain(await logSince(plan.dir.logFile, logFrom), child) };
 }
@@ -71,7 +71,7 @@ function serverArguments({ dir, user, settings }: ServerPlan, port: number): rea
     unix_socket_directories: '',
     cluster_name: clusterMark(dir.cluster),
   };
-  const all = { ...DEFAULT_SETTINGS, ...settings, ...fixed };
+  const all = { ...defaultSettings, ...settings, ...fixed };
   return [
     '-D',
     clusterPath(dir.cluster, user),
@@ -80,7 +80,7 @@ function serverArguments({ dir, user, settings }: ServerPlan, port: number): rea
 }
 
 /** Settings that a caller may replace. */
-const DEFAULT_SETTINGS: Readonly<Record<string, string>> = {
+const defaultSettings: Readonly<Record<string, string>> = {
   shared_buffers: '64MB',
   max_connections: '200',
   timezone: 'UTC',
@@ -91,14 +91,17 @@ const DEFAULT_SETTINGS: Readonly<Record<string, string>> = {
   log_checkpoints: 'off',
 };
 
-/** Failures of a start that pass: another start was quicker, a killed server still ends, the port was taken. */
-const PASSING =
+/**
+ * Failures of a start that may not come again: another start was quicker, a killed server still ends, the port was
+ * taken.
+ */
+const passingFailure =
   /lock file ".*" already exists|pre-existing shared memory block|could not bind|could not create any TCP/;
 
-function whyAgain(said: string, child: ChildProcess): string {
-  if (PASSING.test(said)) return said;
+function whyAgain(output: string, child: ChildProcess): string {
+  if (passingFailure.test(output)) return output;
   const ended = child.signalCode ?? `exit code ${child.exitCode}`;
-  throw new Error(`PostgreSQL ended while it started (${ended}): ${said}`);
+  throw new Error(`PostgreSQL ended while it started (${ended}): ${output}`);
 }
 
 /** The wanted port, or, where that is taken, any that is free. */
@@ -128,15 +131,15 @@ export async function stopServer(plan: ServerPlan, pid: number, log: (line: stri
     await runToEnd(plan.programs.pgCtl, args, {
       user: undefined,
       cwd: plan.dir.root,
-      timeoutMs: FAST_STOP_MS,
+      timeoutMs: fastStopMs,
     });
   } else {
     await signal(pid, 'SIGINT', mark);
   }
-  if (await isGone(pid, mark, FAST_STOP_MS)) return;
-  log(`PostgreSQL (process ${pid}) did not stop within ${FAST_STOP_MS / 1000} s and is ended at once`);
+  if (await isGone(pid, mark, fastStopMs)) return;
+  log(`PostgreSQL (process ${pid}) did not stop within ${fastStopMs / 1000} s and is ended at once`);
   await signal(pid, 'SIGQUIT', mark);
-  if (await isGone(pid, mark, IMMEDIATE_STOP_MS)) return;
+  if (await isGone(pid, mark, immediateStopMs)) return;
   throw new Error(`PostgreSQL (process ${pid}) in ${plan.dir.cluster} does not stop`);
 }
 
@@ -154,7 +157,7 @@ async function isGone(pid: number, mark: string, withinMs: number): Promise<bool
   const deadline = Date.now() + withinMs;
   while (await isServer(pid, mark)) {
     if (Date.now() > deadline) return false;
-    await sleep(POLL_MS);
+    await sleep(pollMs);
   }
   return true;
 }

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { Client, DatabaseError } from 'pg';
-import { GATEWAY_NAME } from './cluster.ts';
+import { gatewayName } from './cluster.ts';
 
 /**
  * A session that shows that its process uses the server. It holds a shared advisory lock, which PostgreSQL takes
@@ -20,17 +20,17 @@ export type Joined =
   | { readonly kind: 'wrong_password' };
 
 /** Number of the advisory lock in database `postgres` that every user of the server shares. */
-const PRESENCE_LOCK = 4_071_771_001;
+const presenceLock = 4_071_771_001;
 
 /** Number of the advisory lock in database `postgres` under which the gateway's database is made. */
-const DATABASE_LOCK = 4_071_771_002;
+const databaseLock = 4_071_771_002;
 
 /** The server is on this machine; one that does not answer in this time is being stopped or overloaded. */
-const CONNECT_TIMEOUT_MS = 5_000;
+const connectTimeoutMs = 5_000;
 
 /** URL of a database of the server on `port`. */
 export const databaseUrl = (port: number, password: string, database: string): string =>
-  `postgresql://${GATEWAY_NAME}:${password}@127.0.0.1:${port}/${database}?sslmode=disable`;
+  `postgresql://${gatewayName}:${password}@127.0.0.1:${port}/${database}?sslmode=disable`;
 
 /** Logs in to the server on `port` with the password of our cluster and makes the gateway's database if needed. */
 export async function join(port: number, password: string): Promise<Joined> {
@@ -42,8 +42,8 @@ export async function join(port: number, password: string): Promise<Joined> {
   try {
     await client.connect();
     const { rows } = await client.query<{ shared: boolean }>(
-      'SELECT pg_try_advisory_lock_shared($1) AS shared',
-      [PRESENCE_LOCK],
+      'select pg_try_advisory_lock_shared($1) as shared',
+      [presenceLock],
     );
     if (rows[0]?.shared !== true) {
       await client.end();
@@ -63,13 +63,13 @@ function newClient(port: number, password: string, socket: Socket): Client {
   const client = new Client({
     host: '127.0.0.1',
     port,
-    user: GATEWAY_NAME,
+    user: gatewayName,
     password,
     database: 'postgres',
     ssl: false,
     application_name: 'gateway presence',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: connectTimeoutMs,
     stream: () => socket,
   });
   // The server ends this session when it stops; a query that is under way reports that by itself.
@@ -89,25 +89,25 @@ function refusal(error: unknown): Joined {
 }
 
 async function makeDatabase(client: Client): Promise<void> {
-  await client.query('SELECT pg_advisory_lock($1)', [DATABASE_LOCK]);
-  const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [GATEWAY_NAME]);
-  if (rowCount === 0) await client.query(`CREATE DATABASE ${GATEWAY_NAME} TEMPLATE template0`);
-  await client.query('SELECT pg_advisory_unlock($1)', [DATABASE_LOCK]);
+  await client.query('select pg_advisory_lock($1)', [databaseLock]);
+  const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [gatewayName]);
+  if (rowCount === 0) await client.query(`create database ${gatewayName} template template0`);
+  await client.query('select pg_advisory_unlock($1)', [databaseLock]);
 }
 
 async function leave(client: Client, socket: Socket): Promise<boolean> {
   socket.ref();
   try {
-    await client.query('SELECT pg_advisory_unlock_shared($1)', [PRESENCE_LOCK]);
-    const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1) AS alone', [
-      PRESENCE_LOCK,
+    await client.query('select pg_advisory_unlock_shared($1)', [presenceLock]);
+    const { rows } = await client.query<{ alone: boolean }>('select pg_try_advisory_lock($1) as alone', [
+      presenceLock,
     ]);
     // Alone: the session stays open and keeps newcomers off until the server has stopped and ended it.
     if (rows[0]?.alone !== false) return true;
     await client.end();
     return false;
   } catch (error) {
-    // A defect of ours is told; anything else is a server that has gone or does not answer.
+    // A defect of ours is thrown on; anything else means that the server has gone or does not answer.
     if (error instanceof DatabaseError && refusal(error).kind !== 'not_yet') throw error;
     socket.destroy();
     return true;

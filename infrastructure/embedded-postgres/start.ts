@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GATEWAY_NAME, makeCluster } from './cluster.ts';
+import { gatewayName, makeCluster } from './cluster.ts';
 import { type DataDir, clusterVersion, databaseUser, openDataDir, readOrMakePassword } from './data-dir.ts';
 import { keepLogShort } from './log-file.ts';
 import { type NativePrograms, prepareNativePrograms } from './native-files.ts';
 import { findPlatformPackage } from './platform-package.ts';
 import { disownForeignPid, findPostmaster, removeEmptyPidFile } from './postmaster.ts';
-import { POLL_MS, type ServerPlan, launch, stopServer } from './server.ts';
+import { pollMs, type ServerPlan, launch, stopServer } from './server.ts';
 import { type ServerPresence, databaseUrl, join } from './session.ts';
 
 /** What to start, and where. */
@@ -36,7 +36,7 @@ export interface EmbeddedPostgres {
 }
 
 /** Start, recovery after a crash and the end of a server that is just stopping must fit in this time. */
-const START_TIMEOUT_MS = 30_000;
+const startTimeoutMs = 30_000;
 
 /**
  * Starts the embedded PostgreSQL of a data folder, or uses the one that runs there already. The database survives a
@@ -88,7 +88,7 @@ async function joinOrLaunch(
   log: (line: string) => void,
 ): Promise<RunningServer> {
   const { cluster, logFile } = plan.dir;
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = Date.now() + startTimeoutMs;
   let launched: number | undefined;
   let why = '';
   while (Date.now() < deadline) {
@@ -115,16 +115,16 @@ async function joinOrLaunch(
     } else {
       why = `process ${found.pid} is starting or stopping`;
     }
-    await sleep(POLL_MS);
+    await sleep(pollMs);
   }
   throw new Error(
-    `PostgreSQL in ${cluster} was not ready after ${START_TIMEOUT_MS / 1000} s (${why}). See ${logFile}; ` +
+    `PostgreSQL in ${cluster} was not ready after ${startTimeoutMs / 1000} s (${why}). See ${logFile}; ` +
       'when it is recovering from a crash, wait and start again.',
   );
 }
 
 /** After a server that could not be started again: a full disk, say, is not mended sooner. */
-const AGAIN_MS = 2000;
+const againMs = 2000;
 
 function handle(
   plan: ServerPlan,
@@ -145,7 +145,7 @@ function handle(
       watch();
     } catch (error) {
       log(`PostgreSQL could not be started again: ${error instanceof Error ? error.message : String(error)}`);
-      await sleep(AGAIN_MS, undefined, { ref: false });
+      await sleep(againMs, undefined, { ref: false });
       await startAgain();
     }
   };
@@ -166,7 +166,7 @@ function handle(
   };
   let stopped: Promise<void> | undefined;
   return {
-    url: databaseUrl(first.port, password, GATEWAY_NAME),
+    url: databaseUrl(first.port, password, gatewayName),
     reused: first.reused,
     stop: () => (stopped ??= stop()),
   };

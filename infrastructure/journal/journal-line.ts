@@ -15,7 +15,7 @@ export interface JournalContent {
   readonly cut: boolean;
 }
 
-/** The records of a file: a line that was cut short, or damaged, is none. */
+/** The records of a file. A line that was cut short, or damaged, is not a record. */
 export function journalContent(text: string): JournalContent {
   const lines = text.split('\n');
   const cut = lines.pop() !== '';

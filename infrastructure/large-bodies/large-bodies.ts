@@ -15,7 +15,7 @@ import { turns } from './turns.ts';
 const heapMb = 1536;
 
 export interface LargeBodyOptions {
-  /** Told when the thread ended by itself. */
+  /** Called when the thread ended by itself. */
   readonly onFault: (error: unknown) => void;
   readonly heapMb?: number;
 }

@@ -39,7 +39,7 @@ export type Task = {
   readonly [K in TaskKind]: { readonly kind: K; readonly ask: Tasks[K]['ask'] };
 }[TaskKind];
 
-/** The answer to the one task that is under way; a defect is told by its message. */
+/** The answer to the one task that is under way; of a defect it has the message. */
 export type TaskAnswer =
   | { readonly kind: 'done'; readonly value: Tasks[TaskKind]['answer'] }
   | { readonly kind: 'defect'; readonly message: string };

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import {
   chatCompletions,
   countTokens,
@@ -18,7 +19,7 @@ import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { connectedProvider, implementations } from '../providers/registry.ts';
 import { sanitiser } from '../providers/sanitiser.ts';
-import { type WrittenCall, type WrittenPart, writtenCall } from '../providers/written.ts';
+import { type WrittenPart, writtenCall } from '../providers/written.ts';
 import { textDigest } from '../text-digest.ts';
 import type { TaskKind, Tasks } from './messages.ts';
 
@@ -36,8 +37,16 @@ export function largeWork(): Work {
     return found;
   };
   return {
-    read: ({ body }) => E.map(({ terms }: OpenedBody) => terms)(opened(body)),
-    write: (writing) => E.chain(({ write }: OpenedBody) => write(writing))(opened(writing.body)),
+    read: ({ body }) =>
+      pipe(
+        opened(body),
+        E.map(({ terms }) => terms),
+      ),
+    write: (writing) =>
+      pipe(
+        opened(writing.body),
+        E.chain(({ write }) => write(writing)),
+      ),
     redact: ({ body, redaction }) => {
       if (last?.id === body.id) last = undefined;
       const { headers, maxBytes } = redaction;
@@ -73,16 +82,19 @@ type Refusal = Extract<Tasks['read']['answer'], { readonly _tag: 'Left' }>['left
 const familyOf = <A extends Ask>(family: Family<A>): OpenFamily => ({
   answerPath: (model, resolved, requestLogId) => family.answerPath({ model }, resolved, requestLogId),
   open: (body) =>
-    E.map((ask: A): OpenedBody => {
-      const { model, stream, needs, exposedToolCount } = ask;
-      return {
-        terms: { model, stream, needs, exposedToolCount },
-        write: (writing) => {
-          const resolved = resolvedOf(writing.terms.route, writing.config);
-          return writtenBy(family, ask, resolved, (body) => encoded(writing, body));
-        },
-      };
-    })(family.read(textOf(body.text), body.maxValues)),
+    pipe(
+      family.read(textOf(body.text), body.maxValues),
+      E.map((ask): OpenedBody => {
+        const { model, stream, needs, exposedToolCount } = ask;
+        return {
+          terms: { model, stream, needs, exposedToolCount },
+          write: (writing) => {
+            const resolved = resolvedOf(writing.terms.route, writing.config);
+            return writtenBy(family, ask, resolved, (body) => encoded(writing, body));
+          },
+        };
+      }),
+    ),
 });
 
 const families: Readonly<Record<ApiFamily, OpenFamily>> = {
@@ -101,17 +113,20 @@ function resolvedOf(route: Route, { id, kind, pricingProviderId }: ProviderConfi
   return { route, provider: { id, kind, pricingProviderId, supports, takes } };
 }
 
-/** How a provider is spoken to. Requests are written here and answers read: nothing is signed, sent or told. */
-function spokenBy(config: ProviderConfig, terms: Writing['terms'], sanitise: (message: string) => string) {
+/** The provider of a route, for writing requests and reading answers alone: nothing is signed, sent or logged here. */
+function reachedBy(config: ProviderConfig, terms: Writing['terms'], sanitise: (message: string) => string) {
   const context = { sanitise, digest: textDigest, conceal: () => undefined, warn: () => undefined };
-  const spoken = connectedProvider(config, context).speak(terms);
-  if (spoken === undefined) throw new Error('The route is not spoken by its provider.');
-  return spoken;
+  const reached = connectedProvider(config, context).speak(terms);
+  if (reached === undefined) throw new Error('The provider has no dialect for the route.');
+  return reached;
 }
 
 function encoded({ terms, config }: Writing, body: string): Tasks['write']['answer'] {
-  const { dialect } = spokenBy(config, terms, (message) => message);
-  return E.map((requests: WrittenCall) => requests.map(asBytes))(writtenCall(dialect, { ...terms, body }));
+  const { dialect } = reachedBy(config, terms, (message) => message);
+  return pipe(
+    writtenCall(dialect, { ...terms, body }),
+    E.map((requests) => requests.map(asBytes)),
+  );
 }
 
 /** As bytes, which are handed over; a text would be copied. */
@@ -123,7 +138,7 @@ const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().enc
 function tell({ answer, config }: Tasks['tell']['ask']): Tasks['tell']['answer'] {
   const { terms, parts, family, requestLogId, source } = answer;
   const rules = redactionRules(source.redactionPaths, source.credentials);
-  const { dialect } = spokenBy(
+  const { dialect } = reachedBy(
     config,
     terms,
     sanitiser(config, () => rules),
@@ -134,11 +149,15 @@ function tell({ answer, config }: Tasks['tell']['ask']): Tasks['tell']['answer']
     'decodeMany' in dialect
       ? dialect.decodeMany(bodies, terms)
       : dialect.decode(bodies[0]?.body ?? Buffer.alloc(0), terms);
-  return E.map((whole: Parameters<typeof callerAnswer>[1]) => {
-    const { observation, text } = callerAnswer(path, whole);
-    const bytes = E.map((said: string | Uint8Array) => (typeof said === 'string' ? bytesOf(said) : said))(
-      text,
-    );
-    return { observation, text: bytes };
-  })(read);
+  return pipe(
+    read,
+    E.map((answered) => {
+      const { observation, text } = callerAnswer(path, answered);
+      const bytes = pipe(
+        text,
+        E.map((whole) => (typeof whole === 'string' ? bytesOf(whole) : whole)),
+      );
+      return { observation, text: bytes };
+    }),
+  );
 }

@@ -67,7 +67,7 @@ export function accountsStore(
   };
 }
 
-/** Compared in constant time; unknown and wrong keys are told apart by nothing. */
+/** Compared in constant time; an unknown key and a wrong one give the same answer. */
 function verified(
   known: KnownKey | undefined,
   { secret }: PresentedKey,

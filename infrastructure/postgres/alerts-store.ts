@@ -13,15 +13,14 @@ import { fromAmount10000 } from '../../domain/money/money.ts';
 import { timestamp, instantText, int8, nullable } from './codecs.ts';
 import { row } from './pool.ts';
 import { storedText } from './stored-text.ts';
+import { boundedTotal, exactTotal } from './time-list.ts';
 
 /** A dispatcher that died in `sending` is noticed after this long (rule 41.7). */
 const stuckMinutes = 5;
-/** `total` is exact up to this many (rule 40.4). */
-const exactTotal = 10_000;
 /** Characters of a failure's reason that are kept. */
 const maxReasonChars = 512;
-/** Failed mails that one round tells of: the next one tells of more. */
-const failuresTold = 100;
+/** Failed mails that one round reports; the others are left to the next round. */
+const failuresReported = 100;
 
 const alertColumns = {
   user_id: nullable(t.string),
@@ -116,7 +115,7 @@ export const alertQueue = (pool: DatabasePool): AlertQueue => ({
         where d.delivery_id in (
           select f.delivery_id from budget_alert_deliveries f
           where f.delivery_status = 'failed' and not f.failure_told
-          order by f.created_at limit ${failuresTold} for update skip locked
+          order by f.created_at limit ${failuresReported} for update skip locked
         )
         returning d.delivery_id, d.budget_alert_id, d.failure_reason
       )
@@ -144,11 +143,7 @@ export const alertsStore = (pool: DatabasePool): BudgetAlerts => ({
     const total = await pool.oneFirst(sql.type(row(t.type({ total: int8 })))`
       select count(*) as total from (select 1 from budget_alerts limit ${exactTotal + 1}) counted
     `);
-    return {
-      items: items.map(listedAlert),
-      total: Math.min(exactTotal, Number(total)),
-      totalIsLowerBound: total > exactTotal,
-    };
+    return { items: items.map(listedAlert), ...boundedTotal(total) };
   },
 });
 

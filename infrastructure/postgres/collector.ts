@@ -1,34 +1,41 @@
-/** In the place of a result: this item was held up by another one of its batch, and is tried again without it. */
+/**
+ * In place of a result: another item of the batch held this one up, so it is tried again in a batch without that one.
+ */
 export const putBack = Symbol('put back');
 
-/** One statement for many callers: what arrives while earlier ones are under way is sent together. */
+/**
+ * One statement for many callers: items that arrive while earlier statements run are sent together, in the next one.
+ */
 export interface CollectorOptions<Item, Result> {
   /**
-   * Results in the order of the items. A rejection rejects every item of the batch. `putBack` is only for batches of
-   * several lanes: from then on each of these travels alone, until it has got through.
+   * Sends a batch; results are in the order of the items. A rejection rejects every item. `putBack` is only for batches
+   * of several lanes, one of which must be stuck: from then on each of these lanes has batches of its own, until one
+   * of them was quick.
    */
   readonly run: (items: readonly Item[]) => Promise<readonly (Result | typeof putBack)[]>;
-  /** Items of one lane are never in two batches at once (they would only wait for the same lock). */
+  /**
+   * The lock that the item's statement takes. Two batches at once never have the same, as one would wait for the other.
+   */
   readonly lane: (item: Item) => string | undefined;
   readonly size: (item: Item) => number;
 }
 
-/** Rows of a batch: 50 have most of the gain, 200 all of it (rule 37.13). */
+/** Items of a batch: 50 give most of the gain in throughput, 200 all of it (rule 37.13). */
 const maxBatchItems = 200;
-/** Bytes of a batch, so that a statement stays small beside the server's memory. */
+/** Bytes of a batch, so that a statement stays small compared with the server's memory. */
 const maxBatchBytes = 4 * 1024 * 1024;
-/** A second batch starts beside one that has lasted this long: a stuck lane must not hold up the others. */
+/** After this long a second batch starts beside the first, because a stuck lane must not hold up the others. */
 const slowBatchMs = 25;
-/** Batches under way at once: connections of the pool are left for everything else. */
+/** Batches under way at once. The other connections of the pool are for everything else. */
 const maxBatches = 4;
-/** Of these, batches that hold a single lane because it may be stuck: the others go on beside them. */
+/** Of these, batches of a single lane that may be stuck, so that the other lanes keep two batches. */
 const maxSuspectBatches = 2;
-/** An item that no statement has taken up for so long is given up: nothing waits without an end. */
+/** An item that no batch has taken after this long is rejected, because nothing may wait without an end. */
 const maxWaitMs = 10_000;
-/** A suspect lane that is through in this time is not stuck: half of what the database waits for a lock. */
+/** A suspect lane whose batch ends in this time is not stuck: it is half of the database's `lock_timeout`. */
 const clearedMs = 1000;
 
-/** The fate of an item that waited too long for its statement. */
+/** The rejection of an item that no batch has taken in `maxWaitMs`. */
 export class WaitedTooLong extends Error {}
 
 interface Waiting<Item, Result> {
@@ -40,8 +47,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * The more load, the cheaper each item: a batch leaves once per turn of the event loop while nothing is under way,
- * and otherwise when the one before it is done.
+ * Sends a batch at the end of a turn of the event loop while nothing is under way, and otherwise when the batch before
+ * it has ended. So batches grow with the load, and each item becomes cheaper.
  */
 export class Collector<Item, Result> {
   private readonly options: CollectorOptions<Item, Result>;
@@ -74,7 +81,7 @@ export class Collector<Item, Result> {
     });
   }
 
-  /** One timer for all: it ends the wait of the oldest, and is set again for the next one. */
+  /** One timer for all items: it rejects those that waited too long, then is set for the oldest that is left. */
   private watchWait(): void {
     const oldest = this.waiting[0];
     if (this.endOfWait !== undefined || oldest === undefined) return;
@@ -104,7 +111,10 @@ export class Collector<Item, Result> {
     });
   }
 
-  /** What waits beside a slow batch must not need a new arrival to be sent; a timer that is early is set again. */
+  /**
+   * Without this timer, items that wait beside a slow batch would leave only when another item arrives. `schedule` sets
+   * it again if it fired too early.
+   */
   private lookAgain(milliseconds: number): void {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
@@ -157,7 +167,7 @@ export class Collector<Item, Result> {
     this.watchWait();
   }
 
-  /** In arrival order: a suspect lane alone, or all that is not suspect. */
+  /** The next batch, in order of arrival: the items of one suspect lane, or those of all lanes that are not suspect. */
   private takeBatch(): readonly Waiting<Item, Result>[] {
     const batch: Waiting<Item, Result>[] = [];
     const rest: Waiting<Item, Result>[] = [];

@@ -1,4 +1,11 @@
-import { InvalidInputError } from 'slonik';
+import {
+  BackendTerminatedError,
+  BackendTerminatedUnexpectedlyError,
+  ConnectionError,
+  InvalidInputError,
+  StatementCancelledError,
+  StatementTimeoutError,
+} from 'slonik';
 import { errorChain } from './error-chain.ts';
 
 /** What a failed statement means for those who wait for it. */
@@ -68,3 +75,20 @@ export function brokenConnection(error: unknown): string | undefined {
   }
   return undefined;
 }
+
+/** Errors of the driver that say nothing against the statement. */
+const ofTheDriver = [
+  AnswerTooLate,
+  BackendTerminatedError,
+  BackendTerminatedUnexpectedlyError,
+  ConnectionError,
+  StatementCancelledError,
+  StatementTimeoutError,
+];
+
+/** The database was away or too busy: nothing is wrong with the statement, and it may be tried again. */
+export const isDatabaseTrouble = (error: unknown): boolean =>
+  (sqlState(error) !== undefined ||
+    brokenConnection(error) !== undefined ||
+    ofTheDriver.some((kind) => error instanceof kind)) &&
+  databaseFault(error) !== 'refused';

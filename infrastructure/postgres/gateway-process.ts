@@ -7,7 +7,7 @@ import { withinTime } from './within-time.ts';
 /** Why the database takes no rows. */
 export type WriteTrouble = 'read_only' | 'disk_full';
 
-/** What the database is told of this process, and what this process knows of the database beyond its answers. */
+/** This process as the database knows it, and whether the database takes rows, which its answers alone do not show. */
 export interface GatewayProcess {
   /** Its claims carry it. */
   readonly id: string;
@@ -19,7 +19,7 @@ export interface GatewayProcess {
   readonly release: (requestLogId: RequestLogId) => void;
   /** Says that the process is there, and probes whether rows can be written. Rejects where the database is away. */
   readonly beat: () => Promise<void>;
-  /** The same for who wants to know now: a beat of a moment ago is as good, if the database answers. */
+  /** The present state. A beat of a moment ago is as good as a new one, if the database still answers. */
   readonly check: () => Promise<WriteTrouble | undefined>;
 }
 
@@ -33,11 +33,11 @@ const probedLatelyMs = 250;
 const probePages = 1;
 const doubtfulPages = 128;
 
-/** Claims that wait to be released; what comes beyond them ends when it expires. */
+/** Claims that wait to be released. Those beyond this many are not released but expire. */
 const maxReleases = 10_000;
 
 export interface GatewayProcessOptions {
-  /** Told when rows can be written no longer, and when they can be again. */
+  /** Called when rows can no longer be written, and when they can be again. */
   readonly onWriting: (trouble: WriteTrouble | undefined) => void;
 }
 
@@ -74,7 +74,7 @@ export function gatewayProcess(pool: DatabasePool, { onWriting }: GatewayProcess
       return;
     }
     for (const each of released) releases.delete(each);
-    // A statement that failed meanwhile knows better.
+    // A statement that failed in the meantime has newer knowledge than this probe.
     if (failures !== before) return;
     probedAt = startedAt;
     enter(undefined);

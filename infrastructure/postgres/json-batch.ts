@@ -3,8 +3,8 @@ const open = '['.charCodeAt(0);
 const close = ']'.charCodeAt(0);
 
 /**
- * JSON values as the text of one array, written as bytes when they are added: what waits to be sent takes room outside
- * of the heap, and is not put together again.
+ * JSON values as the text of one array. Each is written into a buffer when it is added, so that what waits to be sent
+ * lies outside of the heap, and the array need not be joined again.
  */
 export class JsonBatch {
   readonly room: Buffer;
@@ -12,7 +12,7 @@ export class JsonBatch {
   private readonly ends: number[] = [];
   private end = 0;
 
-  /** `room`: what the items are written to, and the brackets around them. */
+  /** `room`: the buffer that the items and the brackets around them are written to. */
   constructor(room: Buffer) {
     this.room = room;
   }
@@ -21,7 +21,7 @@ export class JsonBatch {
     return this.ends.length;
   }
 
-  /** Bytes of the items, with what stands between them. */
+  /** Bytes of the items and the commas between them. */
   get size(): number {
     return this.end;
   }
@@ -39,7 +39,7 @@ export class JsonBatch {
     this.ends.push(at);
   }
 
-  /** The text of the array with all items; the batch keeps it, and takes no more. */
+  /** The text of the array with all items. It shares the batch's buffer, so no item may be added after it. */
   whole(): Buffer {
     this.room[this.end] = close;
     return this.room.subarray(0, this.end + 1);

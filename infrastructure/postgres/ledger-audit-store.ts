@@ -111,7 +111,7 @@ const unhurried = <A>(pool: DatabasePool, ask: (connection: CommonQueryMethods) 
     return ask(connection);
   });
 
-/** Undefined: it is none (`NaN` is a numeric, too). */
+/** Undefined: it is not such an amount (`NaN` is a numeric, too). */
 const wholeNumber = (text: string | null): bigint | undefined =>
   text !== null && /^-?\d+$/.test(text) ? BigInt(text) : undefined;
 

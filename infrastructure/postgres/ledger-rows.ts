@@ -15,14 +15,14 @@ interface OwnerColumns {
   readonly service_account_id: string | undefined;
 }
 
-const ownerColumns = ({ keyOwner }: Caller): OwnerColumns => ({
+const keyOwnerColumns = ({ keyOwner }: Caller): OwnerColumns => ({
   user_id: keyOwner.kind === 'user' ? keyOwner.userId : undefined,
   team_id: keyOwner.kind === 'user' ? undefined : keyOwner.teamId,
   service_account_id: keyOwner.kind === 'service_account' ? keyOwner.serviceAccountId : undefined,
 });
 
 export const scopeRow = (caller: Caller) => {
-  const { user_id, team_id } = ownerColumns(caller);
+  const { user_id, team_id } = keyOwnerColumns(caller);
   return { scope: scopeOf(caller), user_id, team_id };
 };
 
@@ -48,7 +48,7 @@ const chargeColumns = (charge: Charge) => ({
   request_id: charge.requestId,
   scope: scopeOf(charge.caller),
   api_key_id: charge.caller.apiKeyId,
-  ...ownerColumns(charge.caller),
+  ...keyOwnerColumns(charge.caller),
   model_key: charge.modelKey,
   provider_key: charge.providerKey,
   upstream_model: charge.upstreamModel,
@@ -77,7 +77,7 @@ const logColumns = ({ caller, log, blockedCostUsd }: LoggedRequest) => ({
   request_id: log.requestId,
   scope: scopeOf(caller),
   api_key_id: caller.apiKeyId,
-  ...ownerColumns(caller),
+  ...keyOwnerColumns(caller),
   model_key: log.modelKey,
   resolved_model_key: log.resolvedModelKey,
   provider_key: log.providerKey,

@@ -37,7 +37,7 @@ export interface LedgerOptions {
   readonly claimSeconds: () => number;
   /** Keeps what `replay` takes, on a durable disk; false when it cannot. */
   readonly journal: (record: string) => Promise<boolean>;
-  /** Told of each failed statement: the kind of fault and PostgreSQL's own message, never values. */
+  /** Called for each failed statement: the kind of fault and PostgreSQL's own message, never values. */
   readonly onFault: (fault: DatabaseFault, error: unknown) => void;
 }
 
@@ -89,14 +89,14 @@ export function ledgerStore(pool: DatabasePool, options: LedgerOptions): LedgerS
       if (E.isRight(settled)) return settled;
       if (settled.left.code === 'store_unavailable' && (await deferred(record, options)))
         return E.right({ kind: 'journaled' });
-      // Nothing was accounted: who asks again may not be told that it was, or is in flight.
+      // Nothing was accounted, so the claim goes: a retry must not be refused as a duplicate or as still in flight.
       if (record.release !== undefined) options.process.release(record.release);
       return settled;
     },
   };
 }
 
-/** Whether the record waits in the journal; what it says there is what `gateway_settle` reads. */
+/** Writes the record into the journal, in the form that `gateway_settle` reads; false where it may not wait there. */
 async function deferred(record: SettlementRecord, { journal }: LedgerOptions): Promise<boolean> {
   if (record.deferrableTo === undefined) return false;
   return journal(storedJson({ at: record.deferrableTo.toISOString(), record: recordRow(record, 1) }));
@@ -130,7 +130,7 @@ export const replayJournaled =
     }
   };
 
-/** A record in the journal has held its claim until now. */
+/** The claim of a record of the journal, which has lasted until now. */
 const releasesOf = (record: Readonly<Record<string, unknown>>) =>
   sql.array(typeof record['request_log_id'] === 'string' ? [record['request_log_id']] : [], 'uuid');
 

@@ -12,7 +12,7 @@ import type { McpName } from '../../domain/mcp/invocation.ts';
 import type { StoredPayload } from '../../domain/payload/payload.ts';
 import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 import { timestamp, orUndefined } from './codecs.ts';
-import { all, type ListCondition, beside, led } from './list-conditions.ts';
+import { all, asRange, leading, type ListCondition } from './list-conditions.ts';
 import { putTokenOverhead } from './mcp-overheads.ts';
 import { row } from './pool.ts';
 import { storedPrint, storedText } from './stored-text.ts';
@@ -65,7 +65,7 @@ export const mcpRecords = (pool: DatabasePool): McpRecords => ({
 
 async function addInvocation(pool: DatabasePool, record: InvocationRecord): Promise<void> {
   const { server, tool, payload } = record;
-  const owner = ownerColumns(record.owner);
+  const owner = invocationOwner(record.owner);
   await pool.query(sql.unsafe`
     insert into mcp_tool_invocations (
       mcp_tool_invocation_id, request_id, request_log_id, api_key_id, user_id, team_id, owner_kind, server_id,
@@ -83,7 +83,7 @@ async function addInvocation(pool: DatabasePool, record: InvocationRecord): Prom
   `);
 }
 
-const ownerColumns = (owner: Owner | undefined) => ({
+const invocationOwner = (owner: Owner | undefined) => ({
   userId: owner?.kind === 'user' ? owner.userId : null,
   teamId: owner?.kind === 'team' ? owner.teamId : null,
   kind: owner?.kind ?? null,
@@ -121,7 +121,7 @@ export const mcpInvocationsStore = (pool: DatabasePool): McpInvocations => ({
 
 type Column = readonly [name: Exclude<keyof InvocationFilter, 'from' | 'until'>, column: FragmentSqlToken];
 
-/** Of all that is asked for the first leads: what few rows have comes first. */
+/** The columns that a filter may name, those whose values the fewest rows have first: the first asked for leads. */
 const columns: readonly Column[] = [
   ['invocationId', sql.fragment`i.mcp_tool_invocation_id`],
   ['requestLogId', sql.fragment`i.request_log_id`],
@@ -136,19 +136,19 @@ const columns: readonly Column[] = [
   ['policyResult', sql.fragment`i.policy_result`],
 ];
 
-/** What nearly every row has. */
+/** What nearly every row has, so that the indexes of these two columns leave it out. */
 const usual: InvocationFilter = { status: 'success', policyResult: 'allowed' };
 
 const ofInvocations = { time: sql.fragment`i.occurred_at`, key: sql.fragment`i.mcp_tool_invocation_id` };
 
 function listOf(filter: InvocationFilter): TimeList {
-  const { lead, others } = led(
+  const { lead, others } = leading(
     columns.flatMap(([name, column]) => {
       const value = filter[name];
       return value === undefined ? [] : [{ column, value, indexed: indexedAs(name, value) }];
     }),
   );
-  const rest = others.map(({ column, value }) => beside(column, value));
+  const rest = others.map(({ column, value }) => asRange(column, value));
   const rows = sql.fragment`mcp_tool_invocations i where ${all(lead === undefined ? rest : [lead, ...rest])}`;
   return lead === undefined
     ? { ...ofInvocations, by: 'time', rows }

@@ -4,16 +4,16 @@ import { type Migration, padded, readFunctions, readMigrations, type SqlFile } f
 import { securedUrl } from './tls.ts';
 
 /** Number of the session advisory lock that lets one process at a time migrate a database. */
-const MIGRATION_LOCK = 4_071_771_003;
+const migrationLock = 4_071_771_003;
 
-/** How long to wait for another process that migrates: orchestrators give a start about this time. */
-const LOCK_TIMEOUT_MS = 60_000;
+/** How long another process that migrates is waited for: orchestrators give a start about as long. */
+const defaultLockTimeoutMs = 60_000;
 
 /** How often the lock is tried. */
-const LOCK_POLL_MS = 100;
+const lockPollMs = 100;
 
 /** A server that does not accept a connection in this time is not there. */
-const CONNECT_TIMEOUT_MS = 10_000;
+const connectTimeoutMs = 10_000;
 
 interface FunctionText {
   readonly name: string;
@@ -27,13 +27,17 @@ interface Applied {
 }
 
 /**
- * Applies the migrations of the folder `dir` that the database does not have yet, in the order of their numbers, then
- * the functions whose text it has never had, and returns the names of the files applied by this call. Any number of processes may call it at once: one migrates, the
- * others wait for it, at most 60 s; `url` must lead to a real session, not to a pooler of transactions.
- * Each file is one transaction; a file whose first line is `-- no-transaction` holds a single statement that PostgreSQL
- * refuses inside one (`CREATE INDEX CONCURRENTLY`) and that may be run again. The functions are one transaction together.
- * Throws an error that names the file when a file was changed after it was applied, when a number is missing, when
- * the database has migrations that the folder lacks, or when a file fails; the files before it stay applied.
+ * Applies the migrations of the folder `dir` that the database lacks, in the order of their numbers, then the functions
+ * in a text that it has never had. Returns the names of the files that this call applied.
+ *
+ * Any number of processes may call it at once: one migrates, the others wait for it, at most 60 s. `url` must lead to
+ * the server itself, not to a pooler that shares sessions between transactions: the lock belongs to the session.
+ *
+ * Each file is one transaction. A file whose first line is `-- no-transaction` holds a single statement that PostgreSQL
+ * refuses inside one (`create index concurrently`), and that may be run again. All functions are one transaction.
+ *
+ * Throws an error that names the file when it was changed after it was applied, when a number is missing, when the
+ * database has migrations that the folder lacks, or when a file fails; the files before it stay applied.
  */
 export async function migrate(
   url: string,
@@ -43,12 +47,12 @@ export async function migrate(
   const migrations = await readMigrations(dir);
   const functions = await readFunctions(dir);
   return withClient(url, async (client) => {
-    await lock(client, options.lockTimeoutMs ?? LOCK_TIMEOUT_MS);
-    await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
-      version integer CONSTRAINT schema_migrations_pkey PRIMARY KEY,
-      name text NOT NULL,
-      checksum text NOT NULL,
-      applied_at timestamptz NOT NULL DEFAULT now()
+    await lock(client, options.lockTimeoutMs ?? defaultLockTimeoutMs);
+    await client.query(`create table if not exists schema_migrations (
+      version integer constraint schema_migrations_pkey primary key,
+      name text not null,
+      checksum text not null,
+      applied_at timestamptz not null default now()
     )`);
     const pending = pendingOf(migrations, await readApplied(client));
     for (const migration of pending) await apply(client, migration);
@@ -83,7 +87,7 @@ async function withClient<A>(url: string, body: (client: Client) => Promise<A>):
   const client = new Client({
     connectionString: plain,
     ssl: ssl ?? false,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: connectTimeoutMs,
   });
   let lost: Error | undefined;
   client.on('error', (error) => {
@@ -120,8 +124,8 @@ const readTexts = async (client: Client): Promise<readonly FunctionText[]> =>
   (await client.query<FunctionText>('select name, checksum from schema_functions')).rows;
 
 /**
- * The functions in a text that the database has never had. One that it had and has no more is an older release's: a
- * replica of that release, started again in the middle of a roll-out, must not bring it back.
+ * The functions in a text that the database has never had. A text that it had once and has no longer belongs to an
+ * older release: a replica of that release, restarted in the middle of a roll-out, must not bring it back.
  */
 function unknownOf(functions: readonly SqlFile[], texts: readonly FunctionText[]): readonly SqlFile[] {
   const known = new Set(texts.map(({ name, checksum }) => `${name} ${checksum}`));
@@ -129,7 +133,7 @@ function unknownOf(functions: readonly SqlFile[], texts: readonly FunctionText[]
 }
 
 const readApplied = async (client: Client): Promise<readonly Applied[]> =>
-  (await client.query<Applied>('SELECT version, name, checksum FROM schema_migrations ORDER BY version'))
+  (await client.query<Applied>('select version, name, checksum from schema_migrations order by version'))
     .rows;
 
 /** The migrations after the applied ones, once both lists have been found to agree. */
@@ -157,36 +161,36 @@ function pendingOf(migrations: readonly Migration[], applied: readonly Applied[]
 }
 
 /**
- * Tried again and again instead of awaited inside PostgreSQL: `CREATE INDEX CONCURRENTLY` waits for every statement
- * that runs in another session, and one that waits for this lock would never end.
+ * Takes the lock by asking for it again and again. A statement that waits for it inside PostgreSQL would block the
+ * process that migrates: `create index concurrently` waits for every statement of every other session.
  */
 async function lock(client: Client, timeoutMs: number): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
-    const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
-      MIGRATION_LOCK,
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+      migrationLock,
     ]);
     if (rows[0]?.locked === true) return;
     if (Date.now() > deadline) {
       throw new Error(`Another process has been migrating the database for ${timeoutMs / 1000} s`);
     }
-    await sleep(LOCK_POLL_MS);
+    await sleep(lockPollMs);
   }
 }
 
 async function apply(client: Client, migration: Migration): Promise<void> {
   const inTransaction = !/^-- no-transaction[ \t]*(\n|$)/.test(migration.text);
   try {
-    if (inTransaction) await client.query('BEGIN');
+    if (inTransaction) await client.query('begin');
     await client.query(migration.text);
     // A setting that the file made (a search_path, as dumps do) must not reach the next one.
-    await client.query('RESET ALL');
-    await client.query('INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)', [
+    await client.query('reset all');
+    await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
       migration.version,
       migration.name,
       migration.checksum,
     ]);
-    if (inTransaction) await client.query('COMMIT');
+    if (inTransaction) await client.query('commit');
   } catch (cause) {
     // The session ends with this error, and its transaction with it.
     throw new Error(`Migration ${migration.name} failed${lineOf(migration, cause)}: ${String(cause)}`, {
@@ -196,8 +200,8 @@ async function apply(client: Client, migration: Migration): Promise<void> {
 }
 
 /**
- * All at once, each of them twice: first with their bodies unread, so that none needs another that comes after it, and
- * then read.
+ * In one transaction, each function twice: first with `check_function_bodies` off, since a function may call one that
+ * is made after it, then with it on, so that a mistake in a body fails here and not at its first call.
  */
 async function applyFunctions(client: Client, functions: readonly SqlFile[]): Promise<void> {
   if (functions.length === 0) return;

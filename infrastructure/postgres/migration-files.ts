@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 
-/** The present schema as text, for readers: it lies beside the migrations and is none. */
+/** The present schema as text, for readers. It lies beside the migrations, but is not one, and is not applied. */
 export const schemaDump = 'schema.sql';
 
 /** A file with SQL in it. */

@@ -10,9 +10,9 @@ import { storedPrint } from './stored-text.ts';
 import { withinTime } from './within-time.ts';
 
 export interface PayloadStoreOptions {
-  /** Told of each failed statement. */
+  /** Called for each failed statement. */
   readonly onFault: (error: unknown) => void;
-  /** Told of a payload that could not be made: nobody else would hear of it. */
+  /** Called for a payload that could not be made, since its request has ended and nobody waits for it. */
   readonly onDefect: (error: unknown) => void;
 }
 
@@ -33,29 +33,29 @@ export interface PayloadStore extends Payloads {
 
 /**
  * Bytes of redacted payloads that wait for the database: some hundred of the largest, tens of thousands of small ones.
- * Beyond it payload bodies are shed, and counted. The rooms that they wait in take at most twice as much: a batch is
- * closed when the next payload does not fit.
+ * Beyond it payload bodies are shed, and counted. The buffers that they wait in take at most twice as much, because a
+ * batch is closed when the next payload does not fit.
  */
 export const maxQueuedBytes = 32 * 1024 * 1024;
 /**
- * Bytes that payloads hold until they are made, with what their bookkeeping takes: those of one turn under the highest
- * load, or a few of the largest bodies.
+ * Bytes of requests and answers that are kept until their payloads are made from them, with `bytesOfEntry` for each:
+ * as many as come in one turn of the event loop under the highest load, or a few of the largest bodies.
  */
 const maxHeldBytes = 64 * 1024 * 1024;
 const bytesOfEntry = 16 * 1024;
 /**
- * Payloads are made for so long in one turn of the event loop, and one in any case: redaction never holds up answers
- * for longer, and keeps up with as many requests as the process can serve.
+ * How long payloads are made in one turn of the event loop, at least one of them. Redaction never delays answers for
+ * longer, and still keeps up with as many requests as the process can serve.
  */
 const makingMs = 3;
-/** Bytes of one statement, but for one that a single payload takes: some two thousand rows of the smallest. */
+/** Bytes of one statement, some two thousand of the smallest payloads. A larger payload has a statement of its own. */
 const batchBytes = 512 * 1024;
 /**
- * Rooms of batches that are used again: of the one that is sent, and the one that is filled. Each new one outside of
- * the heap brings the next collection of the whole heap nearer.
+ * Buffers of batches that are used again: one for the batch that is sent, one for the batch that is filled. Each new
+ * buffer outside of the heap brings the next collection of the whole heap nearer.
  */
 const maxSpare = 2;
-/** A payload waits this long for company: nobody waits for it, and a statement for many is cheaper. */
+/** A payload waits this long for others to share its statement, which is cheaper; nobody waits for the payload. */
 const gatherMs = 20;
 
 /** Payloads in a bounded write-behind queue, in statements that many requests share; one at a time. */
@@ -102,7 +102,7 @@ class PayloadWriter {
 
   keep(requestLogId: RequestLogId, make: ToMake['make'], held: HeldByPayload = holdsNothing): void {
     const bytes = held.bytes + bytesOfEntry;
-    // One that is alone is always made: what it holds was within the bounds of the door.
+    // A payload that nothing waits beside is always made: its bodies were within the bounds of the door.
     const full = this.heldBytes > 0 && this.heldBytes + bytes > maxHeldBytes;
     if (full || this.queuedBytes >= maxQueuedBytes) {
       this.shed += 1;
@@ -241,7 +241,7 @@ class PayloadWriter {
   private async writeBatch(batch: JsonBatch): Promise<boolean> {
     const fault = await this.insert(batch.whole(), batch.count);
     if (fault === undefined) return true;
-    // One bad payload must not take the others with it; a database in trouble is not asked again.
+    // One bad payload must not take the others with it. A database that is away or too busy is not asked again.
     if (batch.count > 1 && databaseFault(fault) === 'refused')
       for (const one of batch.each()) this.shed += (await this.insert(one, 1)) === undefined ? 0 : 1;
     else this.shed += batch.count;

@@ -1,11 +1,11 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import type { RequestLogFilter } from '../../application/ports/request-logs.ts';
 import type { BespokeTag } from '../../domain/request-log/caller-tags.ts';
-import { afterwards, all, type ListCondition, beside, led } from './list-conditions.ts';
+import { all, asRange, leading, type ListCondition, unindexed } from './list-conditions.ts';
 import type { TimeList } from './time-list.ts';
 
 interface AskedOfLog extends ListCondition {
-  /** The column of a tag's own row that holds the same. */
+  /** The column of `request_log_tags` that holds the same; undefined where it has none. */
   readonly ofTag: FragmentSqlToken | undefined;
 }
 
@@ -15,7 +15,10 @@ type Column = readonly [
   ofTag?: FragmentSqlToken,
 ];
 
-/** Of all that is asked for the first leads: what few rows have comes first. A tag stands between the two lists. */
+/**
+ * The columns that a filter may name, those whose values the fewest rows have first: the first that is asked for leads.
+ * A tag leads after all of `who`, and before all of `what`.
+ */
 const who: readonly Column[] = [
   ['requestId', sql.fragment`l.request_id`],
   ['longRequestIdSha256', sql.fragment`long_request_id_sha256(l.request_id)`],
@@ -34,29 +37,34 @@ const what: readonly Column[] = [
   ['statusCode', sql.fragment`l.status_code`, sql.fragment`t.status_code`],
 ];
 
-/** Nearly every row has this status. */
+/** Nearly every row has this status, so `request_logs_status_code_idx` leaves it out. */
 const usualStatus = 200;
 
 const ofLogs = { time: sql.fragment`l.occurred_at`, key: sql.fragment`l.request_log_id` };
 
-/** How the rows of a filter are come by; its range of time is not looked at. */
+/** By which index the rows of a filter are read. Its range of time is not part of the answer: `pageOf` adds it. */
 export function listOf(filter: RequestLogFilter): TimeList {
   const { tag } = filter;
   const ofWho = asked(who, filter);
   const ofWhat = asked(what, filter);
   if (tag !== undefined && ofWho.length === 0) return listOfTag(tag, ofWhat);
-  const { lead, others } = led([...ofWho, ...ofWhat]);
-  const rest = [...others.map(besideLead), ...(tag === undefined ? [] : [hasTag(tag)])];
+  const { lead, others } = leading([...ofWho, ...ofWhat]);
+  const rest = [...others.map(conditionAsRange), ...(tag === undefined ? [] : [hasTag(tag)])];
   const rows = sql.fragment`request_logs l where ${all(lead === undefined ? rest : [lead, ...rest])}`;
   return lead === undefined
     ? { ...ofLogs, by: 'time', rows }
     : { ...ofLogs, by: 'bucket', bucket: sql.fragment`l.list_bucket`, counted: rows, rows };
 }
 
-/** Read by the tags' own rows, and together with the request logs' where those are asked for more. */
+/**
+ * Read by `request_log_tags_pair_idx`. It holds the status and the model too; whatever else is asked for is checked in
+ * the request log of each tag, which is found by its primary key.
+ */
 function listOfTag(tag: BespokeTag, others: readonly AskedOfLog[]): TimeList {
-  const ofTag = others.flatMap((each) => (each.ofTag === undefined ? [] : [beside(each.ofTag, each.value)]));
-  const ofLog = others.filter((each) => each.ofTag === undefined).map((each) => afterwards(besideLead(each)));
+  const ofTag = others.flatMap((each) => (each.ofTag === undefined ? [] : [asRange(each.ofTag, each.value)]));
+  const ofLog = others
+    .filter((each) => each.ofTag === undefined)
+    .map((each) => unindexed(conditionAsRange(each)));
   const tagged = all([sql.fragment`t.tag_key = ${tag.key} and t.tag_value = ${tag.value}`, ...ofTag]);
   const rows = sql.fragment`
     request_log_tags t
@@ -78,10 +86,10 @@ function indexedAs(name: Column[0], value: string | number): ListCondition['inde
   return name === 'statusCode' && value === usualStatus ? 'nothing' : 'value';
 }
 
-const besideLead = ({ column, value }: ListCondition): FragmentSqlToken => beside(column, value);
+const conditionAsRange = ({ column, value }: ListCondition): FragmentSqlToken => asRange(column, value);
 
 const hasTag = ({ key, value }: BespokeTag): FragmentSqlToken => sql.fragment`
   exists (select from request_log_tags t
           where t.request_log_id = l.request_log_id and t.ownership_scope_key = l.ownership_scope_key
-            and ${afterwards(sql.fragment`t.tag_key = ${key} and t.tag_value = ${value}`)})
+            and ${unindexed(sql.fragment`t.tag_key = ${key} and t.tag_value = ${value}`)})
 `;

@@ -57,7 +57,7 @@ const logRow = t.type({
 });
 type LogRow = t.TypeOf<typeof logRow>;
 
-/** Names are those of today. */
+/** Names of keys, users, teams and service accounts are the present ones, not those at the time of the request. */
 const logColumns = sql.fragment`
   l.request_log_id, l.request_id,
   l.api_key_id, (select k.name from api_keys k where k.api_key_id = l.api_key_id) as api_key_name,
@@ -103,7 +103,7 @@ export const requestLogsStore = (pool: DatabasePool): RequestLogs => ({
   find: (requestLogId) => readList(pool, (connection) => find(connection, requestLogId)),
 });
 
-/** The rows are only fetched for the page. */
+/** The page is found by keys alone, and only its rows are then read in full. */
 const listedLogs = (page: FragmentSqlToken) => sql.type(row(logRow))`
   select ${logColumns} from (${page}) page join request_logs l on l.request_log_id = page.id
   order by page.occurred_at desc, page.id desc

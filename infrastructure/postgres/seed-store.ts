@@ -3,6 +3,7 @@ import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slon
 import type { OwnerRef } from '../../application/ports/accounts.ts';
 import type { Seed, SeedBudget, SeedKey, SeedRoute, SeedStore } from '../../application/ports/seed.ts';
 import { isObject, type Json } from '../../domain/shared/json.ts';
+import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
 import { seedLosses } from './seed-losses.ts';
 import { touchState } from './state-follower.ts';
@@ -15,7 +16,7 @@ export const seedStore = (pool: DatabasePool): SeedStore => ({
   losses: (seed) => seedLosses(pool, seed),
   reconcile: (seed) =>
     pool.transaction(async (connection) => {
-      await connection.query(sql.unsafe`select pg_advisory_xact_lock(7206753)`);
+      await lockOwners(connection);
       await reconcileTeams(connection, seed);
       await reconcileUsers(connection, seed);
       await reconcileMemberships(connection, seed);
@@ -165,7 +166,10 @@ const routeRow = (modelKey: string, position: number, route: SeedRoute) => ({
 const compatibilityOf = (config: Json): Json | undefined =>
   isObject(config) ? config['compatibility'] : undefined;
 
-/** Every change goes through `gateway_set_budget`, under the locks of all scopes concerned, taken in one order. */
+/**
+ * Every change goes through `gateway_set_budget`. The locks of all scopes concerned are taken first and together:
+ * `lock_scopes` takes them in one order, so that two writers do not wait for each other in a circle.
+ */
 async function reconcileBudgets(connection: Connection, seed: Seed): Promise<void> {
   const ofUsers = seed.users.map(({ email, budget }) => ({ owner: email, ...budgetColumns(budget) }));
   const ofTeams = seed.teams.map(({ id, budget }) => ({ owner: id, ...budgetColumns(budget) }));
@@ -257,6 +261,7 @@ const keyRow = ({ publicId, secretSha256, name, owner, allowedModels }: SeedKey)
   allowed_models: allowedModels,
 });
 
+/** The columns that name an owner as the command line does; those of the other kinds are undefined. */
 export const ownerColumns = (owner: OwnerRef) => ({
   user_email: owner.kind === 'user' ? owner.email : undefined,
   team_id: owner.kind === 'team' ? owner.teamId : undefined,

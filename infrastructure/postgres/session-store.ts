@@ -5,6 +5,7 @@ import type { AdminSession } from '../../domain/identity/admin-session.ts';
 import { maxTriesHere, throttleWindowMs } from '../../domain/identity/login-throttle.ts';
 import { addCommandEvent } from './admin-events-store.ts';
 import { timestamp } from './codecs.ts';
+import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
 import { touchState } from './state-follower.ts';
 
@@ -13,9 +14,6 @@ const maxSessionsOfPerson = 100;
 
 /** Rows that a login tidies away: more than it adds. */
 const tidiedAtOnce = 100;
-
-/** The seed's lock: one writer of owners at a time, and of many replicas one makes the first admin. */
-const ownersLock = 7_206_753;
 
 const role = t.union([t.literal('user'), t.literal('platform_admin')]);
 const personFields = { user_id: t.string, email: t.string, name: t.string, role };
@@ -180,9 +178,6 @@ export const adminsStore = (pool: DatabasePool): Admins => ({
       return true;
     }),
 });
-
-const lockOwners = (connection: DatabaseTransactionConnection) =>
-  connection.query(sql.unsafe`select pg_advisory_xact_lock(${ownersLock})`);
 
 const adminRow = t.type({ email: t.string, role, active: t.boolean });
 const madeRow = t.intersection([t.type({ user_id: t.string }), adminRow]);

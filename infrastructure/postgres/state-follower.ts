@@ -5,7 +5,7 @@ import { row } from './pool.ts';
 
 /** How often the revision is looked at: with the time a reload takes, changes are everywhere within 5 seconds. */
 const pollMs = 1000;
-/** What was read longer ago than this may hide a revocation, and is not used. */
+/** State that was read longer ago than this is not used, because it may lack a revocation. */
 const staleAfterMs = 4000;
 
 /** When the state was last known to be current; what is read of it in memory counts for no longer than that. */
@@ -23,8 +23,8 @@ export class Freshness {
 }
 
 /**
- * Whoever changes identity or catalogue says so, at the end of the transaction of the change: every replica looks for it
- * once a second, and nothing else tells it.
+ * Moves the state's revision on, at the end of each transaction that changes identity or catalogue. Every replica looks
+ * at the revision once a second, and learns of a change in no other way.
  */
 export const touchState = async (connection: CommonQueryMethods): Promise<void> => {
   await connection.query(sql.unsafe`select gateway_touch()`);
@@ -32,7 +32,7 @@ export const touchState = async (connection: CommonQueryMethods): Promise<void> 
 
 export interface StateFollowerOptions {
   readonly freshness: Freshness;
-  /** Called with each new revision; what it throws is retried at the next poll. */
+  /** Called with each new revision. If it throws, it is called again at the next poll. */
   readonly onChange: () => Promise<void>;
   readonly onFault: (error: unknown) => void;
 }

@@ -1,9 +1,12 @@
-/** How JSON spells what PostgreSQL cannot hold; a backslash before it makes it harmless text, and slower. */
+/**
+ * May be a JSON escape of what PostgreSQL cannot store. Behind a backslash it is plain text, which `escapes` tells
+ * apart.
+ */
 const unstorable = /\\u(?:0000|d[89a-f])/i;
 
 /**
- * Any escape, whole: an escaped backslash too, so that what follows it is seen for the plain text that it is, and both
- * halves of a pair, which can be held.
+ * Any whole escape. An escaped backslash is one, so that what follows it is plain text; and so are both halves of a
+ * surrogate pair together, which PostgreSQL can store.
  */
 const escapes = /\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|u(?:0000|d[89a-f][0-9a-f]{2})|.)/gi;
 const loneChars = '\\u0000'.length;
@@ -12,7 +15,7 @@ const loneChars = '\\u0000'.length;
 export const storedJson = (value: unknown): string => storedPrint(JSON.stringify(value));
 
 /**
- * JSON text for a statement, whoever printed it. Text that PostgreSQL cannot hold (U+0000, lone surrogates) is stored replaced by
+ * JSON text for a statement, whoever printed it. What PostgreSQL cannot store (U+0000, lone surrogates) is replaced by
  * U+FFFD, in keys too; it never fails or loses a row (rule 42.14).
  */
 export function storedPrint(text: string): string {

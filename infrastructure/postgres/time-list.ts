@@ -13,7 +13,7 @@ import { all } from './list-conditions.ts';
 import { row } from './pool.ts';
 
 /** `total` is exact up to this many (rule 40.4). */
-const exactTotal = 10_000;
+export const exactTotal = 10_000;
 
 /** What `list_bucket` is cut into. */
 const bucketMs = 15 * 60_000;
@@ -25,24 +25,24 @@ export interface TimeRange {
 }
 
 /**
- * Rows in the order of time, newest first, and how they are come by. Each fragment is what follows `from`, with its
- * conditions after `where`.
+ * Rows, newest first, and the kind of index that they are read by. A fragment of rows is what stands behind `from`, its
+ * conditions after `where` included.
  */
 export type TimeList = InBuckets | InOrder;
 
-/** By an index of what is looked for and `list_bucket`. */
+/** By an index of the leading condition and `list_bucket`, such as `request_logs_user_id_idx`. */
 interface InBuckets {
   readonly by: 'bucket';
-  /** The rows, with nothing asked for that the index has not. */
+  /** The rows as they are counted: from the index alone, wherever it holds every column of the conditions. */
   readonly counted: FragmentSqlToken;
-  /** The rows, with their time and key. */
+  /** The rows as they are read, with their time and key. */
   readonly rows: FragmentSqlToken;
   readonly bucket: FragmentSqlToken;
   readonly time: FragmentSqlToken;
   readonly key: FragmentSqlToken;
 }
 
-/** By the index of time and key: nearly all rows are wanted. */
+/** By the index of time and key (`request_logs_occurred_at_idx`), since no condition has an index. */
 interface InOrder {
   readonly by: 'time';
   readonly rows: FragmentSqlToken;
@@ -51,10 +51,12 @@ interface InOrder {
 }
 
 /**
- * A reading of one moment, whose plans depend on no statistics: the order that is asked for leaves one index that gives
- * it, and the planner may not choose another way. Nor does it compile a plan because it has been told a high cost.
- * Where little is found by what leads and much is passed over for the rest, which no index holds beside it, that takes
- * long; then it is read again as the planner likes.
+ * Reads a list in one snapshot, by a plan that does not depend on statistics. With sorting, bitmap and sequential scans
+ * switched off, only the index of the leading condition gives the order that is asked for. JIT is off as well, because
+ * these switches make the planner's costs so high that it would compile every plan.
+ *
+ * One kind of filter is slow that way: the leading condition matches many rows, the others few of these, and its index
+ * does not hold the others' columns. Such a reading ends after `inOrderMs`, and is done again with the planner's choice.
  */
 export async function readList<A>(
   pool: DatabasePool,
@@ -68,7 +70,7 @@ export async function readList<A>(
   }
 }
 
-/** How long a statement is read in order: ten times as long as one that an index holds all of. */
+/** The bound of a reading in order: ten times what one takes whose index holds every column of the conditions. */
 const inOrderMs = 2000;
 
 const switchedOff = sql.fragment`
@@ -92,15 +94,21 @@ const reading = <A>(
     return read(connection);
   });
 
-/** How many rows there are: exact up to a bound, and at the bound a lower one. */
+/** How many rows the list has: exact up to `exactTotal`, and from there on a lower bound. */
 export async function totalOf(connection: CommonQueryMethods, list: TimeList, range: TimeRange) {
   const total = await connection.oneFirst(sql.type(row(t.type({ total: int8 })))`
     select count(*) as total from (${newest(list, range, exactTotal + 1)}) counted
   `);
-  return { total: Math.min(exactTotal, Number(total)), totalIsLowerBound: total > exactTotal };
+  return boundedTotal(total);
 }
 
-/** `id` and `occurred_at` of the rows of one page; the order within it is not kept. */
+/** The total of a list, of rows that were counted up to one more than `exactTotal`. */
+export const boundedTotal = (counted: bigint) => ({
+  total: Math.min(exactTotal, Number(counted)),
+  totalIsLowerBound: counted > exactTotal,
+});
+
+/** `id` and `occurred_at` of the rows of one page. Whoever joins them sorts again: a join keeps no order. */
 export const pageOf = (list: TimeList, range: TimeRange, { page, pageSize }: PageAsk): FragmentSqlToken =>
   list.by === 'time'
     ? pageInOrder(list, range, (page - 1) * pageSize, pageSize)
@@ -116,7 +124,7 @@ const pageInOrder = (
   order by ${time} desc, ${key} desc offset ${offset} limit ${size}
 `;
 
-/** First in which buckets the page lies, then the rows of these. */
+/** First the buckets that the page lies in, counted from the newest; then the rows of these buckets, sorted. */
 const pageInBuckets = (list: InBuckets, range: TimeRange, offset: number, size: number) => sql.fragment`
   with buckets as (
     select list_bucket, count(*) as counted, sum(count(*)) over (order by list_bucket desc) as reached
@@ -135,7 +143,7 @@ const pageInBuckets = (list: InBuckets, range: TimeRange, offset: number, size: 
   order by occurred_at desc, id desc offset ${offset} - (select passed from place) limit ${size}
 `;
 
-/** A row for each of the newest rows, at most so many; of a list in buckets it holds `list_bucket`. */
+/** One row for each of the newest rows, at most `most`; with its `list_bucket`, where the list is read in buckets. */
 function newest(list: TimeList, range: TimeRange, most: number): FragmentSqlToken {
   if (list.by === 'time')
     return sql.fragment`
@@ -146,7 +154,8 @@ function newest(list: TimeList, range: TimeRange, most: number): FragmentSqlToke
   const edges = [range.from, range.until].flatMap((edge) => (edge === undefined ? [] : [bucketOf(edge)]));
   if (edges.length === 0)
     return sql.fragment`select ${bucket} as list_bucket from ${counted} order by ${bucket} desc limit ${most}`;
-  // Of the buckets at the ends of the range some rows are without; all others are counted as they are.
+  // Buckets strictly within the range are counted from the index alone. Of the two at its ends some rows are outside
+  // the range, so there the time of each row is checked.
   const ends = sql.join(edges.map(instant), sql.fragment`, `);
   return sql.fragment`
     select list_bucket from (
@@ -173,6 +182,6 @@ const strictlyWithin = (bucket: FragmentSqlToken, { from, until }: TimeRange): F
 
 const bucketOf = (at: Date): Date => new Date(Math.floor(at.getTime() / bucketMs) * bucketMs);
 
-/** As a number, for PostgreSQL does not read every year that is written as a date. */
+/** As a number, because PostgreSQL does not read every year that an ISO date can have. */
 const instant = (at: Date): FragmentSqlToken =>
   sql.fragment`to_timestamp(${at.getTime()}::double precision / 1000)`;

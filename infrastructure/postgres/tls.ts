@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 
 /** How much of the server's certificate is checked: nothing, its signer, or its signer and its name. */
 type Check = 'nothing' | 'signer' | 'name';
@@ -15,7 +16,7 @@ const checks: ReadonlyMap<string, Check | undefined> = new Map([
   ['verify-full', 'name'],
 ]);
 
-/** What the URL of a database says of TLS; undefined: there is none. */
+/** The TLS that the URL of a database asks for; undefined: no TLS. */
 interface Tls {
   readonly check: Check;
   readonly rootCert: string | undefined;
@@ -31,16 +32,19 @@ const systemTrust = 'system';
 
 /** Whether connections to this URL are under TLS; on the left why it cannot be used. */
 export const isUnderTls = (url: string): Either<string, boolean> =>
-  E.map((tls) => tls !== undefined)(tlsOf(url));
+  pipe(
+    tlsOf(url),
+    E.map((tls) => tls !== undefined),
+  );
 
 function tlsOf(url: string): Either<string, Tls | undefined> {
-  const said = new URL(url).searchParams;
-  const given = (name: string): string | undefined => said.get(name) ?? undefined;
+  const params = new URL(url).searchParams;
+  const given = (name: string): string | undefined => params.get(name) ?? undefined;
   const [rootCert, cert, key] = ['sslrootcert', 'sslcert', 'sslkey'].map(given);
   const files = [rootCert, cert, key].some((file) => file !== undefined);
   const mode = given('sslmode') ?? (files ? 'verify-full' : 'disable');
   const known = [...checks.keys()].join(', ');
-  if (said.has('ssl')) return E.left('`ssl` is not read: use `sslmode=verify-full`');
+  if (params.has('ssl')) return E.left('`ssl` is not read: use `sslmode=verify-full`');
   if (!checks.has(mode))
     return E.left(`sslmode must be one of ${known}: nothing else is sure of what it gets`);
   if ((cert === undefined) !== (key === undefined)) return E.left('sslcert and sslkey go together');

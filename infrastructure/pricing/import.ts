@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { CatalogueEntry } from '../../domain/money/price-catalogue.ts';
 import { isUtcInstant } from './instant.ts';
 import { isLitellmMap, litellmRows } from './litellm-map.ts';
@@ -42,8 +43,11 @@ export function importPrices(text: string, options: ImportOptions): Either<strin
     return E.left(`not an RFC 3339 UTC instant: ${options.effectiveFrom}`);
   if (!/^\P{Cc}+$/u.test(options.source)) return E.left('the source must be one line of text');
   if (text.length > maxFileLength) return E.left(`longer than ${maxFileLength} characters`);
-  const rows = E.chain(rowsOf)(parseKeepingNumbers(text));
-  return E.map((read: readonly PriceRow[]) => collect(withoutDuplicates(read), options))(rows);
+  return pipe(
+    parseKeepingNumbers(text),
+    E.chain(rowsOf),
+    E.map((read) => collect(withoutDuplicates(read), options)),
+  );
 }
 
 function rowsOf(file: unknown): Either<string, readonly PriceRow[]> {
@@ -70,12 +74,15 @@ function withoutDuplicates(rows: readonly PriceRow[]): readonly PriceRow[] {
   }
   return rows.map(({ model, price }) => ({
     model,
-    price: E.chain((row: RowPrice) => {
-      const pair = pairText(row);
-      const original = first.get(pair);
-      if (disputed.has(pair)) return E.left(`duplicate: rows for ${pair} differ in price`);
-      return original?.price === price ? E.right(row) : E.left(`duplicate of ${original?.model}`);
-    })(price),
+    price: pipe(
+      price,
+      E.chain((row) => {
+        const pair = pairText(row);
+        const original = first.get(pair);
+        if (disputed.has(pair)) return E.left(`duplicate: rows for ${pair} differ in price`);
+        return original?.price === price ? E.right(row) : E.left(`duplicate of ${original?.model}`);
+      }),
+    ),
   }));
 }
 

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { isZero, priceText } from './decimal-text.ts';
 import { NumberText } from './number-text.ts';
 import type { Pair } from './provider-names.ts';
@@ -50,5 +51,8 @@ export function textTokenPrices(
 function onePrice(side: 'input' | 'output', value: unknown, places: number): Either<string, string> {
   if (value === undefined || value === null) return E.left(`no ${side} price`);
   if (!(value instanceof NumberText)) return E.left(`${side} price is not a number`);
-  return E.mapLeft((reason: string) => `${side} price: ${reason}`)(priceText(value.source, places));
+  return pipe(
+    priceText(value.source, places),
+    E.mapLeft((reason) => `${side} price: ${reason}`),
+  );
 }

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { Dispatcher } from 'undici';
 import type { Decompression } from '../../application/ports/decompression.ts';
 import { sharedText } from '../../application/ports/shared-text.ts';
@@ -185,10 +186,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
 
   /** A fault of a 2xx answer carries its status, because the upstream did answer. */
   private wholeReply(): Either<UpstreamFault, UpstreamReply> {
-    return E.mapLeft(
-      (fault: UpstreamFault): UpstreamFault =>
-        fault.kind === 'protocol' ? { ...fault, status: this.status } : fault,
-    )(this.whole());
+    return pipe(
+      this.whole(),
+      E.mapLeft(
+        (fault): UpstreamFault => (fault.kind === 'protocol' ? { ...fault, status: this.status } : fault),
+      ),
+    );
   }
 
   private whole(): Either<UpstreamFault, UpstreamReply> {
@@ -215,22 +218,22 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     for (const [name, value] of Object.entries(this.head))
       if (passesOnError(name) && value !== undefined) headers[name] = String(value);
     const { sanitise } = this.options;
-    const told = this.toldIn(body, `The upstream answered with status ${this.status}.`);
+    const failure = this.failureIn(body, `The upstream answered with status ${this.status}.`);
     return {
       kind: 'status',
       status: this.status,
       ...codeLabels(errorTypeOf(this.head), sanitise),
-      ...told,
+      ...failure,
       headers,
     };
   }
 
   private notAStream(body: Buffer): UpstreamFault {
     const otherwise = 'The upstream answered a streamed request with something else.';
-    return { kind: 'protocol', ...this.toldIn(body, otherwise) };
+    return { kind: 'protocol', ...this.failureIn(body, otherwise) };
   }
 
-  private toldIn(body: Buffer, otherwise: string): ToldFailure {
+  private failureIn(body: Buffer, otherwise: string): ToldFailure {
     return toldFailure(errorIn(body), otherwise, this.options.sanitise);
   }
 

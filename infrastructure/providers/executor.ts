@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { Pool } from 'undici';
 import type {
   CallTerms,
@@ -70,14 +71,18 @@ export function executor(readyProvider: (providerId: string) => ReadyProvider | 
     prepare: (call) => {
       const there = reachedBy(call);
       if (there === undefined) return E.right(unavailable(call));
-      return E.map((all: WrittenCall) => preparedCall(there, all, call))(
+      return pipe(
         writtenCall(there.reached.dialect, call),
+        E.map((all) => preparedCall(there, all, call)),
       );
     },
     prepareWritten: async (terms, write) => {
       const there = reachedBy(terms);
       if (there === undefined) return E.right(unavailable(terms));
-      return E.map((all: WrittenCall) => preparedCall(there, all, terms))(await write(there.config));
+      return pipe(
+        await write(there.config),
+        E.map((all) => preparedCall(there, all, terms)),
+      );
     },
   };
 }

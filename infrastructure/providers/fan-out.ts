@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { UpstreamExecution, UpstreamReply, WholeAnswer } from '../../application/ports/upstream.ts';
 import { maxBodyBytesHere } from '../../domain/shared/limits.ts';
@@ -47,8 +48,9 @@ export function fanOut(
         const parts = bodies.map((body, index) => ({ body, inputs: requests[index]?.inputs ?? 0 }));
         if (bodies.reduce((sum, { length }) => sum + length, 0) > maxBodyBytesHere)
           return E.right(large(parts));
-        return E.map((answer: WholeAnswer): UpstreamReply => ({ kind: 'whole', status: 200, answer }))(
+        return pipe(
           decodeMany(parts),
+          E.map((answer): UpstreamReply => ({ kind: 'whole', status: 200, answer })),
         );
       }),
     ),

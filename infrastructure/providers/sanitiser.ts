@@ -1,4 +1,5 @@
 import { type RedactionRules, redactedError } from '../../domain/payload/redact.ts';
+import { minSecretChars } from '../../domain/payload/secrets.ts';
 import { fitStart, sanitised } from '../../domain/upstream/upstream-fault.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 
@@ -10,9 +11,6 @@ export function sanitiser(
   const fixed = secretsOf(config);
   return (message) => fitStart(message, (words) => redactedError(sanitised(words, fixed), redaction()));
 }
-
-/** Shorter values are words, not secrets; replacing them would garble messages. */
-const minSecretChars = 8;
 
 /** What `auth` says beside credentials. */
 const plainKeys: ReadonlySet<string> = new Set(['mode', 'name', 'header', 'audience', 'credentialsPath']);

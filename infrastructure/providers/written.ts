@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { UpstreamCall } from '../../application/ports/upstream.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
-import type { OutboundRequest, PartRequest, Reached, WrittenRequest } from './provider.ts';
+import type { PartRequest, Reached, WrittenRequest } from './provider.ts';
 
 /** The requests of one call, as they are sent: one, or as many as a fan-out needs. */
 export type WrittenCall = readonly WrittenPart[];
@@ -16,4 +17,7 @@ export const writtenCall = (
 ): Either<GatewayError, WrittenCall> =>
   'encodeMany' in dialect
     ? dialect.encodeMany(call)
-    : E.map((request: OutboundRequest): WrittenCall => [{ ...request, inputs: 1 }])(dialect.encode(call));
+    : pipe(
+        dialect.encode(call),
+        E.map((request): WrittenCall => [{ ...request, inputs: 1 }]),
+      );

@@ -17,7 +17,7 @@ import { type Envelope, sendError } from './error-presenter.ts';
 import { type HealthPorts, healthz, readyz } from './health.ts';
 import { callerKeyOf, type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
 import { envelopeOf, modelDetails, type ModelsPorts, modelsEndpoint } from './public/models.ts';
-import { chatWords, embeddingsWords, messagesWords, responsesWords } from './public/words.ts';
+import { chatFormat, embeddingsFormat, messagesFormat, responsesFormat } from './public/wire-format.ts';
 import { idHeaders, openContext, type RequestContext } from './request-context.ts';
 import { sendJson } from './send-json.ts';
 import { unknownPath, type UnknownPathTerms } from './unknown-path.ts';
@@ -37,7 +37,7 @@ export interface AppPorts extends ModelEndpointPorts, ModelsPorts, HealthPorts {
   readonly cutOff: CutOff;
   /** Of browser apps that may call the public API. */
   readonly corsOrigins: () => readonly string[];
-  /** Told of defects: what an expected failure never is. */
+  /** Called for defects alone; an expected failure is never one. */
   readonly onDefect: (error: unknown, requestId: string) => void;
 }
 
@@ -91,15 +91,15 @@ function routes(ports: AppPorts): Router<State> {
   const router = new Router<State>({ sensitive: true, strict: true });
   const on = (handler: (context: RequestContext) => Promise<void>) => (ctx: { state: State }) =>
     handler(ctx.state.request);
-  const answerMessages = on(modelEndpoint(ports, messages, messagesWords));
-  router.post('/v1/chat/completions', on(modelEndpoint(ports, chatCompletions, chatWords)));
+  const answerMessages = on(modelEndpoint(ports, messages, messagesFormat));
+  router.post('/v1/chat/completions', on(modelEndpoint(ports, chatCompletions, chatFormat)));
   router.post('/v1/messages', answerMessages);
   router.post('/messages', answerMessages);
-  const answerCount = on(modelEndpoint(ports, countTokens, messagesWords));
+  const answerCount = on(modelEndpoint(ports, countTokens, messagesFormat));
   router.post('/v1/messages/count_tokens', answerCount);
   router.post('/messages/count_tokens', answerCount);
-  router.post('/v1/responses', on(modelEndpoint(ports, responses(ports.digest), responsesWords)));
-  router.post('/v1/embeddings', on(modelEndpoint(ports, embeddings, embeddingsWords)));
+  router.post('/v1/responses', on(modelEndpoint(ports, responses(ports.digest), responsesFormat)));
+  router.post('/v1/embeddings', on(modelEndpoint(ports, embeddings, embeddingsFormat)));
   router.get('/v1/models', on(modelsEndpoint(ports)));
   const answerModel = modelDetails(ports);
   router.get(modelPath, (ctx) => answerModel(ctx.state.request, ctx.path.slice(modelsPrefix.length)));

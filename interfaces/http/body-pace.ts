@@ -77,7 +77,7 @@ export function bodyPace({ firstMs, bytesPerSec, lookMs }: Pace = requestPace): 
   };
 }
 
-/** Who is not waited for any longer is told so, and hung up on. */
+/** A caller that is too slow gets an error, and the connection is closed. */
 export const hangingUp =
   ({ res }: { readonly res: ServerResponse }, arrivals: Arrivals): Arrivals =>
   (stop) =>

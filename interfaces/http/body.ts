@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { Decompress, Decompression } from '../../application/ports/decompression.ts';
 import { type SharedText, sharedText } from '../../application/ports/shared-text.ts';
 import { type ContentCoding, contentCodingOf, contentCodings } from '../../domain/shared/content-coding.ts';
@@ -28,21 +29,26 @@ export interface BodyTerms {
   readonly decompress?: Decompress;
 }
 
-/** A JSON body as text. What is over the bound, too slow, not JSON by its type, or not UTF-8, is told by name. */
+/**
+ * A JSON body as text. What is over the bound, too slow, not JSON by its type, or not UTF-8, has an error of its own.
+ */
 export const readJsonText = async (
   req: IncomingMessage,
   terms: BodyTerms,
-): Promise<Either<GatewayError, string>> => E.chain(textOf)(await readPieces(req, terms));
+): Promise<Either<GatewayError, string>> => pipe(await readPieces(req, terms), E.chain(textOf));
 
 /** The same, in shared memory where it is so large that it is worked on beside the event loop. */
 export const readJsonBody = async (
   req: IncomingMessage,
   terms: BodyTerms,
 ): Promise<Either<GatewayError, string | SharedText>> =>
-  E.chain(
-    (pieces: Pieces): Either<GatewayError, string | SharedText> =>
-      sizeOf(pieces) > maxBodyBytesHere ? sharedTextOf(pieces) : textOf(pieces),
-  )(await readPieces(req, terms));
+  pipe(
+    await readPieces(req, terms),
+    E.chain(
+      (pieces): Either<GatewayError, string | SharedText> =>
+        sizeOf(pieces) > maxBodyBytesHere ? sharedTextOf(pieces) : textOf(pieces),
+    ),
+  );
 
 type Pieces = readonly Buffer[];
 
@@ -106,7 +112,7 @@ const notDecoded = (coding: string): GatewayError =>
     'content-encoding',
   );
 
-/** A caller may have left while its key was looked up: what has happened by now is not told again. */
+/** A caller may have left while its key was looked up: an event that has passed by now does not come again. */
 async function readPieces(req: IncomingMessage, terms: BodyTerms): Promise<Either<GatewayError, Pieces>> {
   const coding = codingOf(req, terms);
   if (E.isLeft(coding)) return coding;

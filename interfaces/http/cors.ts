@@ -58,9 +58,9 @@ export const crossOrigin =
     const { req, res } = context;
     res.setHeader('vary', 'Origin');
     const origin = header(req, 'origin');
-    const told = allowed.find((each) => each === '*') ?? allowed.find((each) => each === origin);
-    if (origin === undefined || told === undefined) return false;
-    res.setHeader('access-control-allow-origin', told);
+    const allowedOrigin = allowed.find((each) => each === '*') ?? allowed.find((each) => each === origin);
+    if (origin === undefined || allowedOrigin === undefined) return false;
+    res.setHeader('access-control-allow-origin', allowedOrigin);
     if (req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined) {
       answerPreflight(context);
       return true;

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import { idHeaders, type RequestContext } from './request-context.ts';
 import { sendJson } from './send-json.ts';
 
-/** Whose words an error is told in: the OpenAI envelope, or that of the messages API. */
+/** The wire format of an error: the OpenAI envelope, or that of the messages API. */
 export type Envelope = 'openai' | 'messages';
 
 /** `error.type` of the OpenAI envelope (rule 34.1). */
@@ -55,7 +55,7 @@ const messagesTypeByStatus: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 };
 
-/** An upstream that speaks the messages API has said it itself. */
+/** An upstream that speaks the messages API has named the type itself. */
 const messagesType = (error: GatewayError): string =>
   error.upstream?.labels?.messagesType ??
   (error.code === 'upstream_error' ? messagesTypeByStatus[errorStatus(error)] : undefined) ??
@@ -125,6 +125,13 @@ export function messagesErrorInStream(error: GatewayError, requestId: string): J
   const ends = type === 'overloaded_error' && error.code !== 'shutting_down';
   return messagesError(error, requestId, ends ? 'api_error' : type);
 }
+
+/**
+ * Closes the connection behind the answer to a body that is too large: what was not read of it would be taken for the
+ * next request.
+ */
+export const connectionHeaders = ({ code }: GatewayError): Record<string, string> =>
+  code === 'request_too_large' ? { connection: 'close' } : {};
 
 /** Answers with an error; nothing when the caller has gone or an answer is under way. */
 export function sendError(

@@ -14,7 +14,7 @@ export interface LoadLimits {
 }
 
 /** What all requests of one owner hold together. */
-interface Held {
+interface OwnerLoad {
   requests: number;
   bytes: number;
 }
@@ -42,15 +42,15 @@ export type LoadGate = ReturnType<typeof loadGate>;
 /** What all requests hold. */
 interface Load {
   readonly limits: LoadLimits;
-  readonly owners: Map<string, Held>;
+  readonly owners: Map<string, OwnerLoad>;
   inFlight: number;
   buffered: number;
 }
 
 class RequestLease implements Lease {
   private readonly all: Load;
-  private owner: { readonly key: string; readonly held: Held } | undefined;
-  private held = 0;
+  private owner: { readonly key: string; readonly load: OwnerLoad } | undefined;
+  private bytes = 0;
   private unfinished = 0;
   private keepers = 1;
 
@@ -59,12 +59,12 @@ class RequestLease implements Lease {
   }
 
   readonly belongsTo = (key: string): boolean => {
-    const held = this.all.owners.get(key) ?? { requests: 0, bytes: 0 };
-    if (held.requests >= this.all.limits.maxInFlightPerOwner) return false;
-    held.requests += 1;
-    held.bytes += this.held;
-    this.all.owners.set(key, held);
-    this.owner = { key, held };
+    const load = this.all.owners.get(key) ?? { requests: 0, bytes: 0 };
+    if (load.requests >= this.all.limits.maxInFlightPerOwner) return false;
+    load.requests += 1;
+    load.bytes += this.bytes;
+    this.all.owners.set(key, load);
+    this.owner = { key, load };
     return true;
   };
 
@@ -84,7 +84,7 @@ class RequestLease implements Lease {
     return true;
   };
 
-  readonly heldBytes = (): number => this.held;
+  readonly heldBytes = (): number => this.bytes;
 
   readonly keep = (): (() => void) => {
     this.keepers += 1;
@@ -93,7 +93,7 @@ class RequestLease implements Lease {
 
   readonly release = once(() => {
     this.all.inFlight -= 1;
-    if (this.owner !== undefined) this.owner.held.requests -= 1;
+    if (this.owner !== undefined) this.owner.load.requests -= 1;
     this.letGo();
   });
 
@@ -102,24 +102,24 @@ class RequestLease implements Lease {
     if (buffered + bytes > limits.maxBufferedBytes) return false;
     if (this.owner === undefined) return true;
     const share = limits.maxBufferedBytes * Math.min(1, limits.maxInFlightPerOwner / limits.maxInFlight);
-    const own = this.owner.held.bytes;
-    const isOverShare = own > this.held && own + bytes > share;
+    const own = this.owner.load.bytes;
+    const isOverShare = own > this.bytes && own + bytes > share;
     return !isOverShare || buffered + bytes <= limits.maxBufferedBytes - share;
   }
 
   private add(bytes: number): void {
     this.all.buffered += bytes;
-    this.held += bytes;
-    if (this.owner !== undefined) this.owner.held.bytes += bytes;
+    this.bytes += bytes;
+    if (this.owner !== undefined) this.owner.load.bytes += bytes;
   }
 
   private letGo(): void {
     this.keepers -= 1;
     if (this.keepers > 0) return;
-    this.add(-this.held);
+    this.add(-this.bytes);
     if (this.owner === undefined) return;
-    const { key, held } = this.owner;
-    if (held.requests === 0 && held.bytes === 0) this.all.owners.delete(key);
+    const { key, load } = this.owner;
+    if (load.requests === 0 && load.bytes === 0) this.all.owners.delete(key);
   }
 }
 

@@ -12,7 +12,7 @@ const faults: Readonly<Record<string, readonly [status: string, message: string]
 };
 const noHttp = ['400 Bad Request', 'The request is not valid HTTP.'] as const;
 
-/** Bytes that cannot be read as a request: told in the OpenAI envelope as well, then the connection ends. */
+/** Bytes that cannot be read as a request: answered in the OpenAI envelope as well, then the connection ends. */
 export function malformedRequests(newId: () => string) {
   const answers = new WeakMap<Duplex, ServerResponse>();
   return {

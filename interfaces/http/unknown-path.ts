@@ -21,9 +21,9 @@ function adviceFor(path: string, isPath: UnknownPathTerms['isPath']): string {
   return '';
 }
 
-/** What is no sign of a URL, and what would end the quotation, is escaped as URLs escape it. */
+/** Characters that a URL may not hold, and the one that would end the quotation, are escaped as in URLs. */
 const printable = (path: string): string =>
   path.replaceAll(
     /[^\x21-\x7e]|`/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
   );

@@ -2,7 +2,7 @@ import { type Arrivals, bodyPace } from './body-pace.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** After its answer a caller that still sends has this long to read it, before the connection is cut. */
-const lastWords = bodyPace({ firstMs: 1000, bytesPerSec: Infinity, lookMs: 250 });
+const readingTime = bodyPace({ firstMs: 1000, bytesPerSec: Infinity, lookMs: 250 });
 
 /**
  * What is left of a body when its request has been answered: thrown away at the pace of any body, so that the
@@ -17,7 +17,7 @@ export function discardRest({ req, res }: RequestContext, pace: Arrivals, maxByt
     req.off('data', discard);
     req.pause();
     const wait = (): void => {
-      const { over } = lastWords(cut);
+      const { over } = readingTime(cut);
       req.socket.once('close', over);
     };
     if (res.closed) wait();

@@ -16,7 +16,7 @@ import {
 import type { AgentHarness } from '../../domain/request-log/agent-harness.ts';
 import { bucketStarts, bucketsOf, rangeWindow } from '../../domain/reports/report-window.ts';
 import type { Tally } from '../../domain/reports/spend-report.ts';
-import { isDatabaseTrouble } from '../../infrastructure/postgres/database-trouble.ts';
+import { isDatabaseTrouble } from '../../infrastructure/postgres/database-fault.ts';
 import { ledgerAuditStore } from '../../infrastructure/postgres/ledger-audit-store.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import * as ask from '../../infrastructure/postgres/report-statements.ts';

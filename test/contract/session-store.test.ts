@@ -5,8 +5,7 @@ import * as fc from 'fast-check';
 import { type DatabasePool, sql } from 'slonik';
 import type { AdminSessions, LoginAttempts } from '../../application/ports/admin-access.ts';
 import { newSession } from '../../domain/identity/admin-session.ts';
-import { AnswerTooLate } from '../../infrastructure/postgres/database-fault.ts';
-import { isDatabaseTrouble } from '../../infrastructure/postgres/database-trouble.ts';
+import { AnswerTooLate, isDatabaseTrouble } from '../../infrastructure/postgres/database-fault.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
 import {

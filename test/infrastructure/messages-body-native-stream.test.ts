@@ -6,7 +6,7 @@ import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
 import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
 import { nativeMessagesStream } from '../../infrastructure/providers/messages-body/native-stream.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
-import { messagesWords } from '../../interfaces/http/public/words.ts';
+import { messagesFormat } from '../../interfaces/http/public/wire-format.ts';
 import { chunkingsOf } from '../support/arbitraries/bytes.ts';
 import { aMessage, messagesStreams } from '../support/arbitraries/messages-body-streams.ts';
 import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
@@ -36,7 +36,7 @@ describeMachineLaws('sseFrames, then nativeMessagesStream', {
 
 /** What a caller receives of these events. */
 const received = (events: readonly MessagesEvent[]): string => {
-  const spell = messagesWords.spelling({ requestId: 'r1' } as never);
+  const spell = messagesFormat.writer({ requestId: 'r1' } as never);
   return Buffer.concat(events.map((event) => Buffer.from(spell(event)))).toString();
 };
 

@@ -38,7 +38,7 @@ const ports = {
   clock: { now: () => now, newId: () => 'generated' },
   publicBaseUrl: () => undefined,
   trustedProxies: () => ['127.0.0.1'],
-  told: (call: EndedAdminCall) => void told.push(call),
+  onEnded: (call: EndedAdminCall) => void told.push(call),
   currentSession: async (token: string | undefined) => {
     if (token === user) return person('plain', 'user');
     return token === root ? person('id', 'platform_admin') : refused('session_required');

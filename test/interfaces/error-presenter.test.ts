@@ -16,7 +16,7 @@ import {
   messagesErrorInStream,
   openAiError,
 } from '../../interfaces/http/error-presenter.ts';
-import { responsesWords } from '../../interfaces/http/public/words.ts';
+import { responsesFormat } from '../../interfaces/http/public/wire-format.ts';
 
 const codes = Object.keys(statusOf) as ErrorCode[];
 const ofUpstream = (status: number, labels?: UpstreamLabels): GatewayError => ({
@@ -112,11 +112,11 @@ describe('the envelopes', () => {
 });
 
 describe('a responses stream that a budget blocks', () => {
-  type Context = Parameters<typeof responsesWords.spelling>[0];
+  type Context = Parameters<typeof responsesFormat.writer>[0];
   const blocked: GatewayError = { code: 'budget_exceeded', message: 'Used up.' };
 
   it('ends with `error` and then `response.failed`, also when nothing was begun', () => {
-    const spelling = responsesWords.spelling({} as Context);
+    const spelling = responsesFormat.writer({} as Context);
     const frames = String(spelling({ kind: 'failed', error: blocked }))
       .trimEnd()
       .split('\n\n');
@@ -130,7 +130,7 @@ describe('a responses stream that a budget blocks', () => {
   });
 
   it.each(codes.filter((code) => code !== 'budget_exceeded'))('%s is the `error` event alone', (code) => {
-    const spelling = responsesWords.spelling({} as Context);
+    const spelling = responsesFormat.writer({} as Context);
     expect(String(spelling({ kind: 'failed', error: { code, message: 'm' } }))).not.toContain(
       'response.failed',
     );

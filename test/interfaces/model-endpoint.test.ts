@@ -14,7 +14,7 @@ import { bodyPace } from '../../interfaces/http/body-pace.ts';
 import { streamKeepAlive } from '../../interfaces/http/keep-alive.ts';
 import { loadGate } from '../../interfaces/http/load-gate.ts';
 import { type ModelEndpointPorts, modelEndpoint } from '../../interfaces/http/public/model-endpoint.ts';
-import { chatWords } from '../../interfaces/http/public/words.ts';
+import { chatFormat } from '../../interfaces/http/public/wire-format.ts';
 import { openContext } from '../../interfaces/http/request-context.ts';
 import { rawSocket } from '../e2e/raw-http.ts';
 import { until } from '../support/otlp-receiver.ts';
@@ -66,7 +66,7 @@ async function serving(over: Partial<ModelEndpointPorts>): Promise<{ url: string
       ...over,
     },
     chatCompletions,
-    chatWords,
+    chatFormat,
   );
   const server = createServer((req, res) => {
     const context = openContext(req, res, Date.now(), () => 'id');

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 
 /** A credential, and when it ends (milliseconds since the epoch; infinity: never). */
@@ -96,11 +97,15 @@ export class Renewed<A> {
     });
     const { obtain, explain } = this.source;
     const answer = obtain(signal).catch((error: unknown) => E.left(explain(error)));
-    return E.chain((lease: CredentialLease<A>) =>
-      lease.endsAt > this.timing.now()
-        ? E.right(lease)
-        : E.left('what was obtained has ended already, if the clocks are right'),
-    )(await Promise.race([answer, late]));
+    const first: Either<string, CredentialLease<A>> = await Promise.race([answer, late]);
+    return pipe(
+      first,
+      E.chain((lease) =>
+        lease.endsAt > this.timing.now()
+          ? E.right(lease)
+          : E.left('what was obtained has ended already, if the clocks are right'),
+      ),
+    );
   }
 }
 

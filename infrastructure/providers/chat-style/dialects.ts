@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { WholeAnswer } from '../../../application/ports/upstream.ts';
-import { type ChatCompletion, readChatCompletion } from '../../../domain/chat/chat-completion.ts';
+import { readChatCompletion } from '../../../domain/chat/chat-completion.ts';
 import { chatStream } from '../../../domain/chat/chat-stream.ts';
 import { readEmbeddings } from '../../../domain/embeddings/embeddings-answer.ts';
 import { readResponse } from '../../../domain/responses/response-object.ts';
@@ -30,10 +31,13 @@ export const chatDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect =
   encode: encodeTo('/chat/completions', style),
   decode: (body) => {
     const text = body.toString('utf8');
-    return E.map(({ value, rewritten }: ChatCompletion) => ({
-      value,
-      text: rewritten ?? asCame(text, body),
-    }))(readChatCompletion(text, style.namespace, sanitise));
+    return pipe(
+      readChatCompletion(text, style.namespace, sanitise),
+      E.map(({ value, rewritten }) => ({
+        value,
+        text: rewritten ?? asCame(text, body),
+      })),
+    );
   },
   events: serverSentEvents(andThen(sseFrames, seal(chatStream({ namespace: style.namespace, sanitise })))),
 });
@@ -65,7 +69,10 @@ const unchanged =
   (read: (text: string) => Either<UpstreamFault, JsonObject>): Dialect['decode'] =>
   (body) => {
     const text = body.toString('utf8');
-    return E.map((value: JsonObject): WholeAnswer => ({ value, text: asCame(text, body) }))(read(text));
+    return pipe(
+      read(text),
+      E.map((value): WholeAnswer => ({ value, text: asCame(text, body) })),
+    );
   };
 
 /** Plain ASCII says the same as text, which goes out with its head in one write; other bytes go as they came. */

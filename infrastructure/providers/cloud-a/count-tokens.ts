@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { deepMerge, type JsonObject, only, parseExact } from '../../../domain/shared/json.ts';
 import { readCount } from '../messages-body/counted.ts';
 import { outboundHeaders } from '../outbound-headers.ts';
@@ -28,11 +29,14 @@ export const countGenerateContent = (
   encode: (call) => {
     const model = publishedBy('google', call.route) ?? '';
     const buckets = readableBuckets(call.route.compatibility);
-    return E.map((body: JsonObject) => ({
-      path: `${basePath}/publishers/google/models/${pathSegment(model)}:countTokens`,
-      headers: outboundHeaders(defaultHeaders, call),
-      body: JSON.stringify(only(deepMerge(body, call.route.extraBody), countedMembers)),
-    }))(generateContentRequest(parseExact(call.body) as JsonObject, model, buckets));
+    return pipe(
+      generateContentRequest(parseExact(call.body) as JsonObject, model, buckets),
+      E.map((body) => ({
+        path: `${basePath}/publishers/google/models/${pathSegment(model)}:countTokens`,
+        headers: outboundHeaders(defaultHeaders, call),
+        body: JSON.stringify(only(deepMerge(body, call.route.extraBody), countedMembers)),
+      })),
+    );
   },
   decode: (body) => readCount(body, 'totalTokens', sanitise),
 });

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { CallTerms } from '../../../application/ports/upstream.ts';
 import { type EmbeddingModel, embeddingModel } from '../../../domain/embeddings/embedding-models.ts';
 import {
@@ -27,8 +28,9 @@ export const textEmbeddings = (
       return E.left(
         invalidRequest(`\`${upstreamModel}\` is no text-embedding model of this platform.`, 'model'),
       );
-    return E.map((asked: TextEmbeddings) => requestsFor(asked, model, call, platform))(
+    return pipe(
       readTextEmbeddings(parseExact(call.body) as JsonObject, upstreamModel, model),
+      E.map((asked) => requestsFor(asked, model, call, platform)),
     );
   },
   decodeMany: (parts, call) => {
@@ -63,9 +65,9 @@ function requestsFor(
 type Body = (texts: readonly string[], asked: TextEmbeddings) => JsonObject;
 
 const predictBody: Body = (texts, { dimensions, taskType, title, autoTruncate }) => {
-  const parameters = present({ outputDimensionality: dimensions, autoTruncate });
+  const parameters = defined({ outputDimensionality: dimensions, autoTruncate });
   return {
-    instances: texts.map((content) => ({ content, ...present({ task_type: taskType, title }) })),
+    instances: texts.map((content) => ({ content, ...defined({ task_type: taskType, title }) })),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
   };
 };
@@ -80,5 +82,5 @@ const bodyOf = {
   embedContent: embedContentBody,
 } as const satisfies Record<EmbeddingModel['method'], Body>;
 
-const present = (members: JsonObject): JsonObject =>
+const defined = (members: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

@@ -35,10 +35,10 @@ const abouts = ['groundingMetadata', 'citationMetadata', 'urlContextMetadata'] a
 /** Empty for blocked candidates: they have no content, or an empty one, or one without parts. */
 export function contentOf(candidate: JsonObject): CandidateContent {
   const { content } = candidate;
-  const said: Collected = { texts: [], calls: [], images: [], reasoning: [], others: [] };
+  const collected: Collected = { texts: [], calls: [], images: [], reasoning: [], others: [] };
   const parts = isObject(content) && isArray(content['parts']) ? content['parts'].filter(isObject) : [];
-  for (const part of parts) collect(part, said);
-  const { texts, ...rest } = said;
+  for (const part of parts) collect(part, collected);
+  const { texts, ...rest } = collected;
   const about = Object.fromEntries(
     abouts.flatMap((name) => (isAbsent(candidate[name]) ? [] : [[name, candidate[name]]])),
   );

@@ -99,8 +99,14 @@ export class StreamedChoice {
     if (this.calls > maxTranslatedToolCalls)
       this.fault ??= 'The upstream sent too many tool calls in one answer.';
     const id = idOf(call) ?? callId(this.about, this.index, index);
-    const told = { name: callName(call), signature: undefined };
-    this.open = { index, id, ...told, pieces: new PartialArguments(), args: new Map() };
+    this.open = {
+      index,
+      id,
+      name: callName(call),
+      signature: undefined,
+      pieces: new PartialArguments(),
+      args: new Map(),
+    };
   }
 
   /** Arguments are sent once they are complete, because until then a later piece may change them. */

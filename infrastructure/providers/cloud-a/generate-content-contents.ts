@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { blocksOf, systemText } from '../../../domain/messages/blocks.ts';
 import {
   isObject,
@@ -68,9 +69,15 @@ function addMessage(message: JsonObject, path: string, reading: Reading): Step {
   switch (role) {
     case 'system':
     case 'developer':
-      return E.map((text: string) => void system.push(...textParts(text)))(systemText(content, at));
+      return pipe(
+        systemText(content, at),
+        E.map((text) => void system.push(...textParts(text))),
+      );
     case 'user':
-      return E.map((parts: readonly JsonObject[]) => turns.say('user', parts))(partsOf(content, at, buckets));
+      return pipe(
+        partsOf(content, at, buckets),
+        E.map((parts) => turns.say('user', parts)),
+      );
     case 'assistant':
       return addAssistant(message, path, reading);
     case 'tool':
@@ -85,9 +92,9 @@ function addMessage(message: JsonObject, path: string, reading: Reading): Step {
 function addAssistant(message: JsonObject, path: string, { turns, buckets }: Reading): Step {
   const { audio, content, refusal, tool_calls } = message;
   if (!isAbsent(audio)) return E.left(fieldError(`${path}.audio`, "is not available on this model's route."));
-  const said = isAbsent(content) ? E.right([]) : assistantParts(content, `${path}.content`);
-  if (E.isLeft(said)) return said;
-  turns.say('model', said.right);
+  const parts = isAbsent(content) ? E.right([]) : assistantParts(content, `${path}.content`);
+  if (E.isLeft(parts)) return parts;
+  turns.say('model', parts.right);
   if (isString(refusal)) turns.say('model', textParts(refusal));
   const images = imageParts(message['images'], `${path}.images`, buckets);
   if (E.isLeft(images)) return images;
@@ -126,15 +133,18 @@ function assistantParts(content: Json, path: string): Parts {
 
 /** Images that the model made, in the shape that its answer gave them. */
 function imageParts(images: Json | undefined, path: string, buckets: ReadableBuckets): Parts {
-  const told = objectsOf(images);
-  const other = told.findIndex(({ type }) => type !== 'image_url');
-  if (other >= 0) return foreignType(told[other] ?? {}, `${path}[${other}]`);
-  return E.map((parts: readonly JsonObject[]) =>
-    parts.map((part, index) => {
-      const signature = signatureIn(told[index] ?? {});
-      return signature === undefined ? part : { ...part, thoughtSignature: signature };
-    }),
-  )(partsOf(told, path, buckets));
+  const made = objectsOf(images);
+  const other = made.findIndex(({ type }) => type !== 'image_url');
+  if (other >= 0) return foreignType(made[other] ?? {}, `${path}[${other}]`);
+  return pipe(
+    partsOf(made, path, buckets),
+    E.map((parts) =>
+      parts.map((part, index) => {
+        const signature = signatureIn(made[index] ?? {});
+        return signature === undefined ? part : { ...part, thoughtSignature: signature };
+      }),
+    ),
+  );
 }
 
 function addCall(call: JsonObject, path: string, signature: string | undefined, turns: Turns): Step {

@@ -3,7 +3,7 @@ import { isObject, isArray, isString, type Json, type JsonObject } from '../../.
 const recordsIn = (value: Json | undefined): readonly JsonObject[] =>
   isArray(value) ? value.filter(isObject) : [];
 
-/** The tokens that were chosen and those that were likely, where the upstream tells of them. */
+/** The tokens that were chosen and those that were likely, where the upstream gives them. */
 export function logprobsOf({ logprobsResult }: JsonObject): JsonObject | null {
   if (!isObject(logprobsResult)) return null;
   const { chosenCandidates, topCandidates } = logprobsResult;

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { blocksOf } from '../../../domain/messages/blocks.ts';
 import { isObject, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { fieldError, foreignType, nameOf, stringOf } from '../../../domain/shared/field-errors.ts';
@@ -31,13 +32,13 @@ export const textParts = (text: string): readonly JsonObject[] => (text === '' ?
 function partOf(block: JsonObject, path: string, buckets: ReadableBuckets): Parts {
   switch (isString(block['type']) ? block['type'] : '') {
     case 'text':
-      return E.map(textParts)(stringOf(block, 'text', path));
+      return pipe(stringOf(block, 'text', path), E.map(textParts));
     case 'image_url':
       return alone(linked(block, 'image_url', path, buckets));
     case 'video_url':
       return alone(linked(block, 'video_url', path, buckets));
     case 'input_audio':
-      return alone(spoken(block['input_audio'], `${path}.input_audio`));
+      return alone(audioPart(block['input_audio'], `${path}.input_audio`));
     case 'file':
       return alone(filePart(block['file'], `${path}.file`, buckets));
     default:
@@ -45,7 +46,11 @@ function partOf(block: JsonObject, path: string, buckets: ReadableBuckets): Part
   }
 }
 
-const alone = (part: Part): Parts => E.map((only: JsonObject) => [only])(part);
+const alone = (part: Part): Parts =>
+  pipe(
+    part,
+    E.map((only) => [only]),
+  );
 
 /** What a reference is taken for that does not show its type: the kind of the part says this much. */
 const otherwise = { image_url: 'image/jpeg', video_url: 'video/mp4' } as const;
@@ -65,11 +70,11 @@ function linked(
   if (!isObject(value)) return E.left(fieldError(at, 'must be an object.'));
   const url = stringOf(value, 'url', at);
   if (E.isLeft(url)) return url;
-  return media(url.right, told(value), `${at}.url`);
+  return media(url.right, formatOf(value), `${at}.url`);
 }
 
-/** The media type that the caller tells. */
-const told = ({ format }: JsonObject): string | undefined =>
+/** The media type that the caller names. */
+const formatOf = ({ format }: JsonObject): string | undefined =>
   isString(format) && format !== '' ? format : undefined;
 
 const isReference = (url: string): boolean => url.startsWith('gs://') || /^https:\/\//i.test(url);
@@ -97,12 +102,13 @@ function inline(url: string, path: string): Part {
   return E.right({ inlineData: { mimeType, data: url.slice(comma + 1) } });
 }
 
-function spoken(audio: Json | undefined, path: string): Part {
+function audioPart(audio: Json | undefined, path: string): Part {
   if (!isObject(audio)) return E.left(fieldError(path, 'must be an object.'));
   const data = stringOf(audio, 'data', path);
   if (E.isLeft(data)) return data;
-  return E.map((format: string) => ({ inlineData: { mimeType: `audio/${format}`, data: data.right } }))(
+  return pipe(
     nameOf(audio, 'format', path),
+    E.map((format) => ({ inlineData: { mimeType: `audio/${format}`, data: data.right } })),
   );
 }
 
@@ -116,7 +122,7 @@ function filePart(file: Json | undefined, path: string, buckets: ReadableBuckets
   if (/^data:/i.test(value)) return inline(value, at);
   if (field !== 'file_data' && !isReference(value))
     return E.left(fieldError(at, "must be a URL: this model's route cannot read uploaded files."));
-  const mimeType = told(file) ?? typeIn(value) ?? typeIn(file['filename']);
+  const mimeType = formatOf(file) ?? typeIn(value) ?? typeIn(file['filename']);
   if (mimeType === undefined)
     return E.left(fieldError(at, 'does not show its media type: add it to the part as `file.format`.'));
   return isReference(value)

@@ -24,15 +24,15 @@ export function generateContentRequest(
 ): Either<GatewayError, JsonObject> {
   const foreign = foreignControl(body);
   if (foreign !== undefined) return E.left(foreign);
-  const said = conversationOf(body['messages'], signatureFor(model), buckets);
-  if (E.isLeft(said)) return said;
+  const turns = conversationOf(body['messages'], signatureFor(model), buckets);
+  if (E.isLeft(turns)) return turns;
   const tools = toolMembers(body);
   if (E.isLeft(tools)) return tools;
   const own = ownFields(body);
   if (E.isLeft(own)) return own;
   const config = generationConfig(body, model, own.right);
   if (E.isLeft(config)) return config;
-  const { system, contents } = said.right;
+  const { system, contents } = turns.right;
   return E.right(
     present({
       systemInstruction: system.length === 0 ? undefined : { parts: system },

@@ -39,8 +39,8 @@ export function generatedCompletion(
   const { error } = parsed.right;
   const blocked = blockOf(parsed.right);
   if (!isAbsent(error) || (candidatesOf(parsed.right).length === 0 && blocked === undefined)) {
-    const told = toldFailure(parsed.right, 'The upstream answered without `candidates`.', sanitise);
-    return E.left({ kind: 'protocol', ...told });
+    const failure = toldFailure(parsed.right, 'The upstream answered without `candidates`.', sanitise);
+    return E.left({ kind: 'protocol', ...failure });
   }
   if (isDeeperThan(parsed.right, maxJsonDepth))
     return protocolFault('The upstream sent an answer that is nested too deeply.');
@@ -69,7 +69,7 @@ function choiceOf(
     .filter(({ call }) => callName(call) !== '')
     .map(({ call, signature }, ordinal) => {
       const id = idOf(call) ?? callId(about, index, ordinal);
-      return { told: wholeCall({ call, signature }, id), id, signature };
+      return { whole: wholeCall({ call, signature }, id), id, signature };
     });
   const signatures = calls.flatMap(({ id, signature }) =>
     signature === undefined ? [] : [callSignature(id, signature)],
@@ -79,7 +79,7 @@ function choiceOf(
     role: 'assistant',
     content: content.text === '' && calls.length > 0 ? null : content.text,
     refusal: finish === 'content_filter' ? refusalText(finishMessageOf(candidate), sanitise) : null,
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ told }) => told) }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ whole }) => whole) }),
     ...(content.images.length === 0 ? {} : { images: content.images }),
     ...metadataOf(content, signatures),
   };

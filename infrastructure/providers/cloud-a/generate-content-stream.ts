@@ -67,8 +67,8 @@ class StreamedAnswer {
     const event = parseJson(frame.data);
     if (!isObject(event)) return this.fail('The upstream sent a malformed event.');
     if (!isAbsent(event['error']) || frame.event === 'error') {
-      const told = toldFailure(event, 'The upstream reported an error.', this.sanitise);
-      return this.failed(toldInStream(told));
+      const failure = toldFailure(event, 'The upstream reported an error.', this.sanitise);
+      return this.failed(toldInStream(failure));
     }
     if (isDeeperThan(event, maxJsonDepth))
       return this.fail('The upstream sent an event that is nested too deeply.');

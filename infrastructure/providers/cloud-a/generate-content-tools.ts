@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import {
   isObject,
   isAbsent,
@@ -80,7 +81,8 @@ function namedFunction(choice: JsonObject): Members {
   const { type, function: chosen } = choice;
   if (type !== 'function') return foreignType(choice, 'tool_choice');
   if (!isObject(chosen)) return E.left(fieldError('tool_choice.function', 'must be an object.'));
-  return E.map((name: string) => ({ mode: 'ANY', allowedFunctionNames: [name] }))(
+  return pipe(
     nameOf(chosen, 'name', 'tool_choice.function'),
+    E.map((name) => ({ mode: 'ANY', allowedFunctionNames: [name] })),
   );
 }

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { WholeAnswer } from '../../../application/ports/upstream.ts';
 import { deepMerge, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
@@ -29,21 +30,23 @@ export const generateContent = (
   encode: (call) => {
     const model = publishedBy('google', call.route) ?? '';
     const method = call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-    return E.map((body: JsonObject) => ({
-      path: `${basePath}/publishers/google/models/${pathSegment(model)}:${method}`,
-      headers: outboundHeaders(defaultHeaders, call),
-      body: JSON.stringify(deepMerge(body, call.route.extraBody)),
-    }))(
+    return pipe(
       generateContentRequest(
         parseExact(call.body) as JsonObject,
         model,
         readableBuckets(call.route.compatibility),
       ),
+      E.map((body) => ({
+        path: `${basePath}/publishers/google/models/${pathSegment(model)}:${method}`,
+        headers: outboundHeaders(defaultHeaders, call),
+        body: JSON.stringify(deepMerge(body, call.route.extraBody)),
+      })),
     );
   },
   decode: (body, { answer }) =>
-    E.map((value: JsonObject): WholeAnswer => ({ value, text: JSON.stringify(value) }))(
+    pipe(
       generatedCompletion(body.toString('utf8'), answer, sanitise),
+      E.map((value): WholeAnswer => ({ value, text: JSON.stringify(value) })),
     ),
   events: (contentType, { answer }) => {
     const frames = framesOf(contentType);

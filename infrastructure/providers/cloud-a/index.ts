@@ -1,4 +1,4 @@
-import { type Capabilities, permissive } from '../../../domain/routing/capabilities.ts';
+import { type Capabilities, noCapabilities, permissive } from '../../../domain/routing/capabilities.ts';
 import type { ApiFamily, Route, Takes } from '../../../domain/routing/model.ts';
 import { embeddingModel } from '../../../domain/embeddings/embedding-models.ts';
 import type { CloudAProvider } from '../../config/provider-config.ts';
@@ -30,16 +30,6 @@ interface ModelKind {
   ) => Partial<Record<ApiFamily, Dialect | FanOutDialect>>;
 }
 
-const nothing: Capabilities = {
-  chat_completions: false,
-  responses: false,
-  embeddings: false,
-  stream: false,
-  tools: false,
-  vision: false,
-  json_schema: false,
-};
-
 /** Google-published models: chat completions with all that belongs to them. */
 const generation: ModelKind = {
   capabilities: { ...permissive, responses: false, embeddings: false },
@@ -52,7 +42,7 @@ const generation: ModelKind = {
 
 /** The four text-embedding models. */
 const embedding: ModelKind = {
-  capabilities: { ...nothing, embeddings: true },
+  capabilities: { ...noCapabilities, embeddings: true },
   takes: { embeddings: 'translated' },
   dialects: (platform, context) => ({ embeddings: textEmbeddings(platform, context) }),
 };
@@ -96,7 +86,7 @@ function modelKindOf(route: RouteOfPlatform): keyof typeof modelKinds | undefine
 export const cloudA: ProviderImplementation<CloudAProvider> = {
   supports: (route) => {
     const kind = modelKindOf(route);
-    return kind === undefined ? nothing : modelKinds[kind].capabilities;
+    return kind === undefined ? noCapabilities : modelKinds[kind].capabilities;
   },
   takes: (route, family) => {
     const kind = modelKindOf(route);

@@ -36,7 +36,9 @@ const byExtension: ReadonlyMap<string, string> = new Map([
   ['xml', 'text/xml'],
 ]);
 
-/** The type that a file's name, path or URL tells of; a query or fragment of a URL is no part of the name. */
+/**
+ * The type that the end of a file's name, path or URL stands for; a query or fragment of a URL is no part of the name.
+ */
 export function mediaTypeOf(name: string): string | undefined {
   const [path = ''] = name.startsWith('gs://') ? [name] : name.split(/[?#]/, 1);
   const last = path.slice(path.lastIndexOf('/') + 1);

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { Route } from '../../../domain/routing/model.ts';
 import { isObject, type JsonObject, numberOf, only, parseExact } from '../../../domain/shared/json.ts';
 import { readCount } from '../messages-body/counted.ts';
@@ -7,7 +8,7 @@ import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 import { pathSegment } from '../wire/path-segment.ts';
 import { countedModel } from './counted-model.ts';
-import { type UnifiedRequest, unifiedRequest } from './unified-request.ts';
+import { unifiedRequest } from './unified-request.ts';
 
 const pathOf = ({ route }: { readonly route: Pick<Route, 'upstreamModel'> }): string =>
   `/model/${pathSegment(countedModel(route) ?? route.upstreamModel)}/count-tokens`;
@@ -26,11 +27,14 @@ export const countUnified = (
   { sanitise, digest }: ProviderContext,
 ): Dialect => ({
   encode: (call) =>
-    E.map(({ body }: UnifiedRequest) => ({
-      path: pathOf(call),
-      headers: outboundHeaders(defaultHeaders, call),
-      body: JSON.stringify({ input: { converse: only(body, countedMembers) } }),
-    }))(unifiedRequest(parseExact(call.body) as JsonObject, call, digest)),
+    pipe(
+      unifiedRequest(parseExact(call.body) as JsonObject, call, digest),
+      E.map(({ body }) => ({
+        path: pathOf(call),
+        headers: outboundHeaders(defaultHeaders, call),
+        body: JSON.stringify({ input: { converse: only(body, countedMembers) } }),
+      })),
+    ),
   decode: (body) => readCount(body, 'inputTokens', sanitise),
 });
 

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { UpstreamCall } from '../../../application/ports/upstream.ts';
 import {
   mayDeclareImageGeneration,
@@ -25,7 +26,8 @@ export function endpointbResponses(style: ChatStyle, context: ProviderContext): 
 function withoutHostedImages(call: UpstreamCall): Either<GatewayError, UpstreamCall> {
   if (!mayDeclareImageGeneration(call.body)) return E.right(call);
   const body = parseExact(call.body) as JsonObject;
-  return E.map((left: JsonObject) => (left === body ? call : { ...call, body: JSON.stringify(left) }))(
+  return pipe(
     withoutImageGeneration(body),
+    E.map((left) => (left === body ? call : { ...call, body: JSON.stringify(left) })),
   );
 }

@@ -5,7 +5,7 @@ import {
   styleCapabilities,
   type StyleRules,
 } from '../../../domain/compatibility/cloud-b-style.ts';
-import type { Capabilities } from '../../../domain/routing/capabilities.ts';
+import { noCapabilities } from '../../../domain/routing/capabilities.ts';
 import type { ApiFamily, Route } from '../../../domain/routing/model.ts';
 import type { CloudBProvider } from '../../config/provider-config.ts';
 import { requestSigning } from '../auth/sigv4.ts';
@@ -21,21 +21,11 @@ import { unified } from './unified.ts';
 
 const namespace = 'cloud_b_platform';
 
-const nothing: Capabilities = {
-  chat_completions: false,
-  responses: false,
-  embeddings: false,
-  stream: false,
-  tools: false,
-  vision: false,
-  json_schema: false,
-};
-
 /** Managed-cloud model platform B: the route's `api_style` selects the dialect. */
 export const cloudB: ProviderImplementation<CloudBProvider> = {
   supports: ({ compatibility }) => {
     const block = cloudBBlock(compatibility);
-    return block === undefined ? nothing : styleCapabilities(block.style);
+    return block === undefined ? noCapabilities : styleCapabilities(block.style);
   },
   takes: (route, family) => {
     const block = cloudBBlock(route.compatibility);

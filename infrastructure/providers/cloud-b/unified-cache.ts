@@ -30,17 +30,17 @@ const nothing: CacheRules = { conversation: false, tools: false, hour: false };
  * before it, and the latest is what the next turn finds again.
  */
 export function withCachePoints(
-  said: Cacheable,
+  marked: Cacheable,
   route: Pick<Route, 'upstreamModel' | 'compatibility'>,
 ): Cacheable {
   const rules = cacheRules(route);
-  const kept = keptMarks(said, rules);
+  const kept = keptMarks(marked, rules);
   const expanded = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
     blocks.flatMap((block) => {
       if (!isMarked(block)) return [block];
       return kept.has(block) ? [unmarked(block), cachePoint(block, rules)] : [unmarked(block)];
     });
-  const { system, messages, toolConfig } = said;
+  const { system, messages, toolConfig } = marked;
   return {
     system: expanded(system),
     messages: messages.map((turn) => ({ ...turn, content: expanded(objectsOf(turn['content'])) })),

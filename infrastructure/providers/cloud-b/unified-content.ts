@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { blocksOf } from '../../../domain/messages/blocks.ts';
 import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { fieldError, foreignType, stringOf } from '../../../domain/shared/field-errors.ts';
@@ -27,9 +28,15 @@ export function contentBlocks(
   const parts = blocksOf(content, path);
   if (E.isLeft(parts)) return parts;
   const blocks = E.traverseArrayWithIndex((index: number, part: JsonObject) =>
-    E.map((made: readonly JsonObject[]) => endingMarked(made, part))(take(part, `${path}[${index}]`)),
+    pipe(
+      take(part, `${path}[${index}]`),
+      E.map((made) => endingMarked(made, part)),
+    ),
   )(parts.right);
-  return E.map((all: readonly (readonly JsonObject[])[]) => all.flat())(blocks);
+  return pipe(
+    blocks,
+    E.map((all) => all.flat()),
+  );
 }
 
 /** What users may say: text, images and documents. */
@@ -38,7 +45,7 @@ export const userPart =
   (part: JsonObject, path: string): Blocks => {
     switch (isString(part['type']) ? part['type'] : '') {
       case 'text':
-        return E.map(textBlocks)(stringOf(part, 'text', path));
+        return pipe(stringOf(part, 'text', path), E.map(textBlocks));
       case 'image_url':
         return alone(imageBlock(part['image_url'], `${path}.image_url`));
       case 'file':
@@ -48,7 +55,7 @@ export const userPart =
     }
   };
 
-/** What tools may answer: the same, and JSON. The platform takes JSON objects alone; other JSON is told as text. */
+/** What tools may answer: the same, and JSON. The platform takes JSON objects alone; other JSON goes as text. */
 export const resultPart =
   (names: DocumentNames) =>
   (part: JsonObject, path: string): Blocks =>
@@ -63,15 +70,19 @@ export const jsonBlock = (value: Json): JsonObject =>
 export const assistantPart = (part: JsonObject, path: string): Blocks => {
   switch (isString(part['type']) ? part['type'] : '') {
     case 'text':
-      return E.map(textBlocks)(stringOf(part, 'text', path));
+      return pipe(stringOf(part, 'text', path), E.map(textBlocks));
     case 'refusal':
-      return E.map(textBlocks)(stringOf(part, 'refusal', path));
+      return pipe(stringOf(part, 'refusal', path), E.map(textBlocks));
     default:
       return foreignType(part, path);
   }
 };
 
-const alone = (block: Block): Blocks => E.map((only: JsonObject) => [only])(block);
+const alone = (block: Block): Blocks =>
+  pipe(
+    block,
+    E.map((only) => [only]),
+  );
 
 /** Base64 images alone: the platform fetches nothing. */
 function imageBlock(image: Json | undefined, path: string): Block {
@@ -85,7 +96,10 @@ function imageBlock(image: Json | undefined, path: string): Block {
   const named = data.mediaType.replace(/^image\//, '').replace(/^jpg$/, 'jpeg');
   const format = imageFormats.find((each) => each === named);
   if (format === undefined) return E.left(foreignFormat(at, data.mediaType, imageFormats));
-  return E.map((bytes: string) => ({ image: { format, source: { bytes } } }))(base64(data.data, at));
+  return pipe(
+    base64(data.data, at),
+    E.map((bytes) => ({ image: { format, source: { bytes } } })),
+  );
 }
 
 function documentBlock(file: Json | undefined, path: string, names: DocumentNames): Block {
@@ -104,8 +118,9 @@ function documentBlock(file: Json | undefined, path: string, names: DocumentName
   const name = fileName(file);
   const format = documentFormat(data.mediaType, name);
   if (format === undefined) return E.left(foreignFormat(at, data.mediaType ?? name, documentFormats));
-  return E.map((bytes: string) => ({ document: { format, name: names.nameOf(name), source: { bytes } } }))(
+  return pipe(
     base64(data.data, at),
+    E.map((bytes) => ({ document: { format, name: names.nameOf(name), source: { bytes } } })),
   );
 }
 

@@ -129,12 +129,12 @@ function thinkingFields(
   placement: EffortPlacement,
 ): JsonObject {
   const { type: _type, budget_tokens: _budget, ...rest } = isObject(own) ? own : {};
-  const said = effort === undefined ? {} : { effort };
+  const effortMember = effort === undefined ? {} : { effort };
   if (thinking?.type === 'adaptive' && placement === 'thinking')
-    return { thinking: { ...rest, ...thinking, ...said } };
+    return { thinking: { ...rest, ...thinking, ...effortMember } };
   return {
     ...(thinking === undefined ? {} : { thinking: { ...rest, ...thinking } }),
-    ...(effort === undefined ? {} : { output_config: said }),
+    ...(effort === undefined ? {} : { output_config: effortMember }),
     ...(betas.length === 0 ? {} : { anthropic_beta: betas }),
   };
 }

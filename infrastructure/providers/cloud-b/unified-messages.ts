@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/messages/chat-answer.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
 import {
@@ -33,7 +34,7 @@ import { toolName } from './unified-tools.ts';
 export interface Writing {
   readonly digest: Digest;
   /**
-   * The request offers tools. Without them the platform takes no blocks of calls and results: they are told as text,
+   * The request offers tools. Without them the platform takes no blocks of calls and results: they go as text,
    * so that the model knows of them and cannot call any.
    */
   readonly tools: boolean;
@@ -111,11 +112,14 @@ function roleBlocksOf(
   const by =
     (role: Role) =>
     (blocks: Blocks): Either<GatewayError, RoleBlocks> =>
-      E.map((own: readonly JsonObject[]) => ({ role, blocks: endingMarked(own, message) }))(blocks);
+      pipe(
+        blocks,
+        E.map((own) => ({ role, blocks: endingMarked(own, message) })),
+      );
   switch (isString(role) ? role : '') {
     case 'system':
     case 'developer':
-      return by('system')(E.map(systemTexts)(systemBlocks(content ?? '', at)));
+      return by('system')(pipe(systemBlocks(content ?? '', at), E.map(systemTexts)));
     case 'user':
       return by('user')(contentBlocks(content, at, userPart(names)));
     case 'assistant':
@@ -146,16 +150,19 @@ function assistantBlocks(message: JsonObject, path: string, writing: Writing): B
   const foreign = ['audio', 'function_call'].find((field) => !isAbsent(message[field]));
   if (foreign !== undefined)
     return E.left(fieldError(`${path}.${foreign}`, "is not available on this model's route."));
-  const spoken = contentBlocks(message['content'], `${path}.content`, assistantPart);
-  if (E.isLeft(spoken)) return spoken;
+  const content = contentBlocks(message['content'], `${path}.content`, assistantPart);
+  if (E.isLeft(content)) return content;
   const { refusal, tool_calls: calls } = message;
   const refused = isString(refusal) ? textBlocks(refusal) : [];
-  if (isAbsent(calls)) return E.right([...spoken.right, ...refused]);
+  if (isAbsent(calls)) return E.right([...content.right, ...refused]);
   if (!isArray(calls)) return E.left(fieldError(`${path}.tool_calls`, 'must be an array.'));
   const uses = E.traverseArrayWithIndex((index: number, call: Json) =>
     toolUse(call, `${path}.tool_calls[${index}]`, writing),
   )(calls);
-  return E.map((blocks: readonly JsonObject[]) => [...spoken.right, ...refused, ...blocks])(uses);
+  return pipe(
+    uses,
+    E.map((blocks) => [...content.right, ...refused, ...blocks]),
+  );
 }
 
 function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<GatewayError, JsonObject> {

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { fieldError } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -61,8 +62,9 @@ function sharedFormats(config: JsonObject, path: string): Formats {
     );
   const own = platformFormats(config, path);
   if (isAbsent(config['format'])) return E.right(own);
-  return E.map((textFormat: JsonObject) => [...own, { path: `${path}.format`, textFormat }])(
+  return pipe(
     schemaFormat(config['format'], `${path}.format`),
+    E.map((textFormat) => [...own, { path: `${path}.format`, textFormat }]),
   );
 }
 

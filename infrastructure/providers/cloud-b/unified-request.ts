@@ -22,7 +22,7 @@ export interface UnifiedCall {
 }
 
 /** A converse body, and what the row's metadata says of what it left out. */
-export interface UnifiedRequest {
+interface UnifiedRequest {
   readonly body: JsonObject;
   readonly notes: JsonObject | undefined;
 }
@@ -45,8 +45,8 @@ export function unifiedRequest(
     messagesFamily: tier !== undefined,
   });
   if (E.isLeft(tools)) return tools;
-  const said = conversation(body['messages'], { digest, tools: tools.right !== undefined });
-  if (E.isLeft(said)) return said;
+  const turns = conversation(body['messages'], { digest, tools: tools.right !== undefined });
+  if (E.isLeft(turns)) return turns;
   const inference = inferenceConfig(body, tier);
   if (E.isLeft(inference)) return inference;
   const fields = modelFields(body, {
@@ -54,7 +54,7 @@ export function unifiedRequest(
     tier,
     effortPlacement: effortPlacement(route),
     toolChoice: tools.right?.choice,
-    inToolLoop: endsInToolLoop(said.right),
+    inToolLoop: endsInToolLoop(turns.right),
   });
   if (E.isLeft(fields)) return fields;
   const options = platformOptions(body, stream);
@@ -66,8 +66,8 @@ export function unifiedRequest(
     toolConfig: placedTools,
   } = withCachePoints(
     {
-      system: said.right.system,
-      messages: endMarked(said.right.messages, body),
+      system: turns.right.system,
+      messages: endMarked(turns.right.messages, body),
       toolConfig: tools.right?.config,
     },
     route,

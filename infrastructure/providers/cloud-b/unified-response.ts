@@ -35,8 +35,8 @@ export function unifiedCompletion(
   const answer = parseExact(text) as JsonObject;
   const blocks = contentOf(answer);
   if (blocks === undefined) {
-    const told = toldFailure(answer, 'The upstream answered without a message.', sanitise);
-    return E.left({ kind: 'protocol', ...told });
+    const failure = toldFailure(answer, 'The upstream answered without a message.', sanitise);
+    return E.left({ kind: 'protocol', ...failure });
   }
   const calls = callsIn(blocks);
   const stop = stopOf(answer['stopReason'], calls.length > 0);

@@ -93,9 +93,9 @@ const exceptionStatuses: ReadonlyMap<string | undefined, number> = new Map([
 
 function exception({ headers, payload }: Frame, sanitise: (message: string) => string): GatewayError {
   const type = headers.get(':exception-type');
-  const told = toldFailure(parseJson(payload.toString('utf8')), unexplained(type, sanitise), sanitise);
+  const failure = toldFailure(parseJson(payload.toString('utf8')), unexplained(type, sanitise), sanitise);
   const status = callerStatus(exceptionStatuses.get(type) ?? 502);
-  return toldInStream({ ...told, ...codeLabels(type, sanitise) }, status);
+  return toldInStream({ ...failure, ...codeLabels(type, sanitise) }, status);
 }
 
 function reportedError(

@@ -20,7 +20,7 @@ export interface Tools {
   readonly choice: AskedField | undefined;
 }
 
-/** What a model may be told of tools. */
+/** What a model takes of tools. */
 export interface ToolTerms {
   readonly strict: boolean;
   /** It takes a tool choice in the words of the messages body. */
@@ -101,7 +101,7 @@ interface Tool {
   readonly mark: JsonObject;
 }
 
-/** Of `strict` only what the caller says is told, and nothing where the model does not support it. */
+/** `strict` goes upstream only as the caller wrote it, and not to a model that does not support it. */
 function toolSpec(tool: JsonObject, path: string, supportsStrict: boolean): Either<GatewayError, Tool> {
   const { type, function: described } = tool;
   if (type !== 'function') return foreignType(tool, path);

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { parseExact } from '../../../domain/shared/json.ts';
 import { andThen, seal } from '../../../domain/shared/stream-machine.ts';
@@ -6,7 +7,7 @@ import { outboundHeaders } from '../outbound-headers.ts';
 import type { Dialect, ProviderContext } from '../provider.ts';
 import { eventFrames } from '../wire/event-stream.ts';
 import { pathSegment } from '../wire/path-segment.ts';
-import { type UnifiedRequest, unifiedRequest } from './unified-request.ts';
+import { unifiedRequest } from './unified-request.ts';
 import { unifiedCompletion } from './unified-response.ts';
 import { unifiedStream } from './unified-stream.ts';
 
@@ -18,15 +19,19 @@ export const unified = (
   { sanitise, digest }: ProviderContext,
 ): Dialect => ({
   encode: (call) =>
-    E.map(({ body, notes }: UnifiedRequest) => ({
-      path: `/model/${pathSegment(call.route.upstreamModel)}/${call.stream ? 'converse-stream' : 'converse'}`,
-      headers: outboundHeaders(defaultHeaders, call, eventStream),
-      body: JSON.stringify(body),
-      ...(notes === undefined ? {} : { notes }),
-    }))(unifiedRequest(parseExact(call.body) as JsonObject, call, digest)),
+    pipe(
+      unifiedRequest(parseExact(call.body) as JsonObject, call, digest),
+      E.map(({ body, notes }) => ({
+        path: `/model/${pathSegment(call.route.upstreamModel)}/${call.stream ? 'converse-stream' : 'converse'}`,
+        headers: outboundHeaders(defaultHeaders, call, eventStream),
+        body: JSON.stringify(body),
+        ...(notes === undefined ? {} : { notes }),
+      })),
+    ),
   decode: (body, { answer }) =>
-    E.map((value: JsonObject) => ({ value, text: JSON.stringify(value) }))(
+    pipe(
       unifiedCompletion(body.toString('utf8'), answer, sanitise),
+      E.map((value) => ({ value, text: JSON.stringify(value) })),
     ),
   events: (contentType, { answer }) =>
     contentType.startsWith(eventStream)

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import {
   isObject,
   isAbsent,
@@ -18,7 +19,7 @@ type Media = BodyRules['media'];
 /** Content blocks of a messages body. */
 export type Blocks = Either<GatewayError, readonly JsonObject[]>;
 
-/** A text block; one without words is none, upstreams refuse it. */
+/** A text block. An empty text gives no block, because upstreams refuse one. */
 export const textBlocks = (text: string): readonly JsonObject[] =>
   text.trim() === '' ? [] : [{ type: 'text', text }];
 
@@ -43,9 +44,9 @@ function partBlocks(part: JsonObject, path: string, media: Media): Blocks {
   const { type } = part;
   switch (isString(type) ? type : '') {
     case 'text':
-      return E.map(textBlocks)(stringOf(part, 'text', path));
+      return pipe(stringOf(part, 'text', path), E.map(textBlocks));
     case 'refusal':
-      return E.map(textBlocks)(stringOf(part, 'refusal', path));
+      return pipe(stringOf(part, 'refusal', path), E.map(textBlocks));
     case 'thinking':
     case 'redacted_thinking':
       return E.right([]);

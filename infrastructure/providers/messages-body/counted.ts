@@ -22,6 +22,6 @@ export function readCount(
     const value: JsonObject = { input_tokens: count };
     return E.right({ value, text: JSON.stringify(value) });
   }
-  const told = toldFailure(parsed.right, `The upstream answered without \`${field}\`.`, sanitise);
-  return E.left({ kind: 'protocol', ...told });
+  const failure = toldFailure(parsed.right, `The upstream answered without \`${field}\`.`, sanitise);
+  return E.left({ kind: 'protocol', ...failure });
 }

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { CallTerms, UpstreamCall, WholeAnswer } from '../../../application/ports/upstream.ts';
 import { countedBody } from '../../../domain/messages/count-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -64,20 +65,24 @@ export function messagesDialects(style: MessagesStyle, context: ProviderContext)
     messages: {
       encode: encodeBy(style, (call) => fromMessagesBody(call, style.rules, digest)),
       decode: (body) =>
-        E.map((value: JsonObject): WholeAnswer => ({ value, text: body }))(
+        pipe(
           readMessage(body.toString('utf8'), sanitise),
+          E.map((value): WholeAnswer => ({ value, text: body })),
         ),
       ...eventsBy(style, () => andThen(sseFrames, seal(nativeMessagesStream(sanitise))).begin()),
     },
     count_tokens: {
       encode: encodeBy({ ...style, path: style.counts.path }, (call) =>
-        E.map(
-          ({ text, betas }: OutboundBody): OutboundBody => ({
-            // What a route's `extra_body` says of answers is not counted either.
-            text: JSON.stringify(style.counts.request(countedBody(parseExact(text) as JsonObject), call)),
-            betas,
-          }),
-        )(fromMessagesBody(call, style.rules, digest)),
+        pipe(
+          fromMessagesBody(call, style.rules, digest),
+          E.map(
+            ({ text, betas }): OutboundBody => ({
+              // What a route's `extra_body` says of answers is not counted either.
+              text: JSON.stringify(style.counts.request(countedBody(parseExact(text) as JsonObject), call)),
+              betas,
+            }),
+          ),
+        ),
       ),
       decode: (body) => readCount(body, style.counts.field, sanitise),
     },
@@ -90,14 +95,17 @@ const encodeBy =
     write: (call: UpstreamCall) => Either<GatewayError, OutboundBody>,
   ): Dialect['encode'] =>
   (call) =>
-    E.map(
-      ({ text, betas, notes }: OutboundBody): OutboundRequest => ({
-        path: style.path(call),
-        headers: withBetas({ ...style.headers, ...outboundHeaders(style.defaultHeaders, call) }, betas),
-        body: text,
-        ...(notes === undefined ? {} : { notes }),
-      }),
-    )(write(call));
+    pipe(
+      write(call),
+      E.map(
+        ({ text, betas, notes }): OutboundRequest => ({
+          path: style.path(call),
+          headers: withBetas({ ...style.headers, ...outboundHeaders(style.defaultHeaders, call) }, betas),
+          body: text,
+          ...(notes === undefined ? {} : { notes }),
+        }),
+      ),
+    );
 
 const betaHeader = 'anthropic-beta';
 

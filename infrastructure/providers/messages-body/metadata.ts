@@ -10,7 +10,7 @@ export interface NativeParts {
   readonly blocks?: readonly Json[];
 }
 
-/** The member `provider_metadata`; without parts there is none. */
+/** The member `provider_metadata`, which is left out where it has no parts. */
 export function metadataMember(namespace: string, parts: NativeParts): JsonObject {
   const there = Object.entries(parts).filter(([, values]) => values.length > 0);
   return there.length === 0 ? {} : { provider_metadata: { [namespace]: Object.fromEntries(there) } };

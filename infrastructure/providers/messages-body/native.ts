@@ -37,8 +37,8 @@ export function fromMessagesBody(
   const members = Object.entries(body).filter(([key]) => !unknown.has(key));
   const messages = nativeMessages(body['messages'], rules, boundedToolId(digest));
   if (E.isLeft(messages)) return messages;
-  const told = Object.fromEntries([...members, ['messages', messages.right]]);
-  const placed = takesSystemTurns(call.route.upstreamModel) ? told : withSystemInFront(told);
+  const bounded = Object.fromEntries([...members, ['messages', messages.right]]);
+  const placed = takesSystemTurns(call.route.upstreamModel) ? bounded : withSystemInFront(bounded);
   return outboundBody(placed, call, rules);
 }
 

@@ -42,27 +42,27 @@ function translate(
 ): Either<GatewayError, JsonObject> {
   const limit = limitMember(body, route, rules);
   if (E.isLeft(limit)) return limit;
-  const said = conversationOf(body, { media: rules.media, boundId: boundedToolId(digest) });
-  if (E.isLeft(said)) return said;
+  const turns = conversationOf(body, { media: rules.media, boundId: boundedToolId(digest) });
+  if (E.isLeft(turns)) return turns;
   const tools = toolMembers(body, rules.supportsStrict(route));
   if (E.isLeft(tools)) return tools;
   const stop = stopMember(body);
   if (E.isLeft(stop)) return stop;
   const outputConfig = outputConfigMember(body, rules);
   if (E.isLeft(outputConfig)) return outputConfig;
-  const { system, messages } = said.right;
+  const { system, messages } = turns.right;
   return E.right({
     ...limit.right,
     ...(system.length === 0 ? {} : { system }),
     messages,
     ...tools.right,
     ...stop.right,
-    ...present(body, common),
-    ...present(body, rules.copied),
+    ...membersNamed(body, common),
+    ...membersNamed(body, rules.copied),
     ...outputConfig.right,
   });
 }
 
 /** These members of the body, as far as they are there; null counts as absent. */
-const present = (body: JsonObject, fields: readonly string[]): JsonObject =>
+const membersNamed = (body: JsonObject, fields: readonly string[]): JsonObject =>
   Object.fromEntries(fields.flatMap((field) => (isAbsent(body[field]) ? [] : [[field, body[field]]])));

@@ -37,8 +37,8 @@ export function readMessage(
   if (E.isLeft(parsed)) return parsed;
   const { error, content } = parsed.right;
   if (isAbsent(error) && isArray(content)) return parsed;
-  const told = toldFailure(parsed.right, 'The upstream answered without `content`.', sanitise);
-  return E.left({ kind: 'protocol', ...told });
+  const failure = toldFailure(parsed.right, 'The upstream answered without `content`.', sanitise);
+  return E.left({ kind: 'protocol', ...failure });
 }
 
 /** A whole message as a chat completion. */
@@ -56,13 +56,13 @@ export function messageAsChat(text: string, terms: AnswerTerms): Either<Upstream
 function completionOf(message: JsonObject, { about, namespace }: AnswerTerms): JsonObject {
   const blocks = objectsOf(message['content']);
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
-  const said = blocks.map(({ type, text }) => (type === 'text' && isString(text) ? text : '')).join('');
+  const content = blocks.map(({ type, text }) => (type === 'text' && isString(text) ? text : '')).join('');
   const usage = chatUsage(message['usage']);
   const choice = {
     index: 0,
     message: {
       role: 'assistant',
-      content: said === '' && calls.length > 0 ? null : said,
+      content: content === '' && calls.length > 0 ? null : content,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
       ...metadataMember(namespace, {
         reasoning: blocks.filter(isThinking),

@@ -37,7 +37,12 @@ export const chatFromMessages = (terms: AnswerTerms): StreamMachine<Translation,
 
 /** A content block that is open; text and thinking need no memory. */
 type Block =
-  | { readonly kind: 'call'; readonly ordinal: number; readonly input: Json | undefined; told: boolean }
+  | {
+      readonly kind: 'call';
+      readonly ordinal: number;
+      readonly input: Json | undefined;
+      hasArguments: boolean;
+    }
   | { readonly kind: 'foreign' };
 
 /** What is copied from an event keeps every digit. */
@@ -150,7 +155,7 @@ class Translation {
       return this.fail('The upstream sent too many tool calls in one answer.');
     const ordinal = this.calls;
     this.calls += 1;
-    this.open.set(index, { kind: 'call', ordinal, input, told: false });
+    this.open.set(index, { kind: 'call', ordinal, input, hasArguments: false });
     this.delta({
       tool_calls: [{ index: ordinal, id, type: 'function', function: { name, arguments: '' } }],
     });
@@ -173,7 +178,7 @@ class Translation {
 
   private argue(block: Extract<Block, { kind: 'call' }>, text: Json | undefined): void {
     if (!isString(text) || text === '') return;
-    block.told ||= text.trim() !== '';
+    block.hasArguments ||= text.trim() !== '';
     this.delta({ tool_calls: [{ index: block.ordinal, function: { arguments: text } }] });
   }
 
@@ -181,7 +186,7 @@ class Translation {
   private closeBlock(index: number): void {
     const block = this.open.get(index);
     this.open.delete(index);
-    if (block?.kind !== 'call' || block.told) return;
+    if (block?.kind !== 'call' || block.hasArguments) return;
     this.argue(block, JSON.stringify(isAbsent(block.input) ? {} : block.input));
   }
 

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import {
   isObject,
   isAbsent,
@@ -43,8 +44,8 @@ const withTools = (
   parallel: boolean | null | undefined,
 ): JsonObject => {
   const single = parallel === false && choice?.['type'] !== 'none';
-  const told = single ? { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true } : choice;
-  return { tools, ...(told === undefined ? {} : { tool_choice: told }) };
+  const toolChoice = single ? { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true } : choice;
+  return { tools, ...(toolChoice === undefined ? {} : { tool_choice: toolChoice }) };
 };
 
 /** Without tools the upstream takes no choice; one that needs a tool cannot be kept. */
@@ -91,7 +92,8 @@ function choiceOf(choice: Json | undefined): Either<GatewayError, JsonObject | u
   if (type !== undefined) return E.right({ type });
   if (!isObject(choice) || choice['type'] !== 'function' || !isObject(choice['function']))
     return E.left(fieldError('tool_choice', "must be `auto`, `required`, `none` or a function's name."));
-  return E.map((name: string) => ({ type: 'tool', name }))(
+  return pipe(
     nameOf(choice['function'], 'name', 'tool_choice.function'),
+    E.map((name) => ({ type: 'tool', name })),
   );
 }

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/messages/chat-answer.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
 import {
@@ -91,16 +92,19 @@ function turnOf(message: JsonObject, path: string, rules: TurnRules): Either<Gat
   const { role } = message;
   switch (isString(role) ? role : '') {
     case 'user':
-      return E.map((blocks: readonly JsonObject[]): Turn => ({ role: 'user', blocks }))(
+      return pipe(
         contentBlocks(message['content'], `${path}.content`, rules.media),
+        E.map((blocks): Turn => ({ role: 'user', blocks })),
       );
     case 'tool':
-      return E.map((block: JsonObject): Turn => ({ role: 'user', blocks: [block] }))(
+      return pipe(
         toolResult(message, path, rules),
+        E.map((block): Turn => ({ role: 'user', blocks: [block] })),
       );
     case 'assistant':
-      return E.map((blocks: readonly JsonObject[]): Turn => ({ role: 'assistant', blocks }))(
+      return pipe(
         assistantBlocks(message, path, rules),
+        E.map((blocks): Turn => ({ role: 'assistant', blocks })),
       );
     default:
       return E.left(
@@ -118,16 +122,16 @@ function toolResult(message: JsonObject, path: string, rules: TurnRules): Either
   if (!isString(id)) return E.left(fieldError(`${path}.tool_call_id`, 'must be a string.'));
   const blocks = contentBlocks(content, `${path}.content`, rules.media);
   if (E.isLeft(blocks)) return blocks;
-  const told = isString(content) && content !== '' ? content : blocks.right.map(unmarked);
+  const result = isString(content) && content !== '' ? content : blocks.right.map(unmarked);
   return E.right({
     type: 'tool_result',
     tool_use_id: rules.boundId(id),
-    ...(told.length === 0 ? {} : { content: told }),
+    ...(result.length === 0 ? {} : { content: result }),
     ...lastMark([...blocks.right, message]),
   });
 }
 
-/** Words first, then the calls; reasoning that was preserved is dropped. */
+/** The content first, then the calls; reasoning that was preserved is dropped. */
 function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): Blocks {
   if (!isAbsent(message['function_call']))
     return E.left(
@@ -135,8 +139,8 @@ function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): B
     );
   if (!isAbsent(message['audio']))
     return E.left(fieldError(`${path}.audio`, "is not available on this model's route."));
-  const said = contentBlocks(message['content'], `${path}.content`, rules.media);
-  if (E.isLeft(said)) return said;
+  const content = contentBlocks(message['content'], `${path}.content`, rules.media);
+  if (E.isLeft(content)) return content;
   const { refusal, tool_calls: calls } = message;
   const uses: JsonObject[] = [];
   for (const [index, call] of (isArray(calls) ? calls : []).entries()) {
@@ -145,7 +149,7 @@ function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): B
     if (E.isLeft(use)) return use;
     uses.push(use.right);
   }
-  return E.right([...said.right, ...(isString(refusal) ? textBlocks(refusal) : []), ...uses]);
+  return E.right([...content.right, ...(isString(refusal) ? textBlocks(refusal) : []), ...uses]);
 }
 
 function toolUse(call: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {

@@ -32,7 +32,7 @@ const checksumBytes = 4;
 
 /** Bytes of the frame that is being collected: a private buffer that `step` extends in place. */
 interface Pending {
-  held: Buffer;
+  buffer: Buffer;
   size: number;
   over: boolean;
 }
@@ -45,7 +45,7 @@ const nothing = Buffer.alloc(0);
  * first fault ends everything.
  */
 export const eventFrames: Sealed<Buffer, EventFrame> = seal<Pending, Buffer, EventFrame>({
-  start: () => ({ held: nothing, size: 0, over: false }),
+  start: () => ({ buffer: nothing, size: 0, over: false }),
   step: (pending, chunk) => {
     const frames: EventFrame[] = [];
     let at = 0;
@@ -53,7 +53,7 @@ export const eventFrames: Sealed<Buffer, EventFrame> = seal<Pending, Buffer, Eve
     return [pending, frames];
   },
   end: ({ size }) => (size === 0 ? [] : [{ kind: 'fault', fault: 'cut' }]),
-  holds: ({ held }) => held.length,
+  holds: ({ buffer }) => buffer.length,
 });
 
 /** Takes bytes of one frame, and says how many: a frame that is whole in the bytes is read in place. */
@@ -63,10 +63,10 @@ function take(pending: Pending, bytes: Buffer, frames: EventFrame[]): number {
     emit(pending, whole, frames);
     return whole.length;
   }
-  const wanted = pending.size < preludeBytes ? preludeBytes : totalLength(pending.held);
+  const wanted = pending.size < preludeBytes ? preludeBytes : totalLength(pending.buffer);
   const added = bytes.subarray(0, wanted - pending.size);
   hold(pending, added, wanted);
-  const collected = frameIn(pending.held.subarray(0, pending.size));
+  const collected = frameIn(pending.buffer.subarray(0, pending.size));
   if (collected !== undefined) emit(pending, collected, frames);
   return added.length;
 }
@@ -82,12 +82,12 @@ function frameIn(bytes: Buffer): Buffer | undefined {
 /** Keeps bytes; the buffer doubles until it is as large as the frame, so that a byte is copied a few times at most. */
 function hold(pending: Pending, bytes: Buffer, wanted: number): void {
   const size = pending.size + bytes.length;
-  if (size > pending.held.length) {
-    const larger = Buffer.allocUnsafe(Math.max(size, Math.min(wanted, 2 * pending.held.length)));
-    pending.held.copy(larger, 0, 0, pending.size);
-    pending.held = larger;
+  if (size > pending.buffer.length) {
+    const larger = Buffer.allocUnsafe(Math.max(size, Math.min(wanted, 2 * pending.buffer.length)));
+    pending.buffer.copy(larger, 0, 0, pending.size);
+    pending.buffer = larger;
   }
-  bytes.copy(pending.held, pending.size);
+  bytes.copy(pending.buffer, pending.size);
   pending.size = size;
 }
 
@@ -95,7 +95,7 @@ function hold(pending: Pending, bytes: Buffer, wanted: number): void {
 function emit(pending: Pending, bytes: Buffer, frames: EventFrame[]): void {
   const frame = frameOf(bytes);
   frames.push(frame);
-  pending.held = nothing;
+  pending.buffer = nothing;
   pending.size = 0;
   pending.over = frame.kind === 'fault';
 }

@@ -3,10 +3,10 @@ import type { Clock } from '../../../application/ports/clock.ts';
 import type { ErrorCode } from '../../../domain/shared/gateway-error.ts';
 import type { RequestContext } from '../request-context.ts';
 
-/** The status of a caller who left before the answer (rule 35.25). */
+/** The status of a client disconnect before the answer (rule 35.25). */
 const leftStatus = 499;
 
-/** The one call that tells of itself as a login. */
+/** The one call that is recorded as a login. */
 export const loginPath = '/api/v1/auth/login';
 
 /** What becomes known of one call of the admin API on its way. */
@@ -22,14 +22,14 @@ export class AdminCallRecord {
     this.address = address;
   }
 
-  /** Tells of the call once, when it is over, however it ends. */
-  tellWhenOver(
-    { clock, told }: { readonly clock: Clock; readonly told: (call: EndedAdminCall) => void },
+  /** Reports the call once, when it is over, however it ends. */
+  reportWhenOver(
+    { clock, onEnded }: { readonly clock: Clock; readonly onEnded: (call: EndedAdminCall) => void },
     { req, res, requestId, receivedAt }: RequestContext,
     route: string,
   ): void {
-    const tell = (): void =>
-      told({
+    const report = (): void =>
+      onEnded({
         requestId,
         method: req.method ?? '',
         route,
@@ -41,7 +41,7 @@ export class AdminCallRecord {
         email: this.email,
         address: this.address,
       });
-    if (res.closed) tell();
-    else res.once('close', tell);
+    if (res.closed) report();
+    else res.once('close', report);
   }
 }

@@ -8,7 +8,7 @@ import { type GatewayError, overloaded, storeUnavailable } from '../../../domain
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { type Arrivals, hangingUp } from '../body-pace.ts';
 import { clientAddress, type ClientOrigin, countedOrigin } from '../client-address.ts';
-import { sendError } from '../error-presenter.ts';
+import { connectionHeaders, sendError } from '../error-presenter.ts';
 import type { AdminGates } from '../gates.ts';
 import type { Lease } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
@@ -28,8 +28,8 @@ export interface AdminEndpointPorts {
   readonly publicBaseUrl: () => string | undefined;
   /** `server.trusted_proxies`, as they are at the moment. */
   readonly trustedProxies: () => readonly string[];
-  /** Told of each call when it is over. */
-  readonly told: (call: EndedAdminCall) => void;
+  /** Is given each call when it is over. */
+  readonly onEnded: (call: EndedAdminCall) => void;
   readonly currentSession: (token: string | undefined) => Promise<Either<GatewayError, CurrentSession>>;
   /** True when what was thrown means that the database was away or too busy. */
   readonly isDatabaseTrouble: (error: unknown) => boolean;
@@ -44,7 +44,7 @@ export interface OpenCall {
   readonly token: string | undefined;
   readonly origin: ClientOrigin;
   readonly lease: Lease;
-  /** What is told of the call: who it is of is noted there. */
+  /** What is reported of the call: whose it is, is noted there. */
   readonly record: AdminCallRecord;
 }
 
@@ -91,7 +91,7 @@ export const adminEndpoint =
     const address = addressOf(ports, context);
     const origin = countedOrigin(address);
     const record = new AdminCallRecord(address);
-    record.tellWhenOver(ports, context, path);
+    record.reportWhenOver(ports, context, path);
     const lease = ports.gates[gate].enter();
     try {
       if (lease?.belongsTo(origin.network) !== true)
@@ -173,13 +173,9 @@ function answer(
 ): void {
   if (E.isLeft(result)) {
     record.errorCode = result.left.code;
-    sendError(context, 'openai', result.left, closing(result.left));
+    sendError(context, 'openai', result.left, connectionHeaders(result.left));
   } else if (!context.res.destroyed) {
     const meta = { generated_at: new Date(clock.now()).toISOString() };
     sendJson(context.res, 200, idHeaders(context), printedData({ data: result.right, meta }));
   }
 }
-
-/** What is left of a body that was not read would be taken for the next request. */
-const closing = ({ code }: GatewayError): Record<string, string> =>
-  code === 'request_too_large' ? { connection: 'close' } : {};

@@ -4,7 +4,7 @@ import * as t from 'io-ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
 
-/** What a call is told by one name: a query parameter, or a member of a body. Its failures say what it must be. */
+/** The value under one name of a call: a query parameter, or a member of a body. A failure says what it must be. */
 export type Input<A> = t.Decoder<unknown, A>;
 
 const inputOf = <A>(name: string, validate: Input<A>['validate']): Input<A> =>
@@ -15,7 +15,7 @@ const inputOf = <A>(name: string, validate: Input<A>['validate']): Input<A> =>
     (value) => value,
   );
 
-/** An input that `read` makes a value of; undefined: it is none, and `must` tells what it must be. */
+/** An input that `read` makes a value of; undefined: the value is rejected, and `must` says what it must be. */
 export const input = <A>(must: string, read: (given: unknown) => A | undefined): Input<A> =>
   inputOf(must, (given, context) => {
     const value = read(given);

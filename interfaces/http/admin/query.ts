@@ -62,7 +62,7 @@ export const sha256: Input<string | undefined> = optionalInput(
 
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** A UUID, as the service hands them out; undefined: it is none. */
+/** A UUID, as the service hands them out; undefined: the text is not one. */
 export const uuidIn = (given: string): string | undefined =>
   uuidShape.test(given) ? given.toLowerCase() : undefined;
 
@@ -82,7 +82,7 @@ export const instantParam: Input<Date | undefined> = optionalInput(
   }),
 );
 
-/** The parameters of a call. One that is misspelt, repeated or out of range is told by its name. */
+/** The parameters of a call. One that is misspelt, repeated or out of range is rejected by its name. */
 export function readQuery<I extends Inputs>(
   query: URLSearchParams,
   inputs: I,

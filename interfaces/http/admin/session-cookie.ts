@@ -6,7 +6,7 @@ const cookieName = 'gateway_session';
 /** 256 bits in base64url; anything else was not handed out here. */
 const tokenShape = /^[A-Za-z0-9_-]{43}$/;
 
-/** The token of a call. Of two there is none: a neighbouring host may have set one of them. */
+/** The token of a call. Of two neither counts: a neighbouring host may have set one of them. */
 export function sessionToken(req: IncomingMessage): string | undefined {
   const given = (header(req, 'cookie') ?? '')
     .split(';')

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { Credentials } from '../../../application/admin/create-admin.ts';
 import type { LoggedIn, Login } from '../../../application/admin/log-in.ts';
 import type { CurrentSession } from '../../../application/admin/session.ts';
@@ -29,7 +30,7 @@ export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] =
     handle: async ({ token, record }) => {
       const current = await ports.currentSession(token);
       if (E.isRight(current)) record.userId = current.right.person.userId;
-      return E.map(presentSession)(current);
+      return pipe(current, E.map(presentSession));
     },
   },
 ];
@@ -40,7 +41,7 @@ const login =
     const arrivals = hangingUp(context, ports.gates.loginBodies.of(origin.network));
     const body = await readAdminBody(context.req, maxLoginBytes, lease, arrivals);
     if (E.isLeft(body)) return body;
-    record.email = toldEmail(body.right ?? {});
+    record.email = loggedEmail(body.right ?? {});
     const given = readCredentials(body.right ?? {});
     if (E.isLeft(given)) return given;
     const whenGone = (callback: () => void): void => context.link.whenLost(() => callback());
@@ -70,8 +71,11 @@ const presentSession = ({ person, expiresAt }: CurrentSession): Json => ({
   expires_at: new Date(expiresAt).toISOString(),
 });
 
-/** What a login is told by. People type passwords there too: what has no `@`, or is the password, is not told. */
-const toldEmail = ({ email, password }: JsonObject): string | undefined =>
+/**
+ * The e-mail that a login is logged with. People type passwords there too: what has no `@`, or is the password, is not
+ * logged.
+ */
+const loggedEmail = ({ email, password }: JsonObject): string | undefined =>
   isString(email) && email.includes('@') && email !== password ? email : undefined;
 
 /** PostgreSQL holds neither U+0000 nor lone surrogates. */
@@ -88,6 +92,6 @@ const credentials = {
   ),
 };
 
-/** Faults of form are told before anything is looked up: they say nothing of any account. */
+/** Errors of form are answered before anything is looked up, so they say nothing of any account. */
 const readCredentials = (body: JsonObject): Either<GatewayError, Credentials> =>
   readInputs(body, credentials, (name) => `A login has no \`${name}\`.`);

@@ -22,7 +22,7 @@ import {
 } from '../../../domain/shared/gateway-error.ts';
 import { readJsonBody } from '../body.ts';
 import { type Arrivals, hangingUp } from '../body-pace.ts';
-import { sendError } from '../error-presenter.ts';
+import { connectionHeaders, sendError } from '../error-presenter.ts';
 import type { Lease, LoadGate } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
@@ -30,7 +30,7 @@ import { handedOver } from '../stalled-caller.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import { sendStream } from './stream-answer.ts';
 import { validTraceState } from './trace-state.ts';
-import type { Words } from './words.ts';
+import type { WireFormat } from './wire-format.ts';
 
 export interface ModelEndpointPorts {
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
@@ -47,7 +47,11 @@ export interface ModelEndpointPorts {
 }
 
 /** A path that serves models: authenticate → read → serve → answer. The same for every family. */
-export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: Family<A>, words: Words) {
+export function modelEndpoint<A extends Ask>(
+  ports: ModelEndpointPorts,
+  family: Family<A>,
+  format: WireFormat,
+) {
   const refuse = (
     context: RequestContext,
     telemetry: RequestTelemetry,
@@ -55,7 +59,7 @@ export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: 
     caller?: Caller,
   ): void => {
     telemetry.finished({ ...unserved(context, family, error, ports.clock.now()), caller });
-    sendError(context, words.envelope, error);
+    sendError(context, format.envelope, error);
   };
 
   const answered = async (
@@ -66,9 +70,9 @@ export function modelEndpoint<A extends Ask>(ports: ModelEndpointPorts, family: 
   ): Promise<void> => {
     const request = await modelRequest(ports, context, telemetry, caller, lease);
     const answer = await ports.serve(family, request);
-    if (answer.kind === 'stream') await sendStream(context, words, ports.keepAlive, answer.deliver);
+    if (answer.kind === 'stream') await sendStream(context, format, ports.keepAlive, answer.deliver);
     else if (answer.kind === 'refused')
-      sendError(context, words.envelope, answer.error, closing(answer.error));
+      sendError(context, format.envelope, answer.error, connectionHeaders(answer.error));
     else sendWhole(context, answer.text);
   };
 
@@ -150,7 +154,7 @@ const betasOf = (req: IncomingMessage): readonly string[] =>
     ?.split(',')
     .map((flag) => flag.trim()) ?? [];
 
-/** W3C: version ff is none, and neither are ids of zeros; only later versions may go on after the flags. */
+/** W3C: version ff is invalid, and so are ids of zeros; only later versions may go on after the flags. */
 const traceparent =
   /^(?!ff)(?!00.{53}-)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]{1,128})?$/;
 
@@ -166,10 +170,6 @@ function traceContext(req: IncomingMessage, secrets: Secrets): TraceContext {
     ? { traceparent: parent }
     : { traceparent: parent, tracestate: state };
 }
-
-/** What is left of a body that was not read would be taken for the next request. */
-const closing = ({ code }: GatewayError): Record<string, string> =>
-  code === 'request_too_large' ? { connection: 'close' } : {};
 
 function sendWhole(context: RequestContext, text: string | Uint8Array): void {
   if (!context.res.destroyed) sendJson(context.res, 200, idHeaders(context), text);

@@ -7,11 +7,11 @@ import { everyAnswer } from '../send-json.ts';
 import { untilTaken } from '../stalled-caller.ts';
 
 /** How a family spells the events of one of its streams; an empty text is not sent. */
-export type Spelling = (event: StreamEvent<JsonObject>) => string | Uint8Array;
+export type EventWriter = (event: StreamEvent<JsonObject>) => string | Uint8Array;
 
-export interface StreamWords {
+export interface StreamFormat {
   /** Begins a stream. */
-  readonly spelling: (context: RequestContext) => Spelling;
+  readonly writer: (context: RequestContext) => EventWriter;
   /** What says between two events that the stream is alive. */
   readonly keepAlive: string;
 }
@@ -29,7 +29,7 @@ const streamHeaders = {
  */
 export async function sendStream(
   context: RequestContext,
-  words: StreamWords,
+  format: StreamFormat,
   keepAlive: KeepAlive,
   deliver: (write: WriteEvents) => Promise<void>,
 ): Promise<void> {
@@ -39,14 +39,14 @@ export async function sendStream(
     // Not flushHeaders, which spells a head in UTF-8: a caller's own request id is bytes, and Node's latin1.
     res.write('', 'latin1');
   }
-  const spelling = words.spelling(context);
+  const writer = format.writer(context);
   const alive = keepAlive.watch(() => {
-    if (!link.gone() && !res.writableNeedDrain) res.write(words.keepAlive);
+    if (!link.gone() && !res.writableNeedDrain) res.write(format.keepAlive);
   });
   try {
     await deliver((events) => {
       alive.touch();
-      return link.gone() || writeBatch(context, spelling, events) ? undefined : room(context);
+      return link.gone() || writeBatch(context, writer, events) ? undefined : room(context);
     });
   } finally {
     alive.over();
@@ -57,13 +57,13 @@ export async function sendStream(
 /** False when the caller reads more slowly than the upstream sends. */
 function writeBatch(
   { res }: RequestContext,
-  spelling: Spelling,
+  writer: EventWriter,
   batch: readonly StreamEvent<JsonObject>[],
 ): boolean {
   if (batch.length > 1) res.cork();
   for (const event of batch) {
-    const spelled = spelling(event);
-    if (spelled.length > 0) res.write(spelled);
+    const written = writer(event);
+    if (written.length > 0) res.write(written);
   }
   if (batch.length > 1) res.uncork();
   return !res.writableNeedDrain;

@@ -8,7 +8,7 @@ const member =
   /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 const blanksAround = /^[ \t]+|[ \t]+$/g;
 
-/** The caller's list unchanged; undefined when it is none by W3C's grammar and bounds. Empty members are allowed. */
+/** The caller's list unchanged; undefined when it breaks W3C's grammar or bounds. Empty members are allowed. */
 export function validTraceState(text: string): string | undefined {
   if (text.length > maxTraceStateChars) return undefined;
   const members = text

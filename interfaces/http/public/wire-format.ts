@@ -1,10 +1,10 @@
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isObject, isString, type Json, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
 import { type Envelope, messagesErrorInStream, openAiError } from '../error-presenter.ts';
-import type { Spelling, StreamWords } from './stream-answer.ts';
+import type { EventWriter, StreamFormat } from './stream-answer.ts';
 
-/** How an endpoint speaks to its callers. */
-export interface Words extends StreamWords {
+/** How an endpoint writes events, errors and keep-alives for its callers. */
+export interface WireFormat extends StreamFormat {
   readonly envelope: Envelope;
 }
 
@@ -16,10 +16,10 @@ const namedFrame = (name: string | undefined, payload: JsonObject): string =>
   name === undefined ? dataFrame(payload) : `event: ${name}\n${dataFrame(payload)}`;
 
 /** A chat stream: bytes that no rule touched go out as they came in; a failure is a chunk that holds `error` alone. */
-export const chatWords: Words = {
+export const chatFormat: WireFormat = {
   envelope: 'openai',
   keepAlive: comment,
-  spelling: () => (event) => {
+  writer: () => (event) => {
     switch (event.kind) {
       case 'chunk':
         return event.wire ?? dataFrame(event.chunk);
@@ -35,10 +35,10 @@ export const chatWords: Words = {
  * A responses stream; a fault that the gateway itself finds is an `error` event, and behind that of a blocked cost comes
  * `response.failed` (rules 35.15, 35.17).
  */
-export const responsesWords: Words = {
+export const responsesFormat: WireFormat = {
   envelope: 'openai',
   keepAlive: comment,
-  spelling: (): Spelling => {
+  writer: (): EventWriter => {
     let sequence = -1;
     let begun: JsonObject = {};
     return (event) => {
@@ -67,8 +67,10 @@ function beginningOf({ type, response }: JsonObject): JsonObject | undefined {
 }
 
 function failureFrames(error: GatewayError, begun: JsonObject, sequence: number): string {
-  const told = namedFrame('error', errorEvent(error, sequence));
-  return error.code === 'budget_exceeded' ? told + typedFrame(outOfQuota(error, begun, sequence + 1)) : told;
+  const frame = namedFrame('error', errorEvent(error, sequence));
+  return error.code === 'budget_exceeded'
+    ? frame + typedFrame(outOfQuota(error, begun, sequence + 1))
+    : frame;
 }
 
 /** Agents that read over an `error` event, and would ask again, stop at this code. */
@@ -103,11 +105,11 @@ function errorEvent(error: GatewayError, sequence: number): JsonObject {
 }
 
 /** A messages stream: named events, never `[DONE]`; a failure is `event: error`. */
-export const messagesWords: Words = {
+export const messagesFormat: WireFormat = {
   envelope: 'messages',
   keepAlive: 'event: ping\ndata: {"type":"ping"}\n\n',
-  spelling:
-    ({ requestId }): Spelling =>
+  writer:
+    ({ requestId }): EventWriter =>
     (event) => {
       switch (event.kind) {
         case 'chunk':
@@ -120,5 +122,5 @@ export const messagesWords: Words = {
     },
 };
 
-/** Embeddings are never streamed; errors speak as in chat. */
-export const embeddingsWords: Words = chatWords;
+/** Embeddings are never streamed; their errors are written as chat's. */
+export const embeddingsFormat: WireFormat = chatFormat;
