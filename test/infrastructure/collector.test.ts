@@ -1,55 +1,7 @@
-import { setImmediate as realTurn, setTimeout as realSleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
-import { Collector, putBack, WaitedTooLong } from '../../infrastructure/postgres/collector.ts';
-
-/** `lane:name`, or `name` for an item without a lane. */
-type Item = string;
-
-const laneOf = (item: Item): string | undefined => (item.includes(':') ? item.split(':')[0] : undefined);
-
-interface Batch {
-  readonly items: readonly Item[];
-  /** Answers each item with `name!`. */
-  readonly succeed: () => void;
-  readonly answer: (results: readonly (string | typeof putBack)[]) => void;
-  readonly fail: (error: Error) => void;
-}
-
-/** A collector whose statements end when the test says so. */
-function underTest(size: (item: Item) => number = () => 1) {
-  const batches: Batch[] = [];
-  const open = new Set<Batch>();
-  const collector = new Collector<Item, string>({
-    lane: laneOf,
-    size,
-    run: (items) =>
-      new Promise((resolve, reject) => {
-        const ended = (end: () => void) => () => {
-          open.delete(batch);
-          end();
-        };
-        const batch: Batch = {
-          items,
-          succeed: ended(() => resolve(items.map((item) => `${item}!`))),
-          answer: (results) => ended(() => resolve(results))(),
-          fail: (error) => ended(() => reject(error))(),
-        };
-        batches.push(batch);
-        open.add(batch);
-      }),
-  });
-  /** What became of each item, as soon as it is known. */
-  const fates = new Map<Item, string>();
-  const add = (...items: readonly Item[]): void => {
-    for (const item of items)
-      collector.add(item).then(
-        (result) => fates.set(item, result),
-        (error: unknown) => fates.set(item, error instanceof Error ? error.message : 'no error'),
-      );
-  };
-  return { collector, batches, open, add, fates, sent: () => batches.map(({ items }) => items) };
-}
+import { putBack, WaitedTooLong } from '../../infrastructure/postgres/collector.ts';
+import { type Batch, type Item, laneOf, underTest } from './collector-bench.ts';
 
 const names = (count: number, prefix = 'i'): readonly Item[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
@@ -482,23 +434,5 @@ describe('a collector', () => {
         { numRuns: 200 },
       );
     });
-  });
-});
-
-describe('on the real clock, a collector', () => {
-  it('lets another lane through beside a slow batch, without a new arrival, every time', async () => {
-    for (let round = 0; round < 25; round += 1) {
-      const { add, batches, fates, sent } = underTest();
-      add('x:1');
-      await realTurn();
-      await realSleep(round % 5);
-      add('y:1');
-      const limit = performance.now() + 2000;
-      while (sent().length < 2 && performance.now() < limit) await realSleep(2);
-      expect(sent()).toEqual([['x:1'], ['y:1']]);
-      for (const batch of batches) batch.succeed();
-      await realTurn();
-      expect(fates.size).toBe(2);
-    }
   });
 });

@@ -3,35 +3,35 @@ import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { messagesStream } from '../../domain/messages/messages-stream.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { maxJsonDepth, maxStreamEventBytes, maxTranslatedToolCalls } from '../../domain/shared/limits.ts';
-import type { StreamEvent } from '../../domain/shared/stream-event.ts';
+import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
 import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
 import { generatedCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
-import { generateContentStream } from '../../infrastructure/providers/cloud-a/generate-content-stream.ts';
-import { jsonArrayFrames } from '../../infrastructure/providers/wire/json-array.ts';
-import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { aContentStream, type Framing, framed } from '../support/arbitraries/generate-content-streams.ts';
 import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
 import { malformedCandidates } from '../support/malformed-pieces.ts';
+import {
+  about,
+  call,
+  chunk,
+  delta,
+  done,
+  type Event,
+  failure,
+  finish,
+  finished,
+  head,
+  lastOf,
+  machines,
+  mebibyte,
+  parts,
+  reasonsOf,
+  sanitise,
+  stream,
+  text,
+  textOf,
+} from './generate-content-told.ts';
 
-type Event = StreamEvent<JsonObject>;
-
-const about = { id: 'chatcmpl-7f3a', model: 'asked', createdSecs: 1_700_000_000 };
-const sanitise = (message: string): string => message.replaceAll('secret', '***');
-const answers = seal(generateContentStream(about, sanitise));
-const machines = { sse: andThen(sseFrames, answers), array: andThen(jsonArrayFrames, answers) };
 const framings = Object.keys(machines) as Framing[];
-
-const failure = (message: string, code = ''): Event => ({
-  kind: 'failed',
-  error: {
-    code: 'upstream_error',
-    message,
-    upstream: { status: 502, ...(code === '' ? {} : { labels: { code } }) },
-  },
-});
-
-const mebibyte = 1024 * 1024;
 
 for (const framing of framings)
   describeMachineLaws(`generateContentStream as ${framing}`, {
@@ -44,17 +44,6 @@ for (const framing of framings)
       outputs: [failure('The upstream sent an event that is too large.')],
     },
   });
-
-const textOf = (event: object | string): string =>
-  typeof event === 'string' ? event : JSON.stringify(event);
-
-const stream = (events: readonly (object | string)[], ending?: Ending, framing: Framing = 'sse') =>
-  outputsOf(machines[framing], [framed(framing, events.map(textOf))], ending);
-
-const parts = (...of: readonly object[]) => ({ candidates: [{ content: { role: 'model', parts: of } }] });
-const text = (said: string) => parts({ text: said });
-const finish = (finishReason: unknown, more: object = {}) => ({ candidates: [{ finishReason, ...more }] });
-const call = (name: string, args?: object) => parts({ functionCall: { name, ...(args && { args }) } });
 const usage = (prompt: number, candidates: number) => ({
   usageMetadata: {
     promptTokenCount: prompt,
@@ -62,34 +51,10 @@ const usage = (prompt: number, candidates: number) => ({
     totalTokenCount: prompt + candidates,
   },
 });
-
-const head = { id: 'chatcmpl-7f3a', object: 'chat.completion.chunk', created: 1_700_000_000, model: 'asked' };
-const chunk = (choices: readonly object[], terminal = false, more: object = {}): Event => ({
-  kind: 'chunk',
-  chunk: { ...head, choices, ...more } as JsonObject,
-  wire: undefined,
-  terminal,
-});
-const delta = (of: object, index = 0) => chunk([{ index, delta: of, logprobs: null, finish_reason: null }]);
-const finished = (reason: string, terminal = true, index = 0) =>
-  chunk([{ index, delta: {}, logprobs: null, finish_reason: reason }], terminal);
 const used = (prompt: number, completion: number) =>
   chunk([], false, {
     usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
   });
-const done: Event = { kind: 'done' };
-
-/** The finish reasons that were told, in order. */
-const reasonsOf = (events: readonly Event[]) =>
-  events
-    .flatMap((event) =>
-      event.kind === 'chunk'
-        ? (event.chunk['choices'] as readonly JsonObject[]).map((choice) => choice['finish_reason'])
-        : [],
-    )
-    .filter((reason) => reason !== null);
-
-const lastOf = (events: readonly Event[]) => events.at(-1);
 
 describe.each(framings)('a stream framed as %s', (framing) => {
   it('has the role in its first chunk, text, one finish, one usage chunk, and its end', () => {
@@ -117,228 +82,6 @@ describe.each(framings)('a stream framed as %s', (framing) => {
     expect(stream([], undefined, framing)).toEqual([
       failure('The upstream ended its stream before the answer was complete.'),
     ]);
-  });
-});
-
-describe('calls', () => {
-  it('STOP in a later chunk is `tool_calls` where calls came before it', () => {
-    const events = [
-      text('Look.'),
-      call('f', { a: 1 }),
-      call('g'),
-      { ...finish('STOP'), ...parts({ text: '' }) },
-      finish('STOP'),
-    ];
-    expect(stream(events)).toEqual([
-      delta({ role: 'assistant', content: 'Look.' }),
-      delta({
-        tool_calls: [
-          { index: 0, id: 'call_7f3a_0_0', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
-        ],
-      }),
-      delta({
-        tool_calls: [
-          { index: 1, id: 'call_7f3a_0_1', type: 'function', function: { name: 'g', arguments: '{}' } },
-        ],
-      }),
-      finished('tool_calls'),
-      done,
-    ]);
-  });
-
-  it('a first chunk with calls has no content', () => {
-    expect(stream([call('f')])[0]).toMatchObject({
-      chunk: { choices: [{ delta: { role: 'assistant', content: null } }] },
-    });
-  });
-
-  it('arguments keep every digit, and an id of the upstream’s own stays', () => {
-    const event =
-      '{"candidates":[{"content":{"parts":[{"functionCall":{"id":"x1","name":"f","args":{"n":9007199254740993}}}]},"finishReason":"STOP"}]}';
-    expect(stream([event])[0]).toMatchObject({
-      chunk: {
-        choices: [
-          { delta: { tool_calls: [{ id: 'x1', function: { arguments: '{"n":9007199254740993}' } }] } },
-        ],
-      },
-    });
-  });
-
-  it('STOP that is told before the calls is told again', () => {
-    expect(reasonsOf(stream([{ ...text('a') }, finish('STOP'), call('f'), finish('STOP')]))).toEqual([
-      'stop',
-      'tool_calls',
-    ]);
-  });
-
-  it('a reason that repeats is told once', () => {
-    expect(reasonsOf(stream([finish('STOP'), finish('STOP'), finish(1)]))).toEqual(['stop']);
-  });
-
-  it('there are not too many of them', () => {
-    const calls = (count: number) => [
-      parts(...Array.from({ length: count }, () => ({ functionCall: { name: 'f' } }))),
-      finish('STOP'),
-    ];
-    expect(lastOf(stream(calls(maxTranslatedToolCalls)))).toEqual(done);
-    expect(stream(calls(maxTranslatedToolCalls + 1))).toEqual([
-      failure('The upstream sent too many tool calls in one answer.'),
-    ]);
-  });
-});
-
-describe('arguments that are streamed', () => {
-  const piece = (jsonPath: string, value: object, more: object = { willContinue: true }) =>
-    parts({ functionCall: { partialArgs: [{ jsonPath, ...value }], ...more } });
-  const begin = parts({ functionCall: { name: 'f', willContinue: true } });
-  const string = (stringValue: string) => ({ stringValue });
-
-  /** Name and arguments of the calls, joined as a client joins them. */
-  function callsIn(events: readonly Event[]): readonly [unknown, string][] {
-    const calls: [unknown, string][] = [];
-    for (const event of events) {
-      const choices = event.kind === 'chunk' ? (event.chunk['choices'] as readonly JsonObject[]) : [];
-      for (const choice of choices)
-        for (const each of ((choice['delta'] as JsonObject)['tool_calls'] ?? []) as readonly JsonObject[]) {
-          const index = each['index'] as number;
-          const told = each['function'] as JsonObject;
-          const before = calls[index] ?? [told['name'], ''];
-          calls[index] = [before[0], before[1] + (told['arguments'] as string)];
-        }
-    }
-    return calls;
-  }
-
-  it.each([
-    [
-      'an empty part ends the call',
-      [piece('$.a', string('U')), piece('$.a', string('S')), parts({ functionCall: {} })],
-      { a: 'US' },
-    ],
-    [
-      'the last piece ends it',
-      [piece('$.a', { numberValue: 0.5 }), piece('$.b', { boolValue: false }, {})],
-      { a: 0.5, b: false },
-    ],
-    [
-      'the next call ends it',
-      [piece('$.a', { nullValue: 'NULL_VALUE' }), parts({ functionCall: { name: 'g' } })],
-      { a: null },
-    ],
-    ['the finish ends it', [piece('$.a', string('x'))], { a: 'x' }],
-    [
-      'objects in lists',
-      [
-        piece('$.o[0].a', string('x')),
-        piece('$.o[0].b', { numberValue: 1 }),
-        piece('$.o[1].a', string('y'), {}),
-      ],
-      { o: [{ a: 'x', b: 1 }, { a: 'y' }] },
-    ],
-    [
-      'names in quotes',
-      [piece("$['a.b']", string('x')), piece('$["c\\"d"][0]', string('y'), {})],
-      { 'a.b': 'x', 'c"d': ['y'] },
-    ],
-    [
-      'a name that means something elsewhere',
-      [piece('$.__proto__.x', string('y'), {})],
-      JSON.parse('{"__proto__":{"x":"y"}}') as object,
-    ],
-    [
-      'arguments that came whole beside them',
-      [parts({ functionCall: { args: { a: 1 }, willContinue: true } }), piece('$.b', string('x'), {})],
-      { a: 1, b: 'x' },
-    ],
-    ['none at all', [parts({ functionCall: {} })], {}],
-  ])('%s', (_case, pieces, expected) => {
-    const events = stream([begin, ...pieces, finish('STOP')]);
-    expect(callsIn(events)[0]).toEqual(['f', JSON.stringify(expected)]);
-    expect(reasonsOf(events)).toEqual(['tool_calls']);
-    expect(lastOf(events)).toEqual(done);
-  });
-
-  it('a signature is told with the next piece of its call, once', () => {
-    const signature = { extra_content: { google: { thought_signature: 's' } } };
-    const signing = (willContinue: boolean) =>
-      parts({ functionCall: { partialArgs: [], willContinue }, thoughtSignature: 's' });
-    const named = parts({ functionCall: { name: 'f', willContinue: true }, thoughtSignature: 's' });
-    const told = (events: readonly Event[]) =>
-      events.flatMap((event) =>
-        event.kind === 'chunk'
-          ? (event.chunk['choices'] as readonly JsonObject[]).flatMap(
-              (choice) => ((choice['delta'] as JsonObject)['tool_calls'] ?? []) as readonly JsonObject[],
-            )
-          : [],
-      );
-    const first = told(stream([named, piece('$.a', string('x'), {}), finish('STOP')]));
-    expect(first).toMatchObject([{ id: 'call_7f3a_0_0', ...signature }, { index: 0 }]);
-    expect(first[1]).not.toHaveProperty('extra_content');
-    const last = told(stream([begin, piece('$.a', string('x')), signing(false), finish('STOP')]));
-    expect(last[0]).not.toHaveProperty('extra_content');
-    expect(last[1]).toMatchObject(signature);
-  });
-
-  it('the name is told at once, the arguments once they are complete', () => {
-    expect(stream([begin, piece('$.a', string('x')), parts({ functionCall: {} }), finish('STOP')])).toEqual([
-      delta({
-        role: 'assistant',
-        content: null,
-        tool_calls: [
-          { index: 0, id: 'call_7f3a_0_0', type: 'function', function: { name: 'f', arguments: '' } },
-        ],
-      }),
-      delta({ tool_calls: [{ index: 0, function: { arguments: '{"a":"x"}' } }] }),
-      finished('tool_calls'),
-      done,
-    ]);
-  });
-
-  it('a whole answer may have them too', () => {
-    const told = generatedCompletion(
-      textOf(parts({ functionCall: { name: 'f', partialArgs: [{ jsonPath: '$.n', numberValue: 2 }] } })),
-      about,
-      sanitise,
-    );
-    expect(JSON.stringify(told)).toContain(JSON.stringify('{"n":2}'));
-  });
-
-  it.each([
-    ['a list with a hole', piece('$.a[1]', string('x'))],
-    ['a path that is none', piece('a', string('x'))],
-    ['a path to everything', piece('$..a', string('x'))],
-    ['the root', piece('$', string('x'))],
-    ['a list as an object', piece('$[0]', string('x'))],
-    ['no value', piece('$.a', {})],
-    ['an endless path', piece(`$${'.a'.repeat(maxJsonDepth + 1)}`, string('x'))],
-    [
-      'a text in which there is something',
-      parts({
-        functionCall: {
-          partialArgs: [
-            { jsonPath: '$.a', stringValue: 'x' },
-            { jsonPath: '$.a.b', stringValue: 'x' },
-          ],
-        },
-      }),
-    ],
-  ])('%s is a failure', (_case, wrong) => {
-    expect(lastOf(stream([begin, wrong, finish('STOP')]))).toEqual(
-      failure('The upstream sent arguments of a tool call that cannot be put together.'),
-    );
-  });
-
-  it.each([
-    ['texts', piece('$.a', string('x'.repeat(mebibyte)))],
-    [
-      'arguments that come whole',
-      parts({ functionCall: { args: { a: 'x'.repeat(mebibyte) }, willContinue: true } }),
-    ],
-  ])('they are bounded while they wait: %s', (_case, large) => {
-    const many = Array.from({ length: 5 }, () => large);
-    expect(lastOf(stream([begin, ...many, finish('STOP')]))).toEqual(
-      failure('The upstream sent arguments of a tool call that cannot be put together.'),
-    );
   });
 });
 

@@ -1,116 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { maxTranslatedToolCalls } from '../../domain/shared/limits.ts';
-import type { StreamEvent } from '../../domain/shared/stream-event.ts';
-import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
-import { unifiedStream } from '../../infrastructure/providers/cloud-b/unified-stream.ts';
-import { eventFrames } from '../../infrastructure/providers/wire/event-stream.ts';
-import { cutAt } from '../support/arbitraries/bytes.ts';
-import { aJson } from '../support/arbitraries/json-text.ts';
-import { errorFrame, eventFrame, exceptionFrame, frame, textHeader } from '../support/event-stream-frames.ts';
-import { describeMachineLaws, outputsOf } from '../support/machine-laws.ts';
-
-const names = { id: 'chatcmpl-1', model: 'asked-for', createdSecs: 1_700_000_000 };
-const sanitise = (message: string): string => message.replaceAll('secret', '***');
-const machine = andThen(eventFrames, seal(unifiedStream(names, sanitise)));
-
-const started = eventFrame('messageStart', { role: 'assistant', p: 'abc' });
-const start = (contentBlockIndex: number, block: JsonObject): Buffer =>
-  eventFrame('contentBlockStart', { contentBlockIndex, start: block });
-const tool = (index: number, toolUseId: string, name: string, type?: string): Buffer =>
-  start(index, { toolUse: { toolUseId, name, ...(type === undefined ? {} : { type }) } });
-const delta = (contentBlockIndex: number, piece: JsonObject): Buffer =>
-  eventFrame('contentBlockDelta', { contentBlockIndex, delta: piece, p: 'abcdefgh' });
-const text = (words: string, index = 0): Buffer => delta(index, { text: words });
-const input = (index: number, words: string): Buffer => delta(index, { toolUse: { input: words } });
-const stopped = (contentBlockIndex: number): Buffer => eventFrame('contentBlockStop', { contentBlockIndex });
-const stop = (stopReason = 'end_turn', more: JsonObject = {}): Buffer =>
-  eventFrame('messageStop', { stopReason, ...more });
-const metadata = (more: JsonObject = {}): Buffer =>
-  eventFrame('metadata', {
-    usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 },
-    metrics: { latencyMs: 1 },
-    ...more,
-  });
-
-type Event = StreamEvent<JsonObject>;
-const eventsOf = (frames: readonly Buffer[], ending?: Ending): readonly Event[] =>
-  outputsOf(machine, [Buffer.concat(frames)], ending);
-
-interface Chunk {
-  readonly choices: readonly { readonly delta: JsonObject; readonly finish_reason: string | null }[];
-  readonly usage?: JsonObject;
-  readonly provider_metadata?: JsonObject;
-}
-
-/** What a caller reads: each delta, finish reason, usage and end, one after the other. */
-const told = (frames: readonly Buffer[], ending?: Ending): readonly unknown[] =>
-  eventsOf(frames, ending).map((event) => {
-    if (event.kind === 'failed') return { failed: event.error.message };
-    if (event.kind === 'done') return 'done';
-    const { choices, usage } = event.chunk as unknown as Chunk;
-    const [choice] = choices;
-    if (choice === undefined) return { usage };
-    return choice.finish_reason === null ? choice.delta : { finish: choice.finish_reason };
-  });
-
-const role = { role: 'assistant', content: '' };
-const summed = { usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } };
-const malformed = { failed: 'The upstream sent a malformed event.' };
-const premature = { failed: 'The upstream ended its stream before the answer was complete.' };
-
-const anEvent: fc.Arbitrary<Buffer> = fc.oneof(
-  fc.constantFrom(
-    started,
-    tool(1, 'a', 'f'),
-    tool(2, 'b', 'g'),
-    tool(3, 'c', 'h', 'server_tool_use'),
-    stopped(0),
-    stopped(1),
-    stop(),
-    stop('tool_use'),
-    stop('malformed_tool_use'),
-    metadata(),
-    eventFrame('unheardOf', {}),
-    exceptionFrame('throttlingException', { message: 'Slow down.' }),
-    errorFrame('InternalFailure', 'a'),
-    frame([], Buffer.alloc(0)),
-    Buffer.from([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
-  ),
-  fc.string({ unit: 'grapheme', maxLength: 10 }).map((words) => text(words)),
-  fc.tuple(fc.nat(3), fc.string({ maxLength: 6 })).map(([index, words]) => input(index, words)),
-  fc
-    .tuple(
-      fc.constantFrom('messageStart', 'contentBlockStart', 'contentBlockDelta', 'messageStop', 'metadata'),
-      fc.dictionary(
-        fc.constantFrom('role', 'contentBlockIndex', 'start', 'delta', 'stopReason', 'usage', 'trace'),
-        aJson,
-      ),
-    )
-    .map(([type, payload]) => eventFrame(type, payload)),
-);
-
-/** Makes a frame wrong whatever it holds: its lengths, or the name, the type or the length of its first header. */
-const aCorruption: fc.Arbitrary<(bytes: Buffer) => Buffer> = fc.oneof(
-  fc.tuple(fc.constantFrom(0, 4), fc.nat({ max: 2 ** 32 - 1 })).map(([field, length]) => (bytes: Buffer) => {
-    const changed = Buffer.from(bytes);
-    changed.writeUInt32BE(changed.readUInt32BE(field) === length ? length ^ 1 : length, field);
-    return changed;
-  }),
-  fc.constantFrom(0, 255).map((length) => withByte(() => 12, length)),
-  fc.integer({ min: 10, max: 255 }).map((type) => withByte((bytes) => 13 + bytes[12]!, type)),
-  fc.constant(withByte((bytes) => 14 + bytes[12]!, 0xff)),
-  fc.constant(withByte(() => 13, 0xff)),
-);
-
-function withByte(at: (bytes: Buffer) => number, value: number): (bytes: Buffer) => Buffer {
-  return (bytes) => {
-    const changed = Buffer.from(bytes);
-    changed[at(bytes)] = value;
-    return changed;
-  };
-}
+import { frame, textHeader } from '../support/event-stream-frames.ts';
+import { describeMachineLaws } from '../support/machine-laws.ts';
+import {
+  anEvent,
+  type Chunk,
+  delta,
+  eventsOf,
+  input,
+  machine,
+  metadata,
+  role,
+  start,
+  started,
+  stop,
+  stopped,
+  summed,
+  text,
+  told,
+  tool,
+} from './unified-stream-told.ts';
 
 describeMachineLaws('unifiedStream', {
   machine,
@@ -383,175 +293,5 @@ describe('a converse stream as a chat stream', () => {
       { finish: 'stop' },
       'done',
     ]);
-  });
-});
-
-describe('exception, malformed and incomplete frames fail the stream', () => {
-  it.each([
-    ['throttlingException', 429],
-    ['validationException', 400],
-    ['modelTimeoutException', 408],
-    ['serviceUnavailableException', 503],
-    ['internalServerException', 502],
-    ['modelStreamErrorException', 502],
-    ['somethingNewException', 502],
-  ])('%s', (type, status) => {
-    const failed = {
-      kind: 'failed',
-      error: {
-        code: 'upstream_error',
-        message: 'It is *** why.',
-        upstream: { status, labels: { code: type } },
-      },
-    };
-    const frame = exceptionFrame(type, { message: 'It is secret why.' });
-    expect(eventsOf([frame, started, text('a')])).toEqual([failed]);
-    expect(eventsOf([started, text('a'), frame, stop()]).slice(2)).toEqual([failed]);
-    expect(eventsOf([started, stop(), frame, metadata()]).slice(2)).toEqual([failed]);
-  });
-
-  it('an exception without words is named', () => {
-    const failed = { failed: 'The upstream reported an error (throttlingException).' };
-    expect(told([exceptionFrame('throttlingException', {})])).toEqual([failed]);
-    const bare = frame([textHeader(':message-type', 'exception')], Buffer.from('?'));
-    expect(told([bare])).toEqual([{ failed: 'The upstream reported an error.' }]);
-  });
-
-  it('an error that no model tells of says its message, sanitised', () => {
-    expect(told([errorFrame('InternalFailure', 'A secret broke.')])).toEqual([{ failed: 'A *** broke.' }]);
-    expect(told([errorFrame('InternalFailure', '')])).toEqual([
-      { failed: 'The upstream reported an error (InternalFailure).' },
-    ]);
-  });
-
-  const raw = (type: string, payload: string | Buffer): Buffer =>
-    frame([textHeader(':message-type', 'event'), textHeader(':event-type', type)], Buffer.from(payload));
-  const payloads: readonly (readonly [string, Buffer])[] = [
-    ['no JSON', raw('contentBlockDelta', '{"a":')],
-    ['nothing', raw('contentBlockDelta', '')],
-    ['no object', raw('contentBlockDelta', '[]')],
-    [
-      'no UTF-8',
-      raw('contentBlockDelta', Buffer.from('{"contentBlockIndex":0,"delta":{"text":"\xff"}}', 'latin1')),
-    ],
-    [
-      'nesting without a bound',
-      raw('messageStop', `{"stopReason":"end_turn","x":${'['.repeat(5000)}${']'.repeat(5000)}}`),
-    ],
-    ['another role', eventFrame('messageStart', { role: 'user' })],
-    ['a delta without an index', eventFrame('contentBlockDelta', { delta: { text: 'a' } })],
-    ['a delta with a bad index', delta(-1, { text: 'a' })],
-    ['a delta without a delta', eventFrame('contentBlockDelta', { contentBlockIndex: 0 })],
-    ['text that is none', delta(0, { text: 1 })],
-    ['reasoning that is none', delta(0, { reasoningContent: 'a' })],
-    ['arguments of a tool that never began', input(5, '{}')],
-    ['arguments that are no text', delta(1, { toolUse: { input: {} } })],
-    ['a start without a block', eventFrame('contentBlockStart', { contentBlockIndex: 2 })],
-    ['a tool without an id', start(2, { toolUse: { name: 'f' } })],
-    ['a tool without a name', start(2, { toolUse: { toolUseId: 'a' } })],
-    ['a tool that is none', start(2, { toolUse: 1 })],
-    ['a block that begins twice', tool(1, 'b', 'g')],
-    ['a stop of no block', eventFrame('contentBlockStop', {})],
-    ['a stop without a reason', eventFrame('messageStop', {})],
-    ['no message type', frame([textHeader(':event-type', 'messageStop')], Buffer.from('{}'))],
-    ['a message type that nobody knows', frame([textHeader(':message-type', 'x')], Buffer.from('{}'))],
-    ['no event type', frame([textHeader(':message-type', 'event')], Buffer.from('{}'))],
-    ['a bad frame', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])],
-  ];
-
-  it.each(payloads)('%s: nothing comes after it', (_, bytes) => {
-    const before = [started, tool(1, 'a', 'f')];
-    const events = told([...before, bytes, text('b'), stop(), metadata()]);
-    expect(events.slice(2)).toEqual([malformed]);
-  });
-
-  it.each([
-    ['text', text('a')],
-    ['a role', started],
-    ['a tool', tool(1, 'a', 'f')],
-    ['a bad frame', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])],
-  ])('after the stop, so does %s', (_, bytes) => {
-    expect(told([started, stop(), bytes, metadata()])).toEqual([role, { finish: 'stop' }, malformed]);
-  });
-
-  it('an end before the stop is premature, and so is one inside the frame that follows it, at every byte', () => {
-    const whole = Buffer.concat([started, text('a'), stopped(0), stop(), metadata()]);
-    const complete = new Set([Buffer.concat([started, text('a'), stopped(0), stop()]).length, whole.length]);
-    for (let end = 0; end <= whole.length; end += 1) {
-      const ends = told([whole.subarray(0, end)]).filter(
-        (event) => event === 'done' || (event as JsonObject)['failed'] !== undefined,
-      );
-      expect(ends).toEqual([complete.has(end) ? 'done' : premature]);
-    }
-  });
-
-  it('a connection that breaks says so, also inside a frame after the stop; between two frames it spoils nothing', () => {
-    const broken: Ending = { kind: 'fault', reason: 'It broke.', status: 504 };
-    const cut = metadata().subarray(0, 20);
-    expect(told([started, cut], broken)).toEqual([role, { failed: 'It broke.' }]);
-    expect(told([started, stop(), cut], broken)).toEqual([role, { finish: 'stop' }, { failed: 'It broke.' }]);
-    expect(told([started, stop()], broken)).toEqual([role, { finish: 'stop' }, 'done']);
-  });
-
-  it('an answer that the platform could not read fails with the usage that follows', () => {
-    const failed = {
-      kind: 'failed',
-      error: { message: expect.stringContaining('malformed_tool_use'), code: 'upstream_error' },
-    };
-    const frames = [started, text('a'), stop('malformed_tool_use')];
-    expect(eventsOf([...frames, metadata()]).slice(2)).toMatchObject([{ ...failed, chunk: summed }]);
-    expect(eventsOf(frames).slice(2)).toMatchObject([failed]);
-  });
-
-  it('more tools than any answer has are given up', () => {
-    const tools = Array.from({ length: maxTranslatedToolCalls + 1 }, (_, index) => tool(index, 'a', 'f'));
-    expect(told([started, ...tools, stop()]).at(-1)).toEqual(malformed);
-    const foreign = Array.from({ length: maxTranslatedToolCalls + 1 }, (_, index) =>
-      start(index, { image: {} }),
-    );
-    expect(told([started, ...foreign, stop()]).at(-1)).toEqual(malformed);
-    expect(told([started, ...foreign.slice(1), stop()]).at(-1)).toBe('done');
-    const closed = tools.flatMap((each, index) => [each, stopped(index)]);
-    expect(told([started, ...closed, stop()]).at(-1)).toEqual(malformed);
-    expect(told([started, ...closed.slice(0, -2), stop()]).at(-1)).toBe('done');
-  });
-
-  it('any length or header that is corrupted is one failure, and nothing comes after it', () => {
-    const aWord = fc.string({ unit: 'grapheme', maxLength: 40 }).map((words) => text(words));
-    const anAnswer = fc
-      .array(fc.oneof(aWord, fc.constantFrom(tool(1, 'a', 'f'), stopped(1))), { maxLength: 6 })
-      .map((said) => [started, ...said, stop()]);
-    fc.assert(
-      fc.property(anAnswer, fc.nat(), fc.nat(), aCorruption, (answer, place, cut, corrupt) => {
-        const at = place % answer.length;
-        const bytes = Buffer.concat([...answer.with(at, corrupt(answer[at]!)), metadata()]);
-        const pieces = cutAt(bytes, [cut % bytes.length]);
-        const events = outputsOf(machine, pieces);
-        expect(events.filter(({ kind }) => kind !== 'chunk').map(({ kind }) => kind)).toEqual(['failed']);
-        expect(events.at(-1)!.kind).toBe('failed');
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it('any failure is the only end, and any end is the last event', () => {
-    fc.assert(
-      fc.property(fc.array(anEvent, { maxLength: 10 }), (frames) => {
-        const ends = eventsOf(frames).map(({ kind }) => kind !== 'chunk');
-        expect(ends.indexOf(true)).toBe(ends.length - 1);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it('text goes through unchanged, whatever it is', () => {
-    fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'grapheme' })), (words) => {
-        const content = told([started, ...words.map((each) => text(each)), stop()])
-          .map((event) => (event as { content?: string }).content ?? '')
-          .join('');
-        expect(content).toBe(words.join(''));
-      }),
-    );
   });
 });

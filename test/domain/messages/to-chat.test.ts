@@ -1,49 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { reasoningAsked } from '../../../domain/messages/effort.ts';
-import {
-  type MessagesRequest,
-  messagesWatched,
-  readMessagesRequest,
-} from '../../../domain/messages/messages-request.ts';
-import { toChatBody } from '../../../domain/messages/to-chat.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
-import { parseDocument } from '../../../domain/shared/json-document.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
 import { aConversation } from '../../support/arbitraries/messages.ts';
+import {
+  chatMessages,
+  chatOf,
+  faultOf,
+  hello,
+  png,
+  pngPart,
+  text,
+  translate,
+  translated,
+  user,
+} from './told-in-chat.ts';
 
-const hello = [{ role: 'user', content: 'Hello' }];
-
-const translated = (text: string): E.Either<GatewayError, JsonObject> => {
-  const document = parseDocument(text, messagesWatched, parseExact);
-  if (E.isLeft(document)) throw new Error(document.left.message);
-  return E.chain((request: MessagesRequest) => toChatBody(request))(readMessagesRequest(document.right));
-};
-const translate = (over: object): E.Either<GatewayError, JsonObject> =>
-  translated(JSON.stringify({ model: 'fast', max_tokens: 100, messages: hello, ...over }));
-
-/** The chat body as its text says it. */
-const chatOf = (over: object): JsonObject => {
-  const body = translate(over);
-  if (E.isLeft(body)) throw new Error(body.left.message);
-  return JSON.parse(JSON.stringify(body.right)) as JsonObject;
-};
-const chatMessages = (messages: readonly object[]): unknown => chatOf({ messages })['messages'];
-const faultOf = (over: object): string | undefined => {
-  const body = translate(over);
-  if (E.isRight(body)) return undefined;
-  expect(body.left.code).toBe('invalid_request');
-  expect(body.left.message).toContain(`\`${body.left.param}\``);
-  return body.left.param;
-};
-const user = (...content: readonly object[]) => ({ messages: [{ role: 'user', content }] });
 const assistant = (...content: readonly object[]) => ({
   messages: [...hello, { role: 'assistant', content }],
 });
-const text = (words: string) => ({ type: 'text', text: words });
-const png = { type: 'base64', media_type: 'image/png', data: 'aGk=' };
-const pngPart = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } };
 
 describe('the body as a whole', () => {
   it('is nothing but what was asked for', () => {
@@ -272,85 +247,6 @@ describe('what a user says', () => {
   });
 });
 
-describe('tool results', () => {
-  const result = (over: object) => ({ type: 'tool_result', tool_use_id: 'toolu_1', ...over });
-  const toolMessage = (content: string) => ({ role: 'tool', tool_call_id: 'toolu_1', content });
-
-  it.each<[string, object, string]>([
-    ['a string', { content: 'ok', is_error: false, cache_control: { type: 'ephemeral' } }, 'ok'],
-    ['nothing', {}, ''],
-    ['null', { content: null }, ''],
-    ['an empty string', { content: '' }, ''],
-    ['texts', { content: [text('a'), text(''), text('b')] }, 'a\n\nb'],
-    ['a document of text', { content: [{ type: 'document', source: { type: 'text', data: 'd' } }] }, 'd'],
-    [
-      'references to tools',
-      { content: [{ type: 'tool_reference', tool_name: 'f' }] },
-      'The tool f is available.',
-    ],
-    ['an error', { content: 'no such file', is_error: true }, 'Error: no such file'],
-    ['an error that says so', { content: 'error: no such file', is_error: true }, 'error: no such file'],
-    ['an error that only sounds so', { content: 'errors: 0', is_error: true }, 'Error: errors: 0'],
-    ['an error of blocks', { content: [text('no'), text('way')], is_error: true }, 'Error: no\n\nway'],
-  ])('are tool messages: %s', (_, over, content) => {
-    expect(chatMessages(user(result(over)).messages)).toEqual([toolMessage(content)]);
-  });
-
-  it('an error without words is one', () => {
-    expect(chatMessages(user(result({ is_error: true })).messages)).toEqual([toolMessage('Error: ')]);
-  });
-
-  it('come first and in order, what else the user says after them', () => {
-    const messages = user(text('a'), result({ content: '1' }), text('b'), {
-      ...result({ content: '2' }),
-      tool_use_id: 'functions.f:0|x',
-    }).messages;
-    expect(chatMessages(messages)).toEqual([
-      toolMessage('1'),
-      { role: 'tool', tool_call_id: 'functions.f:0|x', content: '2' },
-      { role: 'user', content: [text('a'), text('b')] },
-    ]);
-  });
-
-  it('images of a result stand in the user message that follows, and say whose they are', () => {
-    const messages = user(
-      result({ content: [text('a'), { type: 'image', source: png }] }),
-      { ...result({ content: [{ type: 'image', source: png }], is_error: true }), tool_use_id: 'toolu_2' },
-      text('b'),
-    ).messages;
-    expect(chatMessages(messages)).toEqual([
-      toolMessage('a'),
-      {
-        role: 'tool',
-        tool_call_id: 'toolu_2',
-        content: 'Error: The result is in the user message that follows.',
-      },
-      {
-        role: 'user',
-        content: [
-          text('From the result of the tool call toolu_1:'),
-          pngPart,
-          text('From the result of the tool call toolu_2:'),
-          pngPart,
-          text('b'),
-        ],
-      },
-    ]);
-  });
-
-  it.each<[string, object, string]>([
-    ['no id', { tool_use_id: undefined }, '.tool_use_id'],
-    ['an empty id', { tool_use_id: '' }, '.tool_use_id'],
-    ['content that is a number', { content: 7 }, '.content'],
-    ['a block that is null', { content: [text('a'), null] }, '.content[1]'],
-    ['a search result', { content: [{ type: 'search_result' }] }, '.content[0].type'],
-    ['a reference to nothing', { content: [{ type: 'tool_reference' }] }, '.content[0].tool_name'],
-    ['a text without text', { content: [{ type: 'text' }] }, '.content[0].text'],
-  ])('reject %s by its path', (_, over, path) => {
-    expect(faultOf(user(result(over)))).toBe(`messages[0].content[0]${path}`);
-  });
-});
-
 describe('what the assistant said', () => {
   const use = (over: object) => ({ type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 }, ...over });
   const call = (id: string, name: string, input: string) => ({
@@ -426,105 +322,6 @@ describe('what the assistant said', () => {
   });
 });
 
-describe('tools', () => {
-  const schema = { type: 'object', properties: { a: { type: 'string' } } };
-  const tool = { name: 'f', description: 'does f', input_schema: schema };
-  const tools = [tool];
-
-  it.each<[string, object, object]>([
-    ['without a type', tool, { name: 'f', description: 'does f', parameters: schema }],
-    ['of type custom', { ...tool, type: 'custom' }, { name: 'f', description: 'does f', parameters: schema }],
-    ['of type null', { ...tool, type: null }, { name: 'f', description: 'does f', parameters: schema }],
-    ['without a description', { name: 'f', input_schema: {} }, { name: 'f', parameters: {} }],
-    [
-      'with a strict schema',
-      { ...tool, strict: true },
-      { name: 'f', description: 'does f', parameters: schema, strict: true },
-    ],
-    [
-      'with hints that are dropped',
-      {
-        name: 'f',
-        input_schema: {},
-        cache_control: {},
-        defer_loading: true,
-        eager_input_streaming: true,
-        x: 1,
-      },
-      { name: 'f', parameters: {} },
-    ],
-  ])('%s are functions', (_, given, made) => {
-    expect(chatOf({ tools: [given] })).toEqual({
-      ...chatOf({}),
-      tools: [{ type: 'function', function: made }],
-    });
-  });
-
-  it.each([
-    'web_search_20250305',
-    'bash_20250124',
-    'computer_20250124',
-    'text_editor_20250728',
-    'code_execution_20250825',
-    'mcp_toolset',
-    'function',
-  ])('a server tool is rejected by name: %s', (type) => {
-    expect(translate({ tools: [tool, { type, name: 'x' }] })).toEqual(
-      E.left({
-        code: 'invalid_request',
-        message: `\`tools[1].type\` is \`${type}\`, which is not available on this model's route.`,
-        param: 'tools[1].type',
-      }),
-    );
-  });
-
-  it.each<[string, object, string]>([
-    ['a name', { input_schema: {} }, 'tools[0].name'],
-    ['an empty name', { name: '', input_schema: {} }, 'tools[0].name'],
-    ['a schema', { name: 'f' }, 'tools[0].input_schema'],
-    ['a schema that is an object', { name: 'f', input_schema: [] }, 'tools[0].input_schema'],
-  ])('must have %s', (_, given, param) => {
-    expect(faultOf({ tools: [given] })).toBe(param);
-  });
-
-  it.each<[object, unknown]>([
-    [{ type: 'auto' }, 'auto'],
-    [{ type: 'any' }, 'required'],
-    [{ type: 'none' }, 'none'],
-    [
-      { type: 'tool', name: 'f' },
-      { type: 'function', function: { name: 'f' } },
-    ],
-  ])('tool_choice %j', (tool_choice, made) => {
-    expect(chatOf({ tools, tool_choice })).toEqual({ ...chatOf({ tools }), tool_choice: made });
-  });
-
-  it('disable_parallel_tool_use: true asks for one call at a time', () => {
-    const choice = (disable_parallel_tool_use: boolean) =>
-      chatOf({ tools, tool_choice: { type: 'any', disable_parallel_tool_use } });
-    expect(choice(true)).toEqual({ ...choice(false), parallel_tool_calls: false });
-    expect(choice(false)).toEqual({ ...chatOf({ tools }), tool_choice: 'required' });
-  });
-
-  it.each<[object]>([[{ type: 'auto', disable_parallel_tool_use: true }], [{ type: 'none' }]])(
-    'without tools %j is dropped',
-    (tool_choice) => {
-      expect(chatOf({ tools: [], tool_choice })).toEqual(chatOf({}));
-      expect(chatOf({ tool_choice })).toEqual(chatOf({}));
-    },
-  );
-
-  it.each<[object, string]>([
-    [{ tool_choice: { type: 'any' } }, 'tool_choice'],
-    [{ tool_choice: { type: 'tool', name: 'f' }, tools: [] }, 'tool_choice'],
-    [{ tool_choice: { type: 'tool' }, tools }, 'tool_choice.name'],
-    [{ tool_choice: { type: 'required' }, tools }, 'tool_choice.type'],
-    [{ tool_choice: {}, tools }, 'tool_choice.type'],
-  ])('%j is rejected', (over, param) => {
-    expect(faultOf(over)).toBe(param);
-  });
-});
-
 describe('a schema for the answer', () => {
   const format = { type: 'json_schema', schema: { type: 'object' } };
   const response_format = {
@@ -546,50 +343,6 @@ describe('a schema for the answer', () => {
     [{ output_format: { type: 'json_object' } }, 'output_format.type'],
   ])('%j is rejected', (over, param) => {
     expect(faultOf(over)).toBe(param);
-  });
-});
-
-describe('effort and thinking are mapped or dropped, never rejected', () => {
-  const enabled = (budget_tokens?: unknown) => ({
-    thinking: { type: 'enabled', budget_tokens, display: 'omitted' },
-  });
-  const effort = (effort: unknown) => ({ output_config: { effort } });
-
-  it.each<[object, string | undefined]>([
-    [effort('low'), 'low'],
-    [effort('medium'), 'medium'],
-    [effort('high'), 'high'],
-    [effort('xhigh'), 'xhigh'],
-    [effort('max'), 'max'],
-    [effort(null), undefined],
-    [effort(''), undefined],
-    [effort(7), undefined],
-    [{ thinking: { type: 'adaptive', display: 'omitted' }, ...effort('high') }, 'high'],
-    [{ thinking: { type: 'adaptive' } }, undefined],
-    [{ thinking: { type: 'between_tools' } }, undefined],
-    [{ thinking: { type: 'disabled' } }, undefined],
-    [{ thinking: { type: 'disabled' }, ...effort('high') }, undefined],
-    [{ ...enabled(1024), ...effort('high') }, 'high'],
-    [enabled(1), 'low'],
-    [enabled(1024), 'low'],
-    [enabled(4000), 'low'],
-    [enabled(4095), 'low'],
-    [enabled(4096), 'medium'],
-    [enabled(10_000), 'medium'],
-    [enabled(16_383), 'medium'],
-    [enabled(16_384), 'high'],
-    [enabled(31_999), 'high'],
-    [enabled(32_000), 'high'],
-    [enabled(0), undefined],
-    [enabled(-1), undefined],
-    [enabled('many'), undefined],
-    [enabled(), undefined],
-    [{ thinking: {} }, undefined],
-  ])('%j', (over, reasoning_effort) => {
-    expect(chatOf(over)).toEqual({
-      ...chatOf({}),
-      ...(reasoning_effort === undefined ? {} : { reasoning_effort }),
-    });
   });
 });
 
@@ -675,40 +428,5 @@ describe('messages → chat → messages', () => {
       }),
       { numRuns: 400 },
     );
-  });
-});
-
-describe('thinking for a provider that translates chat bodies', () => {
-  it.each<[string, JsonObject, JsonObject]>([
-    [
-      'a budget stays a budget',
-      { thinking: { type: 'enabled', budget_tokens: 2048 } },
-      { thinking: { type: 'enabled', budget_tokens: 2048 }, reasoning_budget_tokens: 2048 },
-    ],
-    [
-      'beside an effort the budget is told in the words of the family alone',
-      { thinking: { type: 'enabled', budget_tokens: 2048 }, output_config: { effort: 'high' } },
-      { thinking: { type: 'enabled', budget_tokens: 2048 }, reasoning_effort: 'high' },
-    ],
-    ['adaptive stays adaptive', { thinking: { type: 'adaptive' } }, { thinking: { type: 'adaptive' } }],
-    ['an effort alone is an effort', { output_config: { effort: 'max' } }, { reasoning_effort: 'max' }],
-    [
-      'a budget of the whole task goes along',
-      { thinking: { type: 'adaptive' }, output_config: { effort: 'max', task_budget: { total: 9 } } },
-      {
-        thinking: { type: 'adaptive' },
-        reasoning_effort: 'max',
-        output_config: { task_budget: { total: 9 } },
-      },
-    ],
-    [
-      'with or without thinking',
-      { output_config: { task_budget: { total: 9 } } },
-      { output_config: { task_budget: { total: 9 } } },
-    ],
-    ['disabled says nothing', { thinking: { type: 'disabled' } }, {}],
-    ['nothing says nothing', {}, {}],
-  ])('%s', (_, body, asked) => {
-    expect(JSON.parse(JSON.stringify(reasoningAsked(body)))).toEqual(asked);
   });
 });

@@ -1,0 +1,277 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { type ChatEvent, chatStream } from '../../../domain/chat/chat-stream.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import { andThen, seal } from '../../../domain/shared/stream-machine.ts';
+import { sseFrames } from '../../../infrastructure/providers/wire/sse.ts';
+import { aChatScript, anEditedChunkText } from '../../support/arbitraries/chat-streams.ts';
+import { outputsOf } from '../../support/machine-laws.ts';
+import { eventsOf, failure, machine, sanitise, text, usage } from './chat-stream-told.ts';
+
+/** The one chunk that this data makes. */
+const chunkOf = (data: string): ChatEvent & { kind: 'chunk' } => {
+  const [event] = eventsOf([data]);
+  if (event?.kind !== 'chunk') throw new Error(`no chunk: ${JSON.stringify(event)}`);
+  return event;
+};
+
+/** What goes out for this data: `as it came`, or the JSON that a rule made of it. */
+const sent = (data: string): string => {
+  const { wire, chunk } = chunkOf(data);
+  return wire === undefined ? JSON.stringify(chunk) : 'as it came';
+};
+
+describe('choices[*].usage is promoted to top-level usage when top-level is absent', () => {
+  it.each([
+    [
+      'it is moved, not copied',
+      '{"choices":[{"index":0,"usage":{"a":1}}]}',
+      '{"choices":[{"index":0}],"usage":{"a":1}}',
+    ],
+    [
+      'a top-level null counts as absent',
+      '{"usage":null,"choices":[{"usage":{"a":1}}]}',
+      '{"usage":{"a":1},"choices":[{}]}',
+    ],
+    [
+      'of several choices the first non-null usage counts',
+      '{"choices":[{"index":0,"usage":null},{"index":1,"usage":{"a":1}},{"index":2,"usage":{"a":2}}]}',
+      '{"choices":[{"index":0},{"index":1},{"index":2}],"usage":{"a":1}}',
+    ],
+    ['whatever it is', '{"choices":[{"usage":7}]}', '{"choices":[{}],"usage":7}'],
+    [
+      'with the finish reason',
+      '{"choices":[{"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":1}}]}',
+      '{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}',
+    ],
+    [
+      'what is no choice stays where it was',
+      '{"choices":[null,{"index":1,"usage":{"a":1}},7]}',
+      '{"choices":[null,{"index":1},7],"usage":{"a":1}}',
+    ],
+  ])('%s', (_, data, out) => {
+    expect(sent(data)).toBe(out);
+  });
+
+  it.each([
+    ['top-level usage is there', '{"choices":[{"usage":{"a":1}}],"usage":{"a":2}}'],
+    ['no choice has any', '{"choices":[{"index":0,"delta":{"content":"a"}}]}'],
+    ['every choice has null', '{"choices":[{"usage":null},{"usage":null}],"usage":null}'],
+    ['a final usage-only chunk', usage],
+    ['there are no choices', '{"usage":{"a":1}}'],
+  ])('a chunk stays as it came when %s', (_, data) => {
+    expect(sent(data)).toBe('as it came');
+  });
+});
+
+describe('delta.reasoning_content and delta.reasoning_text map to delta.reasoning when no canonical field exists', () => {
+  const delta = (fields: string): string => `{"choices":[{"index":0,"delta":{${fields}}}]}`;
+
+  it.each([
+    [
+      'reasoning_content',
+      '"role":"assistant","reasoning_content":"hm"',
+      '"role":"assistant","reasoning":"hm"',
+    ],
+    ['reasoning_text', '"reasoning_text":"hm"', '"reasoning":"hm"'],
+    ['an empty text', '"reasoning_content":""', '"reasoning":""'],
+    [
+      'a null canonical field counts as absent',
+      '"reasoning":null,"reasoning_content":"hm"',
+      '"reasoning":"hm"',
+    ],
+    [
+      'of both the first moves',
+      '"reasoning_text":"b","reasoning_content":"a"',
+      '"reasoning_text":"b","reasoning":"a"',
+    ],
+    [
+      'of a null and a text the text moves',
+      '"reasoning_content":null,"reasoning_text":"b"',
+      '"reasoning_content":null,"reasoning":"b"',
+    ],
+  ])('%s', (_, fields, out) => {
+    expect(sent(delta(fields))).toBe(delta(out));
+  });
+
+  it.each([
+    ['the canonical field is there', '"reasoning":"a","reasoning_content":"b","reasoning_text":"c"'],
+    ['the canonical field is an empty text', '"reasoning":"","reasoning_content":"b"'],
+    ['there is no text', '"reasoning_content":null,"reasoning_text":null'],
+    ['it is no text', '"reasoning_content":{"a":1}'],
+    ['there is only content', '"content":"reasoning_content"'],
+  ])('a chunk stays as it came when %s', (_, fields) => {
+    expect(sent(delta(fields))).toBe('as it came');
+  });
+
+  it('in every choice', () => {
+    const data =
+      '{"choices":[{"delta":{"reasoning_content":"a"}},{"delta":{"content":"b"}},{"delta":{"reasoning_text":"c"}},{}]}';
+    expect(sent(data)).toBe(
+      '{"choices":[{"delta":{"reasoning":"a"}},{"delta":{"content":"b"}},{"delta":{"reasoning":"c"}},{}]}',
+    );
+  });
+
+  it('and usage at both places stays where it is', () => {
+    expect(sent('{"usage":{"a":2},"choices":[{"delta":{"reasoning_text":"c"},"usage":{"a":1}}]}')).toBe(
+      '{"usage":{"a":2},"choices":[{"delta":{"reasoning":"c"},"usage":{"a":1}}]}',
+    );
+  });
+
+  it('together with usage that is promoted', () => {
+    expect(sent('{"choices":[{"delta":{"reasoning_text":"c"},"usage":{"a":1}}]}')).toBe(
+      '{"choices":[{"delta":{"reasoning":"c"}}],"usage":{"a":1}}',
+    );
+  });
+});
+
+describe('native reasoning is never placed in delta.content', () => {
+  const delta = (fields: string): string => `{"choices":[{"delta":{${fields}}}]}`;
+  const thinking = '{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}';
+  const redacted = '{"type":"redacted_thinking","data":"x"}';
+
+  it.each([
+    [
+      'a thinking part is kept under provider_metadata.compat.reasoning, the rest becomes text',
+      `"content":[${thinking},{"type":"text","text":"a"},{"type":"text","text":"b"}]`,
+      `"content":"ab","provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
+    ],
+    [
+      'a thinking part alone',
+      `"role":"assistant","content":[${thinking}]`,
+      `"role":"assistant","content":"","provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
+    ],
+    [
+      'several parts, in order',
+      `"content":[${redacted},{"type":"text","text":"a"},${thinking}]`,
+      `"content":"a","provider_metadata":{"compat":{"reasoning":[${redacted},${thinking}]}}`,
+    ],
+    [
+      'a part that is no text keeps the array',
+      `"content":[${thinking},{"type":"image_url","image_url":{"url":"u"}},"x"]`,
+      `"content":[{"type":"image_url","image_url":{"url":"u"}},"x"],"provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
+    ],
+    [
+      'a part of another type that has a text too',
+      `"content":[${thinking},{"type":"refusal","text":"a"}]`,
+      `"content":[{"type":"refusal","text":"a"}],"provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
+    ],
+    [
+      'metadata that is there already stays',
+      `"provider_metadata":{"compat":{"a":1},"other":{"b":2}},"content":[${thinking}]`,
+      `"provider_metadata":{"compat":{"a":1,"reasoning":[${thinking}]},"other":{"b":2}},"content":""`,
+    ],
+  ])('%s', (_, fields, out) => {
+    expect(sent(delta(fields))).toBe(delta(out));
+  });
+
+  it('under the namespace of the upstream that speaks', () => {
+    const other = andThen(sseFrames, seal(chatStream({ namespace: 'cloud_b_platform', sanitise })));
+    const [event] = outputsOf(other, [Buffer.from(`data: ${delta(`"content":[${thinking}]`)}\n\n`)]);
+    expect(event).toMatchObject({
+      chunk: {
+        choices: [
+          { delta: { provider_metadata: { cloud_b_platform: { reasoning: [{ type: 'thinking' }] } } } },
+        ],
+      },
+    });
+  });
+
+  it.each([
+    ['"content":"thinking"'],
+    ['"content":[{"type":"text","text":"a"}]'],
+    ['"content":null'],
+    ['"content":[]'],
+  ])('content without any stays as it came: %s', (fields) => {
+    expect(sent(delta(fields))).toBe('as it came');
+  });
+});
+
+describe('a frame that no rule touched is forwarded as the bytes that came in', () => {
+  it.each([
+    ['CRLF', `data: ${text}\r\n\r\n`],
+    ['no space', `data:${text}\n\n`],
+    ['a name, an id and a comment', `: c\nevent: message\nid: 4\ndata: ${text}\n\n`],
+    ['several lines of data', 'data: {"choices":\ndata: []}\n\n'],
+    ['blanks and digits', 'data: { "choices" : [ ] , "n" : 9007199254740993 , "m":0.10,"o":1e400}\n\n'],
+  ])('%s', (_, bytes) => {
+    const [event] = outputsOf(machine, [Buffer.from(bytes)]);
+    expect(event).toMatchObject({ kind: 'chunk', wire: Buffer.from(bytes) });
+  });
+
+  it('and a frame that a rule touched is not', () => {
+    fc.assert(
+      fc.property(aChatScript, ({ bytes }) => {
+        for (const event of outputsOf(machine, [bytes])) {
+          if (event.kind !== 'chunk') continue;
+          if (event.wire === undefined)
+            expect(JSON.stringify(event.chunk)).not.toMatch(/reasoning_(content|text)/);
+          else expect(bytes.includes(Buffer.from(event.wire))).toBe(true);
+        }
+      }),
+    );
+  });
+});
+
+describe('a frame that a rule edits', () => {
+  it('keeps every digit of every number', () => {
+    expect(
+      sent(
+        '{"choices":[{"delta":{"reasoning_content":"x"}}],"a":9007199254740993,"b":[0.10,{"c":1e400}],"d":-0}',
+      ),
+    ).toBe('{"choices":[{"delta":{"reasoning":"x"}}],"a":9007199254740993,"b":[0.10,{"c":1e400}],"d":-0}');
+    expect(sent('{"choices":[{"usage":{"cost":0.0010,"prompt_tokens":12.0}}]}')).toBe(
+      '{"choices":[{}],"usage":{"cost":0.0010,"prompt_tokens":12.0}}',
+    );
+  });
+
+  it('is changed in nothing but what the rule says', () => {
+    fc.assert(
+      fc.property(anEditedChunkText, (data) => {
+        const moved = data.replace('"reasoning_content":"hm",', '').replace(/(\}\}\],"y":)/, '$1');
+        const out = JSON.parse(sent(data)) as JsonObject;
+        const [choice] = out['choices'] as readonly JsonObject[];
+        const { reasoning, ...rest } = choice!['delta'] as JsonObject;
+        expect(reasoning).toBe('hm');
+        expect({ ...out, choices: [{ ...choice, delta: rest }] }).toEqual(JSON.parse(moved));
+      }),
+    );
+  });
+
+  it('gives every number back as it came', () => {
+    fc.assert(
+      fc.property(anEditedChunkText, (data) => {
+        const expected = data
+          .replace('"reasoning_content":"hm",', '')
+          .replace('}}],"y":', ',"reasoning":"hm"}}],"y":');
+        const numbers = (json: string): readonly string[] =>
+          json.match(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g) ?? [];
+        expect(numbers(sent(data))).toEqual(numbers(expected));
+      }),
+    );
+  });
+
+  it.each([[maxJsonDepth - 1], [maxJsonDepth]])(
+    'is a failure when it nests too deeply to be rebuilt: %d levels inside',
+    (levels) => {
+      const data = `{"choices":[{"delta":{"reasoning_content":"x"}}],"n":0.10,"a":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+      expect(eventsOf([data])[0]).toEqual(
+        levels < maxJsonDepth
+          ? expect.objectContaining({ kind: 'chunk' })
+          : failure('The upstream sent an event that is nested too deeply.'),
+      );
+    },
+  );
+
+  it('never throws, however deeply the frame nests', () => {
+    const deep = '['.repeat(200_000) + ']'.repeat(200_000);
+    for (const data of [
+      `{"choices":[{"delta":{"reasoning_content":"x"}}],"n":0.10,"a":${deep}}`,
+      `{"choices":[{"delta":{"content":[{"type":"thinking","a":${deep}}]}}]}`,
+      `{"choices":[{"usage":${deep}}]}`,
+    ])
+      expect(eventsOf([data])).toEqual([failure('The upstream sent an event that is nested too deeply.')]);
+    expect(sent(`{"choices":[],"a":${deep}}`)).toBe('as it came');
+  });
+});

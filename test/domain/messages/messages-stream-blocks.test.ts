@@ -1,0 +1,294 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ChatEvent } from '../../../domain/chat/chat-stream.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import { maxHeldBackChars, maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
+import { grammarFault } from '../../support/messages-grammar.ts';
+import {
+  type BlockEvent,
+  called,
+  chunkEvent,
+  done,
+  eventsOf,
+  failure,
+  finishes,
+  type MessagesEvent,
+  piece,
+  said,
+  says,
+  told,
+  toldOf,
+} from './messages-stream-told.ts';
+
+/** The blocks of an answer, each as its type and what it says, with the pieces that it came in. */
+const blocksOf = (...inputs: readonly ChatEvent[]): readonly string[] =>
+  told(...inputs, done).flatMap((event) => {
+    const { type, content_block: block, delta } = event as unknown as BlockEvent;
+    if (type === 'content_block_start') return [[block.type, block.name ?? ''].join(' ').trim()];
+    if (type === 'content_block_delta') return [delta.text ?? delta.thinking ?? delta.partial_json ?? ''];
+    return type === 'content_block_stop' ? ['.'] : [];
+  });
+
+describe('blocks come one after the other', () => {
+  const f = { id: 'a' };
+  const g = { id: 'b' };
+
+  it.each<[string, readonly ChatEvent[], readonly string[]]>([
+    [
+      'empty deltas open nothing',
+      [says({ content: '' }), says({ reasoning: '' }), says({}), says({ content: null })],
+      [],
+    ],
+    ['`tool_calls: []` beside text is text', [says({ content: 'a', tool_calls: [] })], ['text', 'a', '.']],
+    [
+      'text after thinking',
+      [says({ reasoning: 'r', content: 'a' })],
+      ['thinking', 'r', '.', 'text', 'a', '.'],
+    ],
+    [
+      'thinking after text',
+      [says({ content: 'a' }), says({ reasoning: 'r' }), says({ content: 'b' })],
+      ['text', 'a', '.', 'thinking', 'r', '.', 'text', 'b', '.'],
+    ],
+    [
+      'text after a call',
+      [called(piece(0, '{}', f, 'f')), says({ content: 'a' }), says({ content: 'b' })],
+      ['tool_use f', '{}', '.', 'text', 'a', 'b', '.'],
+    ],
+    [
+      'text amid a call waits for its end',
+      [called(piece(0, '{', f, 'f')), says({ content: 'a' }), says({ content: 'b' }), called(piece(0, '}'))],
+      ['tool_use f', '{', '}', '.', 'text', 'ab', '.'],
+    ],
+    [
+      'calls one after the other',
+      [
+        called(piece(0, '{"a":', f, 'f')),
+        called(piece(0, '1}')),
+        called(piece(1, '{', g, 'g')),
+        called(piece(1, '}')),
+      ],
+      ['tool_use f', '{"a":', '1}', '.', 'tool_use g', '{', '}', '.'],
+    ],
+    [
+      'calls in one chunk',
+      [called(piece(0, '{}', f, 'f'), piece(1, '{}', g, 'g'))],
+      ['tool_use f', '{}', '.', 'tool_use g', '{}', '.'],
+    ],
+    [
+      'interleaved calls',
+      [
+        called(piece(0, '', f, 'f'), piece(1, '', g, 'g')),
+        called(piece(0, '{"a":')),
+        called(piece(1, '{"b":')),
+        called(piece(0, '"}"'), piece(1, '2')),
+        called(piece(0, '}')),
+        called(piece(1, '}')),
+      ],
+      ['tool_use f', '{"a":', '"}"', '}', '.', 'tool_use g', '{"b":2', '}', '.'],
+    ],
+    [
+      'brackets inside of strings end no call',
+      [called(piece(0, '{"a":"}\\"}', f, 'f')), called(piece(1, '{}', g, 'g')), called(piece(0, '"}'))],
+      ['tool_use f', '{"a":"}\\"}', '"}', '.', 'tool_use g', '{}', '.'],
+    ],
+    [
+      'a call that never gets whole ends with the answer',
+      [called(piece(0, '{', f, 'f')), called(piece(1, '{}', g, 'g'))],
+      ['tool_use f', '{', '.', 'tool_use g', '{}', '.'],
+    ],
+    ['a call without arguments', [called(piece(0, '', f, 'f'))], ['tool_use f', '.']],
+    [
+      'arguments of null',
+      [
+        called({ index: 0, id: 'a', function: { name: 'f', arguments: null } }),
+        called(piece(0, '{}')),
+        called(piece(0, '')),
+      ],
+      ['tool_use f', '{}', '.'],
+    ],
+    [
+      'blanks after a call that is complete',
+      [called(piece(0, '{}', f, 'f')), says({ content: 'a' }), called(piece(0, '\n'))],
+      ['tool_use f', '{}', '.', 'text', 'a', '.'],
+    ],
+    [
+      'calls without an index are whole',
+      [
+        called(
+          { id: 'a', function: { name: 'f', arguments: '{}' } },
+          { id: 'b', function: { name: 'g', arguments: '{}' } },
+        ),
+      ],
+      ['tool_use f', '{}', '.', 'tool_use g', '{}', '.'],
+    ],
+    [
+      'calls without an index that share their id',
+      [
+        called({ id: '0', function: { name: 'f', arguments: '{}' } }),
+        called({ id: '0', function: { name: 'f', arguments: '{}' } }),
+      ],
+      ['tool_use f', '{}', '.', 'tool_use f', '{}', '.'],
+    ],
+    [
+      'more of a call without an index',
+      [
+        called({ id: 'a', function: { name: 'f', arguments: '{' } }),
+        called({ function: { arguments: '"a":' } }),
+        called({ id: 'a', function: { name: 'f', arguments: '1}' } }),
+      ],
+      ['tool_use f', '{', '"a":', '1}', '.'],
+    ],
+    [
+      'parallel calls that share an index',
+      [called(piece(0, '{}', f, 'f')), called(piece(0, '{}', g, 'g'))],
+      ['tool_use f', '{}', '.', 'tool_use g', '{}', '.'],
+    ],
+    [
+      'an id that is new in every piece',
+      [called(piece(0, '{', { id: 'a1' }, 'f')), called(piece(0, '}', { id: 'a2' }))],
+      ['tool_use f', '{', '}', '.'],
+    ],
+    ['a refusal', [says({ refusal: 'N' }), says({ refusal: 'o.' })], ['text', 'N', 'o.', '.']],
+    ['content in parts', [says({ content: [{ type: 'text', text: 'a' }] })], ['text', 'a', '.']],
+    [
+      'the legacy single call',
+      [says({ function_call: { name: 'f', arguments: '' } }), says({ function_call: { arguments: '{}' } })],
+      ['tool_use f', '{}', '.'],
+    ],
+    [
+      'a legacy call that is none',
+      [says({ content: 'a', function_call: { name: '', arguments: '' } })],
+      ['text', 'a', '.'],
+    ],
+    ['a call of which nothing is said', [called({ index: 0 }), says({ content: 'a' })], ['text', 'a', '.']],
+    [
+      'a call in the chunk that finishes',
+      [finishes('tool_calls', { tool_calls: [piece(0, '{}', f, 'f')] })],
+      ['tool_use f', '{}', '.'],
+    ],
+    [
+      'other choices are passed over',
+      [
+        chunkEvent({
+          choices: [
+            { index: 1, delta: { content: 'x' }, finish_reason: 'length' },
+            { index: 0, delta: { content: 'a' } },
+          ],
+        }),
+        chunkEvent({ choices: [{ delta: { content: 'b' } }] }),
+      ],
+      ['text', 'a', 'b', '.'],
+    ],
+  ])('%s', (_, inputs, blocks) => {
+    expect(blocksOf(...inputs)).toEqual(blocks);
+  });
+
+  it('id and name may come late, and again: the first ones count', () => {
+    expect(
+      said(
+        called(piece(0, '{')),
+        called(piece(0, '"a":', {}, 'f')),
+        called(piece(0, '1', { id: 'a' }, 'f')),
+        called(piece(0, '}', { id: 'a' }, 'f')),
+      ).calls,
+    ).toEqual([{ id: 'a', name: 'f', args: '{"a":1}' }]);
+  });
+
+  it.each<[string, string]>([
+    ['a long id', 'x'.repeat(200)],
+    ['an id with characters that platforms refuse', 'functions.f:0|ü'],
+  ])('ids come back unchanged: %s', (_, id) => {
+    expect(said(called(piece(0, '{}', { id }, 'f'))).calls).toEqual([{ id, name: 'f', args: '{}' }]);
+  });
+
+  it('a call without an id gets one, the same whenever it is asked', () => {
+    const once = said(called(piece(0, '{}', {}, 'f'), piece(1, '{}', { id: '' }, 'g')));
+    expect(once.calls.map(({ id }) => id)).toEqual(['toolu_1_0', 'toolu_1_1']);
+  });
+});
+
+describe('what waits is bounded', () => {
+  const tooMuch = failure('The upstream sent too much of an answer out of order.');
+  const million = 'x'.repeat(1024 * 1024);
+  const pushes = maxHeldBackChars / million.length;
+
+  it.each<[string, readonly ChatEvent[]]>([
+    [
+      'arguments of a second call',
+      [
+        called(piece(0, '{', { id: 'a' }, 'f')),
+        ...Array.from({ length: pushes }, () => called(piece(1, million, { id: 'b' }, 'g'))),
+      ],
+    ],
+    [
+      'arguments of a call that has no name yet',
+      Array.from({ length: pushes }, () => called(piece(0, million, { id: 'a' }))),
+    ],
+    [
+      'text behind a call',
+      [
+        called(piece(0, '{', { id: 'a' }, 'f')),
+        ...Array.from({ length: pushes }, () => says({ content: million })),
+      ],
+    ],
+    [
+      'many small blocks behind a call',
+      [
+        called(piece(0, '{', { id: 'a' }, 'f')),
+        ...Array.from({ length: maxHeldBackChars / 64 }, (_, at) =>
+          says(at % 2 === 0 ? { content: 'a' } : { reasoning: 'b' }),
+        ),
+      ],
+    ],
+    [
+      'ids',
+      Array.from({ length: pushes }, (_, at) => called(piece(at, '{}', { id: `${million}${at}` }, 'f'))),
+    ],
+  ])('%s', (_, inputs) => {
+    const events = eventsOf([...inputs, says({ content: 'a' }), done]);
+    expect(events.filter(({ kind }) => kind !== 'chunk')).toEqual([tooMuch]);
+    expect(events.at(-1)).toEqual(tooMuch);
+  });
+
+  it('what goes out at once does not count, nor does an id that is told again', () => {
+    const inputs = [
+      ...Array.from({ length: 2 * pushes }, () => says({ content: million })),
+      called(piece(0, '{"a":"', { id: million }, 'f')),
+      ...Array.from({ length: 2 * pushes }, () => called(piece(0, million, { id: million }))),
+      called(piece(0, '"}'), piece(1, '{"a":"', { id: 'b' }, 'g')),
+      ...Array.from({ length: 2 * pushes }, () => called(piece(1, million))),
+    ];
+    expect(eventsOf([...inputs, done]).at(-1)).toEqual(done);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['text', { content: million.repeat(pushes + 1) }],
+    ['reasoning', { reasoning: million.repeat(pushes + 1) }],
+    ['a call', { tool_calls: [piece(0, `{"a":"${million.repeat(pushes + 1)}"}`, { id: 'a' }, 'f')] }],
+  ])('one piece over the bound that is in order goes out: %s', (_, delta) => {
+    for (const before of [[], [says({ content: 'a' })], [says({ reasoning: 'a' })]]) {
+      const events = eventsOf([...before, says(delta), done]);
+      expect(events.at(-1)).toEqual(done);
+      expect(grammarFault(toldOf(events))).toBeUndefined();
+      expect(JSON.stringify(toldOf(events)).length).toBeGreaterThan(maxHeldBackChars);
+    }
+  });
+
+  it('what waited and went out does not count any more', () => {
+    const inputs = Array.from({ length: 2 * pushes }, (_, at) => [
+      called(piece(2 * at, '{', { id: `a${at}` }, 'f')),
+      called(piece(2 * at + 1, `"${million}`, { id: `b${at}` }, 'g')),
+      called(piece(2 * at, '}')),
+      called(piece(2 * at + 1, '"{}')),
+    ]).flat();
+    expect(eventsOf([...inputs, done]).at(-1)).toEqual(done);
+  });
+
+  it.each<[number, MessagesEvent]>([
+    [maxTranslatedToolCalls, done],
+    [maxTranslatedToolCalls + 1, failure('The upstream sent too many tool calls in one answer.')],
+  ])('%i calls', (count, last) => {
+    const calls = Array.from({ length: count }, (_, at) => called(piece(at, '{}', { id: `a${at}` }, 'f')));
+    expect(eventsOf([...calls, done]).at(-1)).toEqual(last);
+  });
+});

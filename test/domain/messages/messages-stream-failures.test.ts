@@ -1,0 +1,108 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import { aStreamedAnswer } from '../../support/arbitraries/messages.ts';
+import { outputsOf } from '../../support/machine-laws.ts';
+import { emptyInChat, malformedInChat } from '../../support/malformed-pieces.ts';
+import { grammarFault } from '../../support/messages-grammar.ts';
+import {
+  called,
+  chunkEvent,
+  done,
+  eventsOf,
+  failure,
+  finishes,
+  machine,
+  piece,
+  says,
+  toldOf,
+} from './messages-stream-told.ts';
+
+describe('a failure never looks finished', () => {
+  it('passes as it is, and nothing comes after it', () => {
+    const failed = failure('gone', 504);
+    const events = eventsOf([
+      says({ content: 'a' }),
+      { ...failed, chunk: { error: {} }, alreadyShown: true },
+      says({ content: 'b' }),
+      done,
+    ]);
+    expect(events.at(-1)).toEqual(failed);
+    expect(toldOf(events).map(({ type }) => type)).toEqual([
+      'message_start',
+      'content_block_start',
+      'content_block_delta',
+      'error',
+    ]);
+    expect((events.at(-1) as typeof failed).error).toBe(failed.error);
+  });
+
+  it('may be all there is', () => {
+    expect(eventsOf([failure('gone')])).toEqual([failure('gone')]);
+  });
+
+  it.each([
+    [
+      'by itself',
+      { kind: 'eof' } as const,
+      'The upstream ended its stream before the answer was complete.',
+      502,
+    ],
+    [
+      'by a fault',
+      { kind: 'fault', reason: 'The upstream went silent.', status: 504 } as const,
+      'The upstream went silent.',
+      504,
+    ],
+  ])('a stream that ends %s without saying so is one', (_, ending, message, status) => {
+    expect(outputsOf(machine, [says({ content: 'a' })], ending).at(-1)).toEqual(failure(message, status));
+  });
+
+  const malformed = failure('The upstream sent a malformed event.');
+
+  it.each(malformedInChat)('a piece that would vanish is malformed: %s', (_, delta) => {
+    for (const before of [[], [says({ content: 'a' })]]) {
+      const events = eventsOf([...before, says(delta), finishes('stop'), done]);
+      expect(events.at(-1)).toEqual(malformed);
+      expect(grammarFault(toldOf(events))).toBeUndefined();
+    }
+  });
+
+  it.each<[string, JsonObject]>([
+    ['choices that are no list', { choices: 'x' }],
+    ['a choice that is none', { choices: ['x'] }],
+    ['a delta that is none', { choices: [{ index: 0, delta: 'x' }] }],
+  ])('so are %s', (_, chunk) => {
+    expect(eventsOf([chunkEvent(chunk), finishes('stop'), done])).toEqual([malformed]);
+  });
+
+  it.each(emptyInChat)('a piece that is empty is none: %s', (_, delta) => {
+    expect(eventsOf([says({ content: 'a' }), says(delta), done])).toEqual(
+      eventsOf([says({ content: 'a' }), done]),
+    );
+  });
+
+  it('never yields message_stop, whatever came before', () => {
+    fc.assert(
+      fc.property(aStreamedAnswer, fc.nat(), ({ chunks }, at) => {
+        const inputs = [...chunks.map(chunkEvent), done];
+        const events = toldOf(eventsOf(inputs.toSpliced(at % inputs.length, 0, failure('gone'))));
+        expect(events.at(-1)?.['type']).toBe('error');
+        expect(events.some(({ type }) => type === 'message_stop' || type === 'message_delta')).toBe(false);
+        expect(grammarFault(events)).toBeUndefined();
+      }),
+    );
+  });
+
+  it('a call that goes on after it was complete cannot be told', () => {
+    const events = eventsOf([
+      called(piece(0, '{}', { id: 'a' }, 'f')),
+      called(piece(1, '{', { id: 'b' }, 'g')),
+      called(piece(0, '{}')),
+      called(piece(1, '}')),
+      done,
+    ]);
+    expect(events.at(-1)).toEqual(failure('The upstream went on with a tool call that was complete.'));
+    expect(grammarFault(toldOf(events))).toBeUndefined();
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import { reasoningAsked } from '../../../domain/messages/effort.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import { chatOf } from './told-in-chat.ts';
+
+describe('effort and thinking are mapped or dropped, never rejected', () => {
+  const enabled = (budget_tokens?: unknown) => ({
+    thinking: { type: 'enabled', budget_tokens, display: 'omitted' },
+  });
+  const effort = (effort: unknown) => ({ output_config: { effort } });
+
+  it.each<[object, string | undefined]>([
+    [effort('low'), 'low'],
+    [effort('medium'), 'medium'],
+    [effort('high'), 'high'],
+    [effort('xhigh'), 'xhigh'],
+    [effort('max'), 'max'],
+    [effort(null), undefined],
+    [effort(''), undefined],
+    [effort(7), undefined],
+    [{ thinking: { type: 'adaptive', display: 'omitted' }, ...effort('high') }, 'high'],
+    [{ thinking: { type: 'adaptive' } }, undefined],
+    [{ thinking: { type: 'between_tools' } }, undefined],
+    [{ thinking: { type: 'disabled' } }, undefined],
+    [{ thinking: { type: 'disabled' }, ...effort('high') }, undefined],
+    [{ ...enabled(1024), ...effort('high') }, 'high'],
+    [enabled(1), 'low'],
+    [enabled(1024), 'low'],
+    [enabled(4000), 'low'],
+    [enabled(4095), 'low'],
+    [enabled(4096), 'medium'],
+    [enabled(10_000), 'medium'],
+    [enabled(16_383), 'medium'],
+    [enabled(16_384), 'high'],
+    [enabled(31_999), 'high'],
+    [enabled(32_000), 'high'],
+    [enabled(0), undefined],
+    [enabled(-1), undefined],
+    [enabled('many'), undefined],
+    [enabled(), undefined],
+    [{ thinking: {} }, undefined],
+  ])('%j', (over, reasoning_effort) => {
+    expect(chatOf(over)).toEqual({
+      ...chatOf({}),
+      ...(reasoning_effort === undefined ? {} : { reasoning_effort }),
+    });
+  });
+});
+
+describe('thinking for a provider that translates chat bodies', () => {
+  it.each<[string, JsonObject, JsonObject]>([
+    [
+      'a budget stays a budget',
+      { thinking: { type: 'enabled', budget_tokens: 2048 } },
+      { thinking: { type: 'enabled', budget_tokens: 2048 }, reasoning_budget_tokens: 2048 },
+    ],
+    [
+      'beside an effort the budget is told in the words of the family alone',
+      { thinking: { type: 'enabled', budget_tokens: 2048 }, output_config: { effort: 'high' } },
+      { thinking: { type: 'enabled', budget_tokens: 2048 }, reasoning_effort: 'high' },
+    ],
+    ['adaptive stays adaptive', { thinking: { type: 'adaptive' } }, { thinking: { type: 'adaptive' } }],
+    ['an effort alone is an effort', { output_config: { effort: 'max' } }, { reasoning_effort: 'max' }],
+    [
+      'a budget of the whole task goes along',
+      { thinking: { type: 'adaptive' }, output_config: { effort: 'max', task_budget: { total: 9 } } },
+      {
+        thinking: { type: 'adaptive' },
+        reasoning_effort: 'max',
+        output_config: { task_budget: { total: 9 } },
+      },
+    ],
+    [
+      'with or without thinking',
+      { output_config: { task_budget: { total: 9 } } },
+      { output_config: { task_budget: { total: 9 } } },
+    ],
+    ['disabled says nothing', { thinking: { type: 'disabled' } }, {}],
+    ['nothing says nothing', {}, {}],
+  ])('%s', (_, body, asked) => {
+    expect(JSON.parse(JSON.stringify(reasoningAsked(body)))).toEqual(asked);
+  });
+});

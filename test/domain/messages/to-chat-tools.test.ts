@@ -1,0 +1,181 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { chatMessages, chatOf, faultOf, png, pngPart, text, translate, user } from './told-in-chat.ts';
+
+describe('tool results', () => {
+  const result = (over: object) => ({ type: 'tool_result', tool_use_id: 'toolu_1', ...over });
+  const toolMessage = (content: string) => ({ role: 'tool', tool_call_id: 'toolu_1', content });
+
+  it.each<[string, object, string]>([
+    ['a string', { content: 'ok', is_error: false, cache_control: { type: 'ephemeral' } }, 'ok'],
+    ['nothing', {}, ''],
+    ['null', { content: null }, ''],
+    ['an empty string', { content: '' }, ''],
+    ['texts', { content: [text('a'), text(''), text('b')] }, 'a\n\nb'],
+    ['a document of text', { content: [{ type: 'document', source: { type: 'text', data: 'd' } }] }, 'd'],
+    [
+      'references to tools',
+      { content: [{ type: 'tool_reference', tool_name: 'f' }] },
+      'The tool f is available.',
+    ],
+    ['an error', { content: 'no such file', is_error: true }, 'Error: no such file'],
+    ['an error that says so', { content: 'error: no such file', is_error: true }, 'error: no such file'],
+    ['an error that only sounds so', { content: 'errors: 0', is_error: true }, 'Error: errors: 0'],
+    ['an error of blocks', { content: [text('no'), text('way')], is_error: true }, 'Error: no\n\nway'],
+  ])('are tool messages: %s', (_, over, content) => {
+    expect(chatMessages(user(result(over)).messages)).toEqual([toolMessage(content)]);
+  });
+
+  it('an error without words is one', () => {
+    expect(chatMessages(user(result({ is_error: true })).messages)).toEqual([toolMessage('Error: ')]);
+  });
+
+  it('come first and in order, what else the user says after them', () => {
+    const messages = user(text('a'), result({ content: '1' }), text('b'), {
+      ...result({ content: '2' }),
+      tool_use_id: 'functions.f:0|x',
+    }).messages;
+    expect(chatMessages(messages)).toEqual([
+      toolMessage('1'),
+      { role: 'tool', tool_call_id: 'functions.f:0|x', content: '2' },
+      { role: 'user', content: [text('a'), text('b')] },
+    ]);
+  });
+
+  it('images of a result stand in the user message that follows, and say whose they are', () => {
+    const messages = user(
+      result({ content: [text('a'), { type: 'image', source: png }] }),
+      { ...result({ content: [{ type: 'image', source: png }], is_error: true }), tool_use_id: 'toolu_2' },
+      text('b'),
+    ).messages;
+    expect(chatMessages(messages)).toEqual([
+      toolMessage('a'),
+      {
+        role: 'tool',
+        tool_call_id: 'toolu_2',
+        content: 'Error: The result is in the user message that follows.',
+      },
+      {
+        role: 'user',
+        content: [
+          text('From the result of the tool call toolu_1:'),
+          pngPart,
+          text('From the result of the tool call toolu_2:'),
+          pngPart,
+          text('b'),
+        ],
+      },
+    ]);
+  });
+
+  it.each<[string, object, string]>([
+    ['no id', { tool_use_id: undefined }, '.tool_use_id'],
+    ['an empty id', { tool_use_id: '' }, '.tool_use_id'],
+    ['content that is a number', { content: 7 }, '.content'],
+    ['a block that is null', { content: [text('a'), null] }, '.content[1]'],
+    ['a search result', { content: [{ type: 'search_result' }] }, '.content[0].type'],
+    ['a reference to nothing', { content: [{ type: 'tool_reference' }] }, '.content[0].tool_name'],
+    ['a text without text', { content: [{ type: 'text' }] }, '.content[0].text'],
+  ])('reject %s by its path', (_, over, path) => {
+    expect(faultOf(user(result(over)))).toBe(`messages[0].content[0]${path}`);
+  });
+});
+
+describe('tools', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  const tool = { name: 'f', description: 'does f', input_schema: schema };
+  const tools = [tool];
+
+  it.each<[string, object, object]>([
+    ['without a type', tool, { name: 'f', description: 'does f', parameters: schema }],
+    ['of type custom', { ...tool, type: 'custom' }, { name: 'f', description: 'does f', parameters: schema }],
+    ['of type null', { ...tool, type: null }, { name: 'f', description: 'does f', parameters: schema }],
+    ['without a description', { name: 'f', input_schema: {} }, { name: 'f', parameters: {} }],
+    [
+      'with a strict schema',
+      { ...tool, strict: true },
+      { name: 'f', description: 'does f', parameters: schema, strict: true },
+    ],
+    [
+      'with hints that are dropped',
+      {
+        name: 'f',
+        input_schema: {},
+        cache_control: {},
+        defer_loading: true,
+        eager_input_streaming: true,
+        x: 1,
+      },
+      { name: 'f', parameters: {} },
+    ],
+  ])('%s are functions', (_, given, made) => {
+    expect(chatOf({ tools: [given] })).toEqual({
+      ...chatOf({}),
+      tools: [{ type: 'function', function: made }],
+    });
+  });
+
+  it.each([
+    'web_search_20250305',
+    'bash_20250124',
+    'computer_20250124',
+    'text_editor_20250728',
+    'code_execution_20250825',
+    'mcp_toolset',
+    'function',
+  ])('a server tool is rejected by name: %s', (type) => {
+    expect(translate({ tools: [tool, { type, name: 'x' }] })).toEqual(
+      E.left({
+        code: 'invalid_request',
+        message: `\`tools[1].type\` is \`${type}\`, which is not available on this model's route.`,
+        param: 'tools[1].type',
+      }),
+    );
+  });
+
+  it.each<[string, object, string]>([
+    ['a name', { input_schema: {} }, 'tools[0].name'],
+    ['an empty name', { name: '', input_schema: {} }, 'tools[0].name'],
+    ['a schema', { name: 'f' }, 'tools[0].input_schema'],
+    ['a schema that is an object', { name: 'f', input_schema: [] }, 'tools[0].input_schema'],
+  ])('must have %s', (_, given, param) => {
+    expect(faultOf({ tools: [given] })).toBe(param);
+  });
+
+  it.each<[object, unknown]>([
+    [{ type: 'auto' }, 'auto'],
+    [{ type: 'any' }, 'required'],
+    [{ type: 'none' }, 'none'],
+    [
+      { type: 'tool', name: 'f' },
+      { type: 'function', function: { name: 'f' } },
+    ],
+  ])('tool_choice %j', (tool_choice, made) => {
+    expect(chatOf({ tools, tool_choice })).toEqual({ ...chatOf({ tools }), tool_choice: made });
+  });
+
+  it('disable_parallel_tool_use: true asks for one call at a time', () => {
+    const choice = (disable_parallel_tool_use: boolean) =>
+      chatOf({ tools, tool_choice: { type: 'any', disable_parallel_tool_use } });
+    expect(choice(true)).toEqual({ ...choice(false), parallel_tool_calls: false });
+    expect(choice(false)).toEqual({ ...chatOf({ tools }), tool_choice: 'required' });
+  });
+
+  it.each<[object]>([[{ type: 'auto', disable_parallel_tool_use: true }], [{ type: 'none' }]])(
+    'without tools %j is dropped',
+    (tool_choice) => {
+      expect(chatOf({ tools: [], tool_choice })).toEqual(chatOf({}));
+      expect(chatOf({ tool_choice })).toEqual(chatOf({}));
+    },
+  );
+
+  it.each<[object, string]>([
+    [{ tool_choice: { type: 'any' } }, 'tool_choice'],
+    [{ tool_choice: { type: 'tool', name: 'f' }, tools: [] }, 'tool_choice'],
+    [{ tool_choice: { type: 'tool' }, tools }, 'tool_choice.name'],
+    [{ tool_choice: { type: 'required' }, tools }, 'tool_choice.type'],
+    [{ tool_choice: {}, tools }, 'tool_choice.type'],
+  ])('%j is rejected', (over, param) => {
+    expect(faultOf(over)).toBe(param);
+  });
+});

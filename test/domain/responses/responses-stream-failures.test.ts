@@ -1,0 +1,247 @@
+import { describe, expect, it } from '@jest/globals';
+import { maxJsonDepth, maxStreamEventBytes } from '../../../domain/shared/limits.ts';
+import { streamFailure } from '../../../domain/upstream/upstream-fault.ts';
+import { outputsOf } from '../../support/machine-laws.ts';
+import {
+  completed,
+  created,
+  delta,
+  endOf,
+  errorEvent,
+  event,
+  eventsOf,
+  type Failed,
+  failedEvent,
+  failure,
+  machine,
+  quota,
+  reset,
+  response,
+  upstreamDone,
+  wireOf,
+} from './responses-stream-told.ts';
+
+const malformed = failure('The upstream sent a malformed event.');
+/** The upstream's own code goes with its own words. */
+const ofUpstream = (message: string): Failed => ({
+  kind: 'failed',
+  error: streamFailure(message, undefined, message === quota.message ? { code: quota.code } : undefined),
+});
+const cancelled = event({ type: 'response.cancelled', response: response('cancelled') });
+
+describe('malformed streams and top-level errors are one failure, with no [DONE] afterward', () => {
+  it.each([
+    ['cut JSON', '{"type":"response.'],
+    ['HTML', '<html><body>Bad Gateway</body></html>'],
+    ['a word', 'ok'],
+    ['an array', '[{"type":"response.completed"}]'],
+    ['a number', '1'],
+    ['null', 'null'],
+    ['a string', '"response.completed"'],
+    ['a lower-case [done]', '[done]'],
+  ])('%s', (_, data) => {
+    expect(eventsOf([`data: ${data}\n\n`, completed, upstreamDone])).toEqual([malformed]);
+    expect(eventsOf([completed, `data: ${data}\n\n`, upstreamDone]).at(-1)).toEqual(malformed);
+  });
+
+  it.each([
+    [
+      'an object',
+      'data: {"error":{"message":"Provider returned error","code":502}}\n\n',
+      'Provider returned error',
+    ],
+    ['a string', 'data: {"error":"overloaded"}\n\n', 'overloaded'],
+    ['beside a type', event({ type: 'response.created', error: { message: 'm' } }), 'm'],
+    [
+      'in a completed event',
+      event({ type: 'response.completed', error: quota, response: {} }),
+      quota.message,
+    ],
+    ['an event named error of another type', 'event: error\ndata: {"type":"x","message":"m"}\n\n', 'm'],
+    ['without a message', 'data: {"error":{"code":500}}\n\n', 'The upstream reported an error.'],
+    ['with a secret', 'data: {"error":{"message":"bad key hunter2"}}\n\n', 'bad key [REDACTED]'],
+  ])(
+    'a top-level error is told in the gateway’s event, with the upstream’s message: %s',
+    (_, block, message) => {
+      const events = eventsOf([created, block, completed, upstreamDone]);
+      expect(wireOf(events)).toBe(created);
+      expect(events.slice(1)).toEqual([{ ...ofUpstream(message), chunk: expect.anything() }]);
+    },
+  );
+
+  it('an event over the bound is a failure', () => {
+    const big = Buffer.concat([
+      Buffer.from(`${created}data: {"type":"response.completed","response":{"x":"`),
+      Buffer.alloc(maxStreamEventBytes, 'a'),
+    ]);
+    expect(outputsOf(machine, [big, Buffer.from(`"}}\n\n${completed}`)]).slice(1)).toEqual([
+      failure('The upstream sent an event that is too large.'),
+    ]);
+  });
+
+  it('after a failure of its own an event over the bound adds none', () => {
+    const big = Buffer.concat([Buffer.from(`${errorEvent}data: `), Buffer.alloc(maxStreamEventBytes, 'a')]);
+    const events = outputsOf(machine, [big]);
+    expect(events.map((each) => [each.kind, 'alreadyShown' in each])).toEqual([
+      ['chunk', false],
+      ['failed', true],
+    ]);
+  });
+});
+
+describe('the upstream’s own failure is forwarded as it came and counts as one; the gateway adds none', () => {
+  const told = (message: string): Failed => ({ ...ofUpstream(message), alreadyShown: true });
+
+  it.each<[string, readonly string[], string]>([
+    ['error, then response.failed', [errorEvent, failedEvent], quota.message],
+    ['response.failed, then error', [failedEvent, errorEvent], quota.message],
+    ['error alone', [errorEvent], quota.message],
+    ['response.failed alone', [failedEvent], quota.message],
+    ['response.cancelled', [cancelled], 'The upstream reported an error.'],
+    ['error twice', [errorEvent, errorEvent], quota.message],
+    [
+      'response.failed, then an error in other words',
+      [failedEvent, 'data: {"error":"m"}\n\n'],
+      quota.message,
+    ],
+    ['an unnamed error', ['data: {"type":"error","message":"m"}\n\n'], 'm'],
+    ['an error by name alone', ['event: error\ndata: {"message":"m"}\n\n'], 'm'],
+    ['an error by name alone, in an envelope', ['event: error\ndata: {"error":{"message":"m"}}\n\n'], 'm'],
+    ['an error without a word', ['event: error\ndata: {}\n\n'], 'The upstream reported an error.'],
+    [
+      'an error whose code is a number',
+      ['event: error\ndata: {"type":"error","code":500}\n\n'],
+      'The upstream reported an error.',
+    ],
+    [
+      'response.failed without an error',
+      [event({ type: 'response.failed', response: response('failed') })],
+      'The upstream reported an error.',
+    ],
+    [
+      'response.failed without a response',
+      [event({ type: 'response.failed' })],
+      'The upstream reported an error.',
+    ],
+    [
+      'response.failed with a status that nobody knows',
+      [event({ type: 'response.failed', response: response('broken', { error: quota }) })],
+      quota.message,
+    ],
+    [
+      'response.failed whose error is a text',
+      [event({ type: 'response.failed', response: response('failed', { error: 'overloaded' }) })],
+      'overloaded',
+    ],
+  ])('%s', (_, blocks, message) => {
+    for (const rest of ['', upstreamDone, `${upstreamDone}${upstreamDone}`])
+      for (const ending of [undefined, reset])
+        expect(endOf([created, ...blocks, rest], ending)).toEqual([created + blocks.join(''), told(message)]);
+  });
+
+  it('each of its events says so', () => {
+    const events = eventsOf([created, errorEvent, failedEvent]);
+    expect(events.map((each) => each.kind === 'chunk' && each.failing)).toEqual([
+      undefined,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it.each<[string, string]>([
+    ['an event on the way', delta],
+    ['a terminal', completed],
+    ['a contradiction', event({ type: 'response.completed', response: response('failed') })],
+    ['a chat chunk', 'data: {"object":"chat.completion.chunk","choices":[]}\n\n'],
+    ['a malformed event', 'data: {"type\n\n'],
+  ])('a failure is final: %s after it is not passed on', (_, block) => {
+    const ending = told(quota.message);
+    expect(endOf([errorEvent, block])).toEqual([errorEvent, ending]);
+    expect(endOf([errorEvent, block, upstreamDone])).toEqual([errorEvent, ending]);
+  });
+
+  it('after a terminal it is a failure all the same', () => {
+    expect(endOf([created, completed, errorEvent, upstreamDone])).toEqual([
+      created + completed + errorEvent,
+      told(quota.message),
+    ]);
+  });
+});
+
+describe('secrets in the words of a failure never reach the caller', () => {
+  const sent = (block: string): unknown[] =>
+    eventsOf([block]).map((each) =>
+      each.kind === 'chunk' ? (each.wire ?? JSON.stringify(each.chunk)) : each.kind,
+    );
+
+  it.each<[string, string, string]>([
+    [
+      'in an error event',
+      '{"type":"error","message":"key hunter2","n":9007199254740993,"m":1.50}',
+      '{"type":"error","message":"key [REDACTED]","n":9007199254740993,"m":1.50}',
+    ],
+    [
+      'in its envelope',
+      '{"type":"error","error":{"message":"key hunter2","code":1.0}}',
+      '{"type":"error","error":{"message":"key [REDACTED]","code":1.0}}',
+    ],
+    [
+      'in an error that is a text',
+      '{"type":"error","error":"hunter2"}',
+      '{"type":"error","error":"[REDACTED]"}',
+    ],
+    [
+      'in what an upstream quotes of another',
+      '{"type":"error","error":{"message":"m","metadata":{"raw":"hunter2","all":["a","hunter2",7,null]}}}',
+      '{"type":"error","error":{"message":"m","metadata":{"raw":"[REDACTED]","all":["a","[REDACTED]",7,null]}}}',
+    ],
+    [
+      'in a failed response',
+      '{"type":"response.failed","response":{"status":"failed","error":{"message":"hunter2"},"top_p":1.0}}',
+      '{"type":"response.failed","response":{"status":"failed","error":{"message":"[REDACTED]"},"top_p":1.0}}',
+    ],
+    ['under another key', '{"type":"error","detail":"hunter2"}', '{"type":"error","detail":"[REDACTED]"}'],
+    [
+      'spelled with escapes',
+      '{"type":"error","message":"\\u0068unter2"}',
+      '{"type":"error","message":"[REDACTED]"}',
+    ],
+  ])('%s, and every digit stays', (_, payload, out) => {
+    expect(sent(`data: ${payload}\n\n`)).toEqual([out, 'failed']);
+  });
+
+  it('what has nothing to hide stays byte for byte', () => {
+    const words = { code: 'hunter', message: 'm', metadata: { raw: ['a', 1, null, { b: true }] } };
+    const block = event({ type: 'error', ...words, error: words });
+    expect(wireOf(eventsOf([block]))).toBe(block);
+  });
+
+  it('what is no word for the failure stays as it is', () => {
+    const inside = response('failed', { instructions: 'hunter2', output: [{ content: 'hunter2' }] });
+    const block = event({ type: 'response.failed', response: inside, note: 'hunter2' });
+    expect(wireOf(eventsOf([block]))).toBe(block);
+  });
+
+  it('nor do they stay in what is logged', () => {
+    const block = event({ type: 'response.failed', response: response('failed', { error: 'hunter2' }) });
+    expect(eventsOf([block]).at(-1)).toEqual({ ...failure('[REDACTED]'), alreadyShown: true });
+  });
+
+  it('a failure that is nested too deeply is told by the gateway', () => {
+    const deep = (levels: number): string =>
+      `data: {"type":"error","error":${'['.repeat(levels)}"hunter2"${']'.repeat(levels)}}\n\n`;
+    expect(eventsOf([created, deep(maxJsonDepth)]).slice(1)).toEqual([
+      failure('The upstream sent an event that is nested too deeply.'),
+    ]);
+    expect(eventsOf([created, deep(100_000)]).slice(1)).toEqual([
+      failure('The upstream sent an event that is nested too deeply.'),
+    ]);
+    expect(sent(deep(100))).toEqual([expect.stringContaining('[REDACTED]'), 'failed']);
+  });
+
+  it('no depth of any other event makes the machine throw', () => {
+    const block = `data: {"type":"x","a":${'['.repeat(200_000)}${']'.repeat(200_000)}}\n\n`;
+    expect(wireOf(eventsOf([block, completed]))).toBe(block + completed);
+  });
+});

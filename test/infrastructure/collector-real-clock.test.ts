@@ -1,0 +1,21 @@
+import { setImmediate as realTurn, setTimeout as realSleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { underTest } from './collector-bench.ts';
+
+describe('on the real clock, a collector', () => {
+  it('lets another lane through beside a slow batch, without a new arrival, every time', async () => {
+    for (let round = 0; round < 25; round += 1) {
+      const { add, batches, fates, sent } = underTest();
+      add('x:1');
+      await realTurn();
+      await realSleep(round % 5);
+      add('y:1');
+      const limit = performance.now() + 2000;
+      while (sent().length < 2 && performance.now() < limit) await realSleep(2);
+      expect(sent()).toEqual([['x:1'], ['y:1']]);
+      for (const batch of batches) batch.succeed();
+      await realTurn();
+      expect(fates.size).toBe(2);
+    }
+  });
+});

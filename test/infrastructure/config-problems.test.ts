@@ -1,0 +1,436 @@
+import { describe, expect, it } from '@jest/globals';
+import { aKey, configOf, problemsOf, provider, route } from './config-reading.ts';
+
+describe('a wrong file', () => {
+  it.each<[string, string, readonly [string, number, number, RegExp][]]>([
+    [
+      'unknown key',
+      'server:\n  bnd: x\n',
+      [['server.bnd', 2, 3, /^unknown key `bnd`, did you mean `bind`\?$/]],
+    ],
+    [
+      'unknown key in a tagged object',
+      'providers:\n  - id: p\n    type: compat\n    base_url: http://h\n    basurl: http://h\n',
+      [['providers[0].basurl', 5, 5, /^unknown key `basurl`, did you mean `base_url`\?$/]],
+    ],
+    ['unknown section', 'sever: {}\n', [['sever', 1, 1, /did you mean `server`/]]],
+    [
+      'port out of range',
+      'server:\n  bind: 127.0.0.1:70000\n',
+      [['server.bind', 2, 9, /port from 0 to 65535/]],
+    ],
+    ['bind without a port', 'server: {bind: localhost}', [['server.bind', 1, 16, /host:port/]]],
+    [
+      'ratio above one',
+      'server:\n  otel_trace_sample_ratio: 1.5',
+      [['server.otel_trace_sample_ratio', 2, 28, /from 0 to 1/]],
+    ],
+    ['fraction', 'server:\n  workers: 1.5', [['server.workers', 2, 12, /integer from 1 to 256/]]],
+    [
+      'zero bytes',
+      'request_logging: {payloads: {request_max_bytes: 0}}',
+      [['request_logging.payloads.request_max_bytes', 1, 49, /from 1/]],
+    ],
+    [
+      'no origin of a browser app',
+      'server:\n  cors_origins: [https://app.example.com/, HTTPS://app.example.com, https://a.example:443, null]',
+      [
+        ['server.cors_origins[0]', 2, 18, /origin/],
+        ['server.cors_origins[1]', 2, 44, /lower case/],
+        ['server.cors_origins[2]', 2, 69, /default port/],
+        ['server.cors_origins[3]', 2, 92, /text/],
+      ],
+    ],
+    [
+      'no proxy address',
+      'server:\n  trusted_proxies: [10.0.0.0/8, 10.0.0.0/33]',
+      [['server.trusted_proxies[1]', 2, 33, /CIDR/]],
+    ],
+    [
+      'less room than one body',
+      'server: {body_max_bytes: 2000, max_buffered_bytes: 1000}',
+      [['server.max_buffered_bytes', 1, 52, /not be smaller/]],
+    ],
+    [
+      'a word outside the list',
+      'accounting:\n  after_block: close',
+      [['accounting.after_block', 2, 16, /one of: as_specified, close_window/]],
+    ],
+    ['text for a list', 'teams: none', [['teams', 1, 8, /must be a list/]]],
+    ['a list for an object', 'server: []', [['server', 1, 1, /must be an object/]]],
+    [
+      'a missing key',
+      'providers:\n  - type: compat\n    base_url: http://h\n',
+      [['providers[0].id', 2, 5, /^is required$/]],
+    ],
+    [
+      'a missing type',
+      'providers:\n  - id: p\n',
+      [['providers[0].type', 2, 5, /^is required, one of: compat, /]],
+    ],
+    [
+      'an unknown type',
+      'providers:\n  - id: p\n    type: gpt\n',
+      [['providers[0].type', 3, 11, /^is unknown, one of: compat, cloud_run_compat/]],
+    ],
+    [
+      'userinfo in a URL',
+      'providers: [{id: p, type: compat, base_url: "http://u:pw@h/v1"}]',
+      [['providers[0].base_url', 1, 45, /user name or password/]],
+    ],
+    [
+      'a query in a URL',
+      'providers: [{id: p, type: compat, base_url: "http://h/v1?key=1"}]',
+      [['providers[0].base_url', 1, 45, /no query/]],
+    ],
+    [
+      'another scheme',
+      'providers: [{id: p, type: compat, base_url: "ftp://h"}]',
+      [['providers[0].base_url', 1, 45, /http or https/]],
+    ],
+    [
+      'no audience for a plain URL',
+      'providers:\n  - id: p\n    type: cloud_run_compat\n    base_url: http://h\n',
+      [['providers[0].auth.audience', 2, 5, /required when base_url is not https/]],
+    ],
+    [
+      'a token with a line end',
+      provider('    auth: {mode: bearer, token: "abc\\n"}\n'),
+      [['providers[0].auth.token', 5, 33, /must be a token/]],
+    ],
+    ['a number for a name', 'teams: [{id: 12}]', [['teams[0].id', 1, 14, /quotes/]]],
+    [
+      'default_headers over auth',
+      provider('    auth: {mode: header, name: X-Key, value: v}\n    default_headers: {x-key: w}\n'),
+      [['providers[0].default_headers.x-key', 6, 30, /would replace what `auth` sends/]],
+    ],
+    [
+      'a framing header',
+      provider('    default_headers: {Host: x}\n'),
+      [['providers[0].default_headers.Host', 5, 29, /set by the gateway itself/]],
+    ],
+    [
+      'a header twice',
+      provider('    default_headers: {x-a: x, X-A: y}\n'),
+      [['providers[0].default_headers.X-A', 5, 36, /there twice/]],
+    ],
+    [
+      'a header with a line end',
+      provider('    default_headers: {x-a: "a\\r\\nb: c"}\n'),
+      [['providers[0].default_headers.x-a', 5, 28, /valid header value/]],
+    ],
+    [
+      'an unknown provider',
+      'models:\n  - id: m\n    routes: [{provider: opnai, upstream_model: u}]\nproviders: [{id: openai, type: compat, base_url: "http://h"}]',
+      [['models[0].routes[0].provider', 3, 25, /^unknown provider `opnai`, did you mean `openai`\?$/]],
+    ],
+    [
+      'an unknown capability',
+      route('        capabilities: {chat: true}\n'),
+      [['models[0].routes[0].capabilities.chat', 10, 24, /unknown key `chat`/]],
+    ],
+    [
+      'a capability that is no boolean',
+      route('        capabilities: {tools: "no"}\n'),
+      [['models[0].routes[0].capabilities.tools', 10, 31, /true or false/]],
+    ],
+    [
+      'a compat value',
+      route('        compatibility: {compat: {empty_tools: drop}}\n'),
+      [['models[0].routes[0].compatibility.compat.empty_tools', 10, 47, /preserve_with_tool_history/]],
+    ],
+    [
+      'an api_style',
+      route('        compatibility: {cloud_b: {api_style: chat}}\n'),
+      [['models[0].routes[0].compatibility.cloud_b.api_style', 10, 46, /runtime_unified/]],
+    ],
+    [
+      'a router preference',
+      route('        compatibility: {router: {provider: {preferred_max_latency: {p95: 1}}}}\n'),
+      [
+        [
+          'models[0].routes[0].compatibility.router.provider.preferred_max_latency.p95',
+          10,
+          69,
+          /unknown key `p95`/,
+        ],
+      ],
+    ],
+    [
+      'an inexact integer in extra_body',
+      route('        extra_body: {seed: 9007199254740993}\n'),
+      [['models[0].routes[0].extra_body', 10, 9, /lose digits/]],
+    ],
+    [
+      'a repeated provider',
+      'providers:\n  - {id: p, type: compat, base_url: http://h}\n  - {id: p, type: compat, base_url: http://h}\n',
+      [['providers[1].id', 3, 10, /there already/]],
+    ],
+    ['a repeated model', 'models: [{id: a}, {id: a}]', [['models[1].id', 1, 24, /there already/]]],
+    ['a repeated team', 'teams: [{id: a}, {id: a}]', [['teams[1].id', 1, 23, /there already/]]],
+    [
+      'a repeated service account',
+      'teams: [{id: t}]\nservice_accounts: [{id: a, team: t}, {id: a, team: t}]',
+      [['service_accounts[1].id', 2, 43, /there already/]],
+    ],
+    [
+      'addresses that differ in case',
+      'users:\n  - email: A@x.org\n  - email: a@X.org\n',
+      [['users[1].email', 3, 12, /there already/]],
+    ],
+    [
+      'a repeated price',
+      'pricing:\n  overrides:\n    - {provider: p, model: m, input_usd_per_million: 1, output_usd_per_million: 1}\n    - {provider: p, model: m, input_usd_per_million: 2, output_usd_per_million: 2}\n',
+      [['pricing.overrides[1].model', 4, 28, /there already/]],
+    ],
+    [
+      'an unknown team of a user',
+      'teams: [{id: team-a}]\nusers: [{email: a@x.org, team: team-b}]',
+      [['users[0].team', 2, 32, /unknown team `team-b`, did you mean `team-a`/]],
+    ],
+    [
+      'an unknown team of a service account',
+      'service_accounts: [{id: a, team: t}]',
+      [['service_accounts[0].team', 1, 34, /unknown team `t`$/]],
+    ],
+    [
+      'team_role without a team',
+      'users:\n  - email: a@x.org\n    team_role: admin\n',
+      [['users[0].team_role', 3, 16, /needs a `team`/]],
+    ],
+    [
+      'an unknown time zone',
+      'teams:\n  - id: t\n    budget: {cadence: daily, amount_10000: 1, timezone: Mars/Olympus}\n',
+      [['teams[0].budget.timezone', 3, 57, /IANA/]],
+    ],
+    [
+      'an offset as time zone',
+      'teams: [{id: t, budget: {cadence: daily, amount_10000: 1, timezone: "+01:00"}}]',
+      [['teams[0].budget.timezone', 1, 69, /IANA/]],
+    ],
+    [
+      'a negative amount',
+      'teams: [{id: t, budget: {cadence: daily, amount_10000: -1}}]',
+      [['teams[0].budget.amount_10000', 1, 56, /from 0 to 9007199254740991/]],
+    ],
+    [
+      'an amount beyond 2^53',
+      'teams: [{id: t, budget: {cadence: daily, amount_10000: 9007199254740992}}]',
+      [['teams[0].budget.amount_10000', 1, 56, /from 0 to 9007199254740991/]],
+    ],
+    [
+      'too many decimals',
+      'pricing: {overrides: [{provider: p, model: m, input_usd_per_million: "0.1234567", output_usd_per_million: 1}]}',
+      [['pricing.overrides[0].input_usd_per_million', 1, 70, /at most 6 decimals/]],
+    ],
+    [
+      'an exponent as price',
+      'pricing: {overrides: [{provider: p, model: m, input_usd_per_million: 1.5e1, output_usd_per_million: 1}]}',
+      [['pricing.overrides[0].input_usd_per_million', 1, 70, /decimal/]],
+    ],
+    [
+      'a hexadecimal price',
+      'pricing: {overrides: [{provider: p, model: m, input_usd_per_million: 0x10, output_usd_per_million: 1}]}',
+      [['pricing.overrides[0].input_usd_per_million', 1, 70, /decimal/]],
+    ],
+    [
+      'a price with more digits than a number holds',
+      'pricing: {overrides: [{provider: p, model: m, input_usd_per_million: 0.15000000000000000001, output_usd_per_million: 1}]}',
+      [['pricing.overrides[0].input_usd_per_million', 1, 70, /19 characters/]],
+    ],
+    [
+      'a schedule more often than daily',
+      'request_logging: {purge: {schedule: "0 * * * *"}}',
+      [['request_logging.purge.schedule', 1, 37, /more often than daily/]],
+    ],
+    [
+      'a redaction wildcard inside a key',
+      'request_logging: {payloads: {redaction_paths: ["body.x*"]}}',
+      [['request_logging.payloads.redaction_paths[0]', 1, 48, /whole key/]],
+    ],
+    [
+      'a password without a user name',
+      'mail:\n  from: a@x.org\n  smtp: {host: h, password: p}\n',
+      [['mail.smtp', 3, 3, /both `username` and `password`/]],
+    ],
+    ['a database of another kind', 'database: {url: "mysql://h/db"}', [['database.url', 1, 17, /postgres/]]],
+    [
+      'a malformed placeholder',
+      'teams: [{id: a, name: "${not a name}"}]',
+      [['teams[0].name', 1, 23, /malformed placeholder/]],
+    ],
+    [
+      'an open placeholder',
+      'teams: [{id: a, name: "${A"}]',
+      [['teams[0].name', 1, 23, /malformed placeholder/]],
+    ],
+    [
+      'an empty file name',
+      'providers: [{id: p, type: cloud_a_platform, project_id: x, auth: {mode: service_account, credentials_path: ""}}]',
+      [['providers[0].auth.credentials_path', 1, 108, /at least 1/]],
+    ],
+  ])('%s', (_, text, expected) => {
+    const problems = problemsOf(text);
+    expect(problems.map(({ path, line, column }) => [path, line, column])).toEqual(
+      expected.map(([path, line, column]) => [path, line, column]),
+    );
+    for (const [index, { message }] of problems.entries()) expect(message).toMatch(expected[index]![3]);
+  });
+
+  it.each<[string, string, RegExp]>([
+    [
+      'an unknown user',
+      `api_keys: [{name: k, owner: "user:b@x.org", value: "${aKey}"}]`,
+      /unknown user `b@x.org`/,
+    ],
+    ['an unknown team', `api_keys: [{name: k, owner: "team:t", value: "${aKey}"}]`, /unknown team `t`/],
+    [
+      'an unknown service account',
+      `api_keys: [{name: k, owner: "service_account:s", value: "${aKey}"}]`,
+      /unknown service account `s`/,
+    ],
+    [
+      'no kind of owner',
+      `api_keys: [{name: k, owner: "robot:s", value: "${aKey}"}]`,
+      /must be user:EMAIL, team:ID/,
+    ],
+  ])('names %s of an api key', (_, text, message) => {
+    expect(problemsOf(text)).toEqual([
+      { path: 'api_keys[0].owner', line: 1, column: 29, message: expect.stringMatching(message) },
+    ]);
+  });
+
+  it('names an unknown model of allowed_models, and repeated names and public ids of keys', () => {
+    const text = [
+      'models: [{id: fast}]',
+      'teams: [{id: t}]',
+      'api_keys:',
+      `  - {name: k, owner: "team:t", value: "${aKey}", allowed_models: [fast, fats]}`,
+      `  - {name: k, owner: "team:t", value: "${aKey.replaceAll('s', 'z')}"}`,
+    ].join('\n');
+    expect(problemsOf(text).map(({ path, line }) => [path, line])).toEqual([
+      ['api_keys[0].allowed_models[1]', 4],
+      ['api_keys[1].name', 5],
+      ['api_keys[1].value', 5],
+    ]);
+  });
+
+  it.each([
+    ['gwk_short.'.concat('s'.repeat(32))],
+    [`gwk_public00.${'s'.repeat(31)}`],
+    [`key_public00.${'s'.repeat(32)}`],
+    [`gwk_public-0.${'s'.repeat(32)}`],
+  ])('refuses %s as a key without repeating it', (value) => {
+    const [problem] = problemsOf('teams: [{id: t}]\napi_keys: [{name: k, owner: "team:t", value: "${K}"}]', {
+      K: value,
+    });
+    expect(problem).toMatchObject({ path: 'api_keys[0].value', line: 2 });
+    expect(problem!.message).not.toContain(value);
+  });
+
+  it.each([
+    ['authorization'],
+    ['X-API-Key'],
+    ['api-key'],
+    ['x-goog-api-key'],
+    ['anthropic-api-key'],
+    ['x-own'],
+    ['Host'],
+    ['content-length'],
+    ['connection'],
+    ['transfer-encoding'],
+  ])('refuses %s in extra_headers', (name) => {
+    const text = route(
+      `        extra_headers: {${name}: x}\n`,
+      '    auth: {mode: header, name: X-Own, value: v}\n',
+    );
+    expect(problemsOf(text)).toMatchObject([{ path: `models[0].routes[0].extra_headers.${name}`, line: 11 }]);
+  });
+
+  it('leaves Authorization to a route whose ID token goes into a header of its own', () => {
+    const text = (header: string) =>
+      `providers: [{id: p, type: cloud_run_compat, base_url: "https://h", auth: {mode: adc, auth_header: ${header}}}]\n` +
+      'models: [{id: m, routes: [{provider: p, upstream_model: u, extra_headers: {Authorization: Bearer x}}]}]\n';
+    expect(problemsOf(text('x_serverless_authorization'))).toEqual([]);
+    expect(problemsOf(text('authorization'))).toHaveLength(1);
+  });
+
+  it('reports everything at once, in the order of the file', () => {
+    const text = [
+      'models:',
+      '  - id: m',
+      '    routes: [{provider: nobody, upstream_model: ""}]',
+      'server: {workers: none, bnd: x}',
+      'teams: [{id: t}, {id: t}]',
+      'mail: {from: "${MAIL_FROM}", smtp: {}}',
+    ].join('\n');
+    expect(problemsOf(text).map(({ path }) => path)).toEqual([
+      'models[0].routes[0].provider',
+      'models[0].routes[0].upstream_model',
+      'server.workers',
+      'server.bnd',
+      'teams[1].id',
+      'mail.from',
+      'mail.smtp.host',
+    ]);
+  });
+});
+
+describe('YAML itself', () => {
+  it.each<[string, string, number, RegExp]>([
+    ['a duplicate key', 'server:\n  workers: 1\n  workers: 2\n', 3, /the key `workers` is there already/],
+    ['a tab', 'server:\n\tworkers: 1\n', 2, /tab/],
+    ['an open quote', 'server:\n  bind: "127\n', 3, /closing quote/],
+    ['a reserved character', 'a: 1\nb: @x\n', 2, /put the value in quotes/],
+    ['two documents', 'server: {}\n---\nserver: {}\n', 2, /more than one YAML document/],
+    ['a tag', 'server: !thing {}\n', 1, /YAML tag/],
+    ['a binary', 'server: !!binary aGk=\n', 1, /YAML tag/],
+    ['an unknown anchor', 'teams:\n  - *team\n', 2, /anchor that is not defined/],
+    ['an anchor in itself', 'teams: &t [*t]\n', 1, /too much|nested/],
+    ['a key that is no text', '? [1]\n: 2\n', 1, /cannot be a key/],
+    ['__proto__', 'server:\n  __proto__: {}\n', 2, /cannot be a key/],
+    ['no finite number', 'server: {otel_trace_sample_ratio: .inf}\n', 1, /finite/],
+    ['deep nesting', `models: ${'['.repeat(70)}${']'.repeat(70)}\n`, 1, /nested more than 64 levels/],
+    ['very deep nesting', `models: ${'['.repeat(100_000)}\n`, 1, /nested too deep/],
+  ])('refuses %s and names its line', (_, text, line, message) => {
+    const problems = problemsOf(text);
+    expect(problems.length).toBeGreaterThan(0);
+    expect(problems[0]).toMatchObject({ line, message: expect.stringMatching(message) });
+  });
+
+  it('stops anchors that unfold into too much', () => {
+    const levels = Array.from({ length: 9 }, (_, level) => {
+      const inner = level === 0 ? Array(9).fill('x') : Array(9).fill(`*a${level - 1}`);
+      return `l${level}: &a${level} [${inner.join(', ')}]`;
+    });
+    const problems = problemsOf(levels.join('\n'));
+    expect(problems[0]!.message).toMatch(/anchors unfold into too much/);
+    const wide = `a: &a [${Array(20_000).fill('x').join(',')}]\nb: [${Array(100).fill('*a').join(',')}]`;
+    expect(problemsOf(wide)[0]).toMatchObject({ line: 2, message: expect.stringMatching(/too much/) });
+  });
+
+  it('follows ordinary anchors, and finds lines inside them', () => {
+    const text = (connect: string) =>
+      [
+        'providers:',
+        `  - {id: a, type: compat, base_url: http://h, timeouts: &t {connect_ms: ${connect}}}`,
+        '  - {id: b, type: compat, base_url: http://h, timeouts: *t}',
+      ].join('\n');
+    expect(configOf(text('7')).providers.map(({ timeouts }) => timeouts.connectMs)).toEqual([7, 7]);
+    expect(problemsOf(text('0')).map(({ path, line }) => [path, line])).toEqual([
+      ['providers[0].timeouts.connect_ms', 2],
+      ['providers[1].timeouts.connect_ms', 2],
+    ]);
+  });
+
+  it('never quotes the file in a syntax message', () => {
+    for (const text of [
+      'token: *hunter2',
+      'token: @hunter2',
+      'token: "hunter2',
+      'token: "hunter2\\q"',
+      'token: a: hunter2',
+    ])
+      expect(JSON.stringify(problemsOf(text))).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,269 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import { contents, hi, newer, older, outcome, refused, sent } from './generate-content-sending.ts';
+
+const call = (id: string, name: string, args = '{}') => ({
+  id,
+  type: 'function',
+  function: { name, arguments: args },
+});
+
+describe('calls and their results', () => {
+  const asked = {
+    role: 'assistant',
+    content: 'Let me look.',
+    tool_calls: [call('a', 'weather', '{"at":"Bonn","n":9007199254740993}'), call('b', 'time', '')],
+  };
+
+  it('a round trip: results go by the name of their call, in the order of the calls, in one turn', () => {
+    const request = outcome({
+      messages: [
+        ...hi,
+        asked,
+        { role: 'tool', tool_call_id: 'b', content: '12:00' },
+        { role: 'tool', tool_call_id: 'a', content: '{"c": 9007199254740993}' },
+        { role: 'user', content: 'And?' },
+      ],
+    });
+    expect(JSON.stringify(E.isRight(request) && request.right['contents'])).toBe(
+      '[{"role":"user","parts":[{"text":"Hi"}]},' +
+        '{"role":"model","parts":[{"text":"Let me look."},' +
+        '{"functionCall":{"name":"weather","args":{"at":"Bonn","n":9007199254740993}}},' +
+        '{"functionCall":{"name":"time","args":{}}}]},' +
+        '{"role":"user","parts":[{"functionResponse":{"name":"weather","response":{"c":9007199254740993}}},' +
+        '{"functionResponse":{"name":"time","response":{"output":"12:00"}}},{"text":"And?"}]}]',
+    );
+  });
+
+  it.each([
+    ['text', 'done', { output: 'done' }],
+    ['nothing', '', { output: '' }],
+    ['null', null, { output: '' }],
+    ['an array', '[1]', { output: '[1]' }],
+    ['a cut object', '{"a":', { output: '{"a":' }],
+    ['an object', ' {"a": 1}', { a: 1 }],
+    ['an error', '{"error": "no"}', { error: 'no' }],
+    [
+      'an object that is too deep',
+      `{"a":${'['.repeat(300)}${']'.repeat(300)}}`,
+      expect.objectContaining({ output: expect.any(String) }),
+    ],
+    [
+      'text parts',
+      [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'b' },
+      ],
+      { output: 'ab' },
+    ],
+  ])('a result that is %s', (_case, content, response) => {
+    const [, , turn] = contents([
+      ...hi,
+      { role: 'assistant', tool_calls: [call('a', 'f')] },
+      { role: 'tool', tool_call_id: 'a', content },
+    ]) as readonly unknown[];
+    expect(turn).toEqual({ role: 'user', parts: [{ functionResponse: { name: 'f', response } }] });
+  });
+
+  it('an image in a result follows the results', () => {
+    const image = { type: 'image_url', image_url: { url: 'gs://b/a.png' } };
+    const [, , turn] = contents([
+      ...hi,
+      { role: 'assistant', tool_calls: [call('a', 'f'), call('b', 'g')] },
+      { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'see' }, image] },
+      { role: 'tool', tool_call_id: 'b', content: 'x' },
+    ]) as readonly { parts: readonly object[] }[];
+    expect(turn!.parts.map((part) => Object.keys(part)[0])).toEqual([
+      'functionResponse',
+      'functionResponse',
+      'fileData',
+    ]);
+  });
+
+  it('ids that come again, in the next message or among parallel calls, mean the call that waits', () => {
+    const turns = contents([
+      ...hi,
+      { role: 'assistant', tool_calls: [call('', 'first')] },
+      { role: 'tool', tool_call_id: '', content: '1' },
+      { role: 'assistant', tool_calls: [call('', 'second'), call('', 'third')] },
+      { role: 'tool', tool_call_id: '', content: '2' },
+      { role: 'tool', tool_call_id: '', content: '3' },
+    ]) as readonly { parts: readonly object[] }[];
+    const results = (turn: number) =>
+      turns[turn]!.parts.map((part) => (part as { functionResponse: object }).functionResponse);
+    expect(results(2)).toEqual([{ name: 'first', response: { output: '1' } }]);
+    expect(results(4)).toEqual([
+      { name: 'second', response: { output: '2' } },
+      { name: 'third', response: { output: '3' } },
+    ]);
+  });
+
+  it('ids of any shape find their call, whatever the order of the results', () => {
+    const anId = fc.oneof(fc.string(), fc.string({ minLength: 65, maxLength: 200, unit: 'grapheme' }));
+    fc.assert(
+      fc.property(fc.uniqueArray(anId, { minLength: 1, maxLength: 8 }), fc.nat(), (ids, turn) => {
+        const results = ids.map((id, index) => ({ role: 'tool', tool_call_id: id, content: `${index}` }));
+        const turned = [...results.slice(turn % ids.length), ...results.slice(0, turn % ids.length)];
+        const told = contents([
+          ...hi,
+          { role: 'assistant', tool_calls: ids.map((id, index) => call(id, `f${index}`)) },
+          ...turned,
+        ]) as readonly { parts: unknown }[];
+        expect(told[2]!.parts).toEqual(
+          ids.map((_, index) => ({
+            functionResponse: { name: `f${index}`, response: { output: `${index}` } },
+          })),
+        );
+      }),
+    );
+  });
+
+  it('the newest models get a stand-in for the signature of the first call of each turn', () => {
+    const messages = [
+      ...hi,
+      { role: 'assistant', tool_calls: [call('a', 'f'), call('b', 'g')] },
+      { role: 'tool', tool_call_id: 'a', content: '' },
+      { role: 'tool', tool_call_id: 'b', content: '' },
+      { role: 'assistant', tool_calls: [call('c', 'h')] },
+    ];
+    const signed = (model: string) =>
+      (contents(messages, model) as readonly { parts: readonly JsonObject[] }[]).flatMap(({ parts }) =>
+        parts.filter((part) => 'functionCall' in part).map((part) => part['thoughtSignature']),
+      );
+    const standIn = 'skip_thought_signature_validator';
+    expect(signed(newer)).toEqual([standIn, undefined, standIn]);
+    expect(signed(older)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it.each([
+    [
+      'a result without a call',
+      [...hi, { role: 'tool', tool_call_id: 'x', content: '' }],
+      'messages[1].tool_call_id',
+    ],
+    ['a result without an id', [...hi, { role: 'tool', content: '' }], 'messages[1].tool_call_id'],
+    [
+      'arguments that are no object',
+      [{ role: 'assistant', tool_calls: [call('a', 'f'), call('b', 'f', '[1]')] }],
+      'messages[0].tool_calls[1].function.arguments',
+    ],
+    [
+      'arguments that are cut',
+      [{ role: 'assistant', tool_calls: [call('a', 'f', '{"a":')] }],
+      'messages[0].tool_calls[0].function.arguments',
+    ],
+    [
+      'a call without a name',
+      [{ role: 'assistant', tool_calls: [call('a', '')] }],
+      'messages[0].tool_calls[0].function.name',
+    ],
+    [
+      'a call of another type',
+      [{ role: 'assistant', tool_calls: [{ id: 'a', type: 'custom' }] }],
+      'messages[0].tool_calls[0].type',
+    ],
+  ])('%s is rejected by its path', (_case, messages, path) => {
+    expect(refused({ messages })).toBe(path);
+  });
+});
+
+describe('tools and the choice among them', () => {
+  const tool = (described: object) => ({ type: 'function', function: described });
+  const weather = tool({
+    name: 'weather',
+    description: 'Tells.',
+    parameters: { type: 'object' },
+    strict: true,
+  });
+
+  it('function tools become declarations with the JSON schema as it is', () => {
+    const parameters = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: { at: { $ref: '#/$defs/at', default: null }, n: { const: null } },
+      additionalProperties: false,
+      $defs: { at: { type: ['string', 'null'] } },
+    };
+    expect(sent({ tools: [weather, tool({ name: 'f', parameters })] })['tools']).toEqual([
+      {
+        functionDeclarations: [
+          { name: 'weather', description: 'Tells.', parametersJsonSchema: { type: 'object' } },
+          { name: 'f', parametersJsonSchema: parameters },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    ['no parameters', {}],
+    ['null parameters', { parameters: null }],
+    ['empty parameters', { parameters: {} }],
+  ])('%s are no schema', (_case, members) => {
+    expect(sent({ tools: [tool({ name: 'f', ...members })] })['tools']).toEqual([
+      { functionDeclarations: [{ name: 'f' }] },
+    ]);
+  });
+
+  it('keywords that are null are left out, at any depth', () => {
+    const inner = { type: 'object', properties: null, required: null };
+    const parameters = { ...inner, properties: { a: { anyOf: [inner] } } };
+    expect(sent({ tools: [tool({ name: 'f', parameters })] })['tools']).toEqual([
+      {
+        functionDeclarations: [
+          {
+            name: 'f',
+            parametersJsonSchema: { type: 'object', properties: { a: { anyOf: [{ type: 'object' }] } } },
+          },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    ['auto', { mode: 'AUTO' }],
+    ['none', { mode: 'NONE' }],
+    ['required', { mode: 'ANY' }],
+    [
+      { type: 'function', function: { name: 'weather' } },
+      { mode: 'ANY', allowedFunctionNames: ['weather'] },
+    ],
+  ])('tool_choice %j', (tool_choice, functionCallingConfig) => {
+    expect(sent({ tools: [weather], tool_choice })['toolConfig']).toEqual({ functionCallingConfig });
+  });
+
+  it.each([
+    ['no tools at all', {}],
+    ['no tools', { tools: [] }],
+    ['no tools, and a neutral choice', { tools: [], tool_choice: 'none', parallel_tool_calls: false }],
+  ])('%s: neither is sent', (_case, body) => {
+    expect(Object.keys(sent(body))).toEqual(['contents']);
+  });
+
+  it.each([
+    ['a hosted tool', { tools: [weather, { type: 'web_search' }] }, 'tools[1].type'],
+    ['a tool without a name', { tools: [tool({})] }, 'tools[0].function.name'],
+    ['a tool without a function', { tools: [{ type: 'function' }] }, 'tools[0].function'],
+    [
+      'parameters that are no object',
+      { tools: [tool({ name: 'f', parameters: 'x' })] },
+      'tools[0].function.parameters',
+    ],
+    ['a choice that nobody knows', { tools: [weather], tool_choice: 'any' }, 'tool_choice'],
+    [
+      'a choice of another type',
+      { tools: [weather], tool_choice: { type: 'allowed_tools' } },
+      'tool_choice.type',
+    ],
+    [
+      'a choice without a name',
+      { tools: [weather], tool_choice: { type: 'function' } },
+      'tool_choice.function',
+    ],
+    ['a required tool that is not there', { tool_choice: 'required' }, 'tool_choice'],
+    ['one call at a time', { tools: [weather], parallel_tool_calls: false }, 'parallel_tool_calls'],
+  ])('%s is rejected by its name', (_case, body, path) => {
+    expect(refused(body)).toBe(path);
+  });
+});

@@ -1,0 +1,226 @@
+import { appendFile, readdir, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { localDisk } from '../../infrastructure/journal/disk.ts';
+import { journalLine } from '../../infrastructure/journal/journal-line.ts';
+import { isAlive } from '../../infrastructure/journal/journal.ts';
+import type { Replayed } from '../../infrastructure/journal/recovery.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+import { always, type Bench, bytesOf, names, taking, withBenches, wordsOf } from './journal-bench.ts';
+
+const bench = withBenches();
+
+/** What can happen to the processes of one folder. */
+const anEvent = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('append' as const), count: fc.nat({ max: 12 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('fails' as const),
+      what: fc.constantFrom('create' as const, 'append' as const, 'sync' as const),
+      count: fc.nat({ max: 3 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('recover' as const), settles: fc.nat({ max: 20 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('robbed' as const), settles: fc.nat({ max: 20 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('killed' as const), half: fc.nat({ max: 11 }) }) },
+);
+
+describe('the journal, whatever happens to its processes', () => {
+  it('settles every record that it acknowledged, and none that it refused', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anEvent, { maxLength: 20 }), async (events) => {
+        const folder = await makeTestFolder('journal');
+        const acknowledged: string[] = [];
+        const settled = new Map<string, number>();
+        let number = 0;
+        let processes = 0;
+        const next = (): Bench => bench(folder, `p${(processes += 1)}`);
+        let one = next();
+        /** The database goes away after so many records. */
+        const replayFor = (count: number) => {
+          let left = count;
+          return async (record: string): Promise<Replayed> => {
+            if (left === 0) return 'later';
+            left -= 1;
+            settled.set(record, (settled.get(record) ?? 0) + 1);
+            return 'settled';
+          };
+        };
+        const append = async (count: number): Promise<void> => {
+          const records = Array.from({ length: count }, () => `"${(number += 1)}"`);
+          const kept = await wordsOf(records.map((record) => one.journal.append(record)));
+          acknowledged.push(...records.filter((_, index) => kept[index] === 'kept'));
+        };
+        for (const event of events) {
+          if (event.kind === 'append') await append(event.count);
+          else if (event.kind === 'recover') await one.recover(replayFor(event.settles), always);
+          else if (event.kind === 'robbed') await next().recover(replayFor(event.settles), always);
+          else if (event.kind === 'fails') {
+            one.disk.failing.add(event.what);
+            await append(event.count);
+            one.disk.failing.clear();
+          } else {
+            // In the middle of a record that nobody was told of.
+            const file = one.journal.names().at(-1);
+            const at = path.join(folder, file ?? '');
+            if (file !== undefined && (await localDisk.exists(at)))
+              await appendFile(at, journalLine('"never told"').slice(0, event.half));
+            await one.journal.close();
+            one = next();
+          }
+        }
+        await one.recover(replayFor(Number.POSITIVE_INFINITY), always);
+        await one.journal.close();
+        expect([...settled.keys()].sort()).toEqual(acknowledged.sort());
+        expect(await readdir(folder)).toEqual([]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+/** Files with three records each, of processes that are gone. */
+async function leftByTheDead(folder: string, files: number): Promise<readonly string[]> {
+  const all: string[] = [];
+  for (let index = 0; index < files; index += 1) {
+    const records = names(3, `${index}-`);
+    await writeFile(path.join(folder, `dead${index}-x.000001.journal`), bytesOf(records));
+    all.push(...records);
+  }
+  return all.sort();
+}
+
+describe('the files of a process that is gone', () => {
+  it('are taken over by one of two that come at once, and each record is settled once', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const folder = await makeTestFolder('journal');
+      const records = await leftByTheDead(folder, 20);
+      const living = new Set(['a', 'b', 'c']);
+      const database = taking();
+      await Promise.all(
+        ['a', 'b', 'c'].map((name) => bench(folder, name, { living }).recover(database.replay, always)),
+      );
+      expect(database.settled.sort()).toEqual(records);
+      expect(await readdir(folder)).toEqual([]);
+    }
+  });
+
+  it('are taken over again and again when each that takes them over dies, however often', async () => {
+    const folder = await makeTestFolder('journal');
+    const records = await leftByTheDead(folder, 3);
+    for (let round = 0; round < 40; round += 1)
+      await bench(folder, `process-number-${round}`).recover(taking(() => 'later').replay, always);
+    const database = taking();
+    await bench(folder, 'last').recover(database.replay, always);
+    expect(database.settled.sort()).toEqual(records);
+  });
+
+  it('are left alone while it lives, and are taken over when nobody has touched them for a long time', async () => {
+    const folder = await makeTestFolder('journal');
+    const file = path.join(folder, 'dead0-x.000001.journal');
+    const records = await leftByTheDead(folder, 1);
+    const database = taking();
+    const living = new Set(['dead0-x', 'b', 'c']);
+    await bench(folder, 'b', { living }).recover(database.replay, always);
+    expect(database.settled).toEqual([]);
+    const longAgo = new Date(Date.now() - 3_600_000);
+    await utimes(file, longAgo, longAgo);
+    const taker = bench(folder, 'b', { living });
+    await taker.recover(taking(() => 'later').replay, always);
+    // It is the taker's now, and not abandoned because it is old.
+    await bench(folder, 'c', { living }).recover(database.replay, always);
+    expect(database.settled).toEqual([]);
+    await taker.recover(database.replay, always);
+    expect(database.settled).toEqual(records);
+  });
+
+  it('count in what the journal may hold, and are lost to it when another has taken them', async () => {
+    const folder = await makeTestFolder('journal');
+    const records = await leftByTheDead(folder, 4);
+    const size = bytesOf(records).length;
+    const a = bench(folder, 'a');
+    await a.recover(taking(() => 'later').replay, always);
+    expect(a.journal.size()).toBe(size / 4);
+    const b = bench(folder, 'b');
+    await b.recover(taking().replay, always);
+    await a.recover(taking(() => 'later').replay, always);
+    expect(a.journal.size()).toBe(0);
+  });
+
+  it('are those of a process whose number nobody has, or only we ourselves', () => {
+    expect(isAlive(`${process.ppid}-x`)).toBe(true);
+    expect(isAlive(`${process.pid}-x`)).toBe(false);
+    expect(isAlive('999999999-x')).toBe(false);
+    expect(isAlive('something')).toBe(false);
+  });
+});
+
+describe('a file that was taken from a living process', () => {
+  it('costs that process nothing: what it writes next is in another one', async () => {
+    const folder = await makeTestFolder('journal');
+    const robbed = bench(folder, 'a');
+    const database = taking();
+    const all: string[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      const records = names(5, `${round}-`);
+      all.push(...records);
+      const [kept] = await Promise.all([
+        wordsOf(records.map((record) => robbed.journal.append(record))),
+        bench(folder, `b${round}`).recover(database.replay, always),
+      ]);
+      expect(new Set(kept)).toEqual(new Set(['kept']));
+    }
+    await robbed.recover(database.replay, always);
+    expect([...new Set(database.settled)].sort()).toEqual(all.sort());
+    expect(robbed.journal.size()).toBe(0);
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('recovery beside records that arrive', () => {
+  it('settles each of them once, and refuses none', async () => {
+    const folder = await makeTestFolder('journal');
+    const { journal, recover, faults } = bench(folder, 'a');
+    const database = taking();
+    const all: string[] = [];
+    const kept: Promise<readonly string[]>[] = [];
+    for (let round = 0; round < 100; round += 1) {
+      const records = names(1 + (round % 3), `${round}-`);
+      all.push(...records);
+      kept.push(wordsOf(records.map((record) => journal.append(record))));
+      if (round % 3 === 0) await recover(database.replay, always);
+      else await Promise.resolve();
+    }
+    expect(new Set((await Promise.all(kept)).flat())).toEqual(new Set(['kept']));
+    await recover(database.replay, always);
+    expect(database.settled.sort()).toEqual(all.sort());
+    expect(faults).toEqual([]);
+  });
+
+  it('leaves few files behind, however long the database is away', async () => {
+    const folder = await makeTestFolder('journal');
+    const { journal, recover } = bench(folder, 'a');
+    for (let round = 0; round < 50; round += 1) {
+      await journal.append(`"${round}"`);
+      await recover(taking(() => 'later').replay, always);
+    }
+    expect((await readdir(folder)).length).toBeLessThanOrEqual(2);
+    await journal.close();
+  });
+
+  it('stops where it is told to, and goes on from there', async () => {
+    const folder = await makeTestFolder('journal');
+    const { journal, recover } = bench(folder, 'a');
+    for (const record of names(10)) await journal.append(record);
+    const database = taking();
+    await recover(database.replay, () => database.settled.length < 4);
+    expect(database.settled).toEqual(names(4));
+    await recover(database.replay, always);
+    expect(new Set(database.settled)).toEqual(new Set(names(10)));
+  });
+});

@@ -1,0 +1,246 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import {
+  endpointbRules,
+  invokeRules,
+  rawPredictRules,
+} from '../../infrastructure/providers/messages-body/rules.ts';
+import { minimal, outbound, refusal, sent, styles, user } from './messages-body-sending.ts';
+
+describe('limits, sampling and stops', () => {
+  it.each<[string, object, unknown]>([
+    ['max_tokens', { max_tokens: 5 }, 5],
+    ['max_completion_tokens', { max_tokens: undefined, max_completion_tokens: 6 }, 6],
+    ['both, the same', { max_tokens: 7, max_completion_tokens: 7 }, 7],
+  ])('%s', (_, over, expected) => {
+    for (const [, rules] of styles) expect(sent({ ...minimal, ...over }, rules)['max_tokens']).toBe(expected);
+  });
+
+  it.each<[string, object]>([
+    ['max_tokens', { max_tokens: 0 }],
+    ['max_tokens', { max_tokens: '5' }],
+    ['max_completion_tokens', { max_completion_tokens: 1.5 }],
+    ['max_tokens', { max_tokens: 5, max_completion_tokens: 6 }],
+    ['stop', { stop: 7 }],
+    ['stop', { stop: ['a', null] }],
+    ['anthropic_beta', { anthropic_beta: 'x' }],
+  ])('%s is named: %p', (param, over) => {
+    expect(refusal({ ...minimal, ...over })).toMatchObject({ code: 'invalid_request', param });
+  });
+
+  it('sampling passes; `stop` becomes `stop_sequences`', () => {
+    const body = { ...minimal, temperature: 0.5, top_p: 0.9, top_k: 40, stop: 'END' };
+    expect(sent(body)).toMatchObject({ temperature: 0.5, top_p: 0.9, top_k: 40, stop_sequences: ['END'] });
+    expect(sent({ ...minimal, stop: ['a', 'b'] })['stop_sequences']).toEqual(['a', 'b']);
+    expect(sent({ ...minimal, stop: [], temperature: null })).toEqual(sent(minimal));
+  });
+
+  it('latest generation: defaults are omitted, other values rejected', () => {
+    const latest = { upstreamModel: 'anthropic/claude-opus-4-7' };
+    expect(sent({ ...minimal, temperature: 1, top_p: 1 }, rawPredictRules, latest)).toEqual(sent(minimal));
+    expect(refusal({ ...minimal, temperature: 0 }, rawPredictRules, latest)).toMatchObject({
+      param: 'temperature',
+    });
+  });
+});
+
+describe('controls of chat alone', () => {
+  it.each<[string, unknown]>([
+    ['presence_penalty', 0],
+    ['frequency_penalty', 0.5],
+    ['n', 1],
+    ['seed', 7],
+    ['parallel_tool_calls', true],
+    ['response_format', { type: 'text' }],
+  ])('invoke: `%s` is rejected', (field, value) => {
+    expect(refusal({ ...minimal, [field]: value }, invokeRules)).toMatchObject({
+      code: 'invalid_request',
+      param: field,
+      message: `\`${field}\` is not available on this model's route.`,
+    });
+    expect(sent({ ...minimal, [field]: null }, invokeRules)).toEqual(sent(minimal, invokeRules));
+  });
+
+  it.each<[string, unknown]>([
+    ['n', 2],
+    ['presence_penalty', 1],
+    ['frequency_penalty', -1],
+    ['seed', 7],
+    ['logprobs', true],
+    ['top_logprobs', 2],
+    ['logit_bias', { '1': 5 }],
+    ['modalities', ['text', 'audio']],
+    ['audio', { voice: 'x' }],
+    ['web_search_options', {}],
+    ['response_format', { type: 'json_object' }],
+  ])('what would change the answer and cannot be said is rejected by name: `%s`', (field, value) => {
+    for (const [, rules] of styles)
+      expect(refusal({ ...minimal, [field]: value }, rules)).toMatchObject({ param: field });
+  });
+
+  it('`json_object` is refused with the reason', () => {
+    for (const [, rules] of styles)
+      expect(refusal({ ...minimal, response_format: { type: 'json_object' } }, rules)?.message).toMatch(
+        /^`response_format` cannot be `json_object` on this model's route, whose API has no such mode: /,
+      );
+  });
+
+  it('what says nothing, and what changes no answer, is dropped', () => {
+    const silent = {
+      n: 1,
+      presence_penalty: 0,
+      frequency_penalty: 0,
+      logprobs: false,
+      top_logprobs: 0,
+      logit_bias: {},
+      modalities: ['text'],
+      response_format: { type: 'text' },
+      user: 'u',
+      store: true,
+      metadata: { a: 'b' },
+      service_tier: 'auto',
+      prompt_cache_key: 'k',
+      safety_identifier: 's',
+      stream_options: { include_usage: true },
+      verbosity: 'medium',
+      some_new_field: { x: 1 },
+    };
+    expect(sent({ ...minimal, ...silent })).toEqual(sent(minimal));
+    expect(sent({ ...minimal, ...silent }, endpointbRules)).toEqual(sent(minimal, endpointbRules));
+  });
+
+  it('platform A: a schema for the answer becomes `output_config.format`', () => {
+    const schema = { type: 'object', properties: {} };
+    const response_format = { type: 'json_schema', json_schema: { name: 'a', strict: true, schema } };
+    expect(sent({ ...minimal, response_format, output_config: { effort: 'low' } })['output_config']).toEqual({
+      effort: 'low',
+      format: { type: 'json_schema', schema },
+    });
+    expect(refusal({ ...minimal, response_format }, endpointbRules)).toMatchObject({
+      param: 'response_format',
+    });
+    expect(
+      refusal({ ...minimal, response_format, output_config: { format: { type: 'json_schema', schema } } }),
+    ).toMatchObject({ param: 'response_format' });
+  });
+
+  it('invoke: native members are copied through', () => {
+    const native = {
+      anthropic_beta: ['computer-use-2025-01-24'],
+      context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
+      container: 'c1',
+      metadata: { user_id: 'u' },
+      thinking: { type: 'adaptive', display: 'omitted' },
+      output_config: { effort: 'low', format: { type: 'x' } },
+    };
+    expect(sent({ ...minimal, ...native }, invokeRules)).toMatchObject(native);
+  });
+});
+
+describe('reasoning fields', () => {
+  it('`thinking` and `output_config` are copied first, then the normalised fields applied', () => {
+    const body = {
+      ...minimal,
+      reasoning: { effort: 'xhigh', exclude: true },
+      thinking: { type: 'adaptive', display: 'omitted' },
+      output_config: { format: { type: 'x' } },
+    };
+    expect(sent(body, invokeRules)).toEqual({
+      ...sent(minimal, invokeRules),
+      thinking: { type: 'adaptive', display: 'omitted' },
+      output_config: { format: { type: 'x' }, effort: 'xhigh' },
+    });
+  });
+
+  it.each(['reasoning_budget_tokens', 'thinking_budget_tokens'])(
+    '%s becomes manual thinking, digit for digit',
+    (field) => {
+      const text = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}],"${field}":2048.0}`;
+      const result = outbound(text, rawPredictRules);
+      expect(E.isRight(result) && result.right.text).toContain(
+        '"thinking":{"type":"enabled","budget_tokens":2048.0}',
+      );
+      expect(E.isRight(result) && result.right.text).not.toContain(field);
+    },
+  );
+
+  it('platform B adds the beta flag to effort one generation older', () => {
+    const body = { ...minimal, reasoning_effort: 'low', reasoning_budget_tokens: 2048 };
+    const upstreamModel = 'us.anthropic.claude-opus-4-5-20251101-v1:0';
+    const expected = {
+      thinking: { type: 'enabled', budget_tokens: 2048 },
+      output_config: { effort: 'low' },
+    };
+    expect(sent(body, invokeRules, { upstreamModel })).toMatchObject({
+      ...expected,
+      anthropic_beta: ['effort-2025-11-24'],
+    });
+    const elsewhere = outbound(body, endpointbRules, { upstreamModel });
+    expect(elsewhere).toMatchObject({ right: { betas: ['effort-2025-11-24'] } });
+    expect(sent(body, rawPredictRules, { upstreamModel })).toEqual({ ...sent(minimal), ...expected });
+  });
+
+  it('manual thinking in a tool loop is left out and noted: preserved thinking is not replayed', () => {
+    const body = {
+      ...minimal,
+      reasoning_budget_tokens: 2048,
+      reasoning_effort: 'low',
+      messages: [
+        user,
+        { role: 'assistant', tool_calls: [{ id: '1', type: 'function', function: { name: 'f' } }] },
+        { role: 'tool', tool_call_id: '1', content: 'a' },
+      ],
+    };
+    const about = { upstreamModel: 'us.anthropic.claude-opus-4-5-20251101-v1:0' };
+    for (const [, rules] of styles) {
+      const out = sent(body, rules, about);
+      expect(out).not.toHaveProperty('thinking');
+      expect(out).toMatchObject({ output_config: { effort: 'low' } });
+      expect(outbound(body, rules, about)).toMatchObject({ right: { notes: { reasoning: {} } } });
+    }
+    expect(outbound({ ...body, messages: [user] }, invokeRules, about)).not.toHaveProperty('right.notes');
+  });
+
+  it('route extra_body is the final override', () => {
+    const extraBody = { thinking: { type: 'disabled' }, max_tokens: 7, anthropic_version: 'x', system: 'S' };
+    expect(sent({ ...minimal, reasoning_effort: 'low' }, invokeRules, { extraBody })).toMatchObject(
+      extraBody,
+    );
+  });
+});
+
+describe('caller betas', () => {
+  it('go into the body of invoke and raw-predict, as far as the upstream knows them', () => {
+    const betas = [
+      'context-1m-2025-08-07',
+      'claude-code-20250219',
+      'fast-mode-2026-02-01',
+      'advanced-tool-use-2025-11-20',
+    ];
+    for (const rules of [rawPredictRules, invokeRules])
+      expect(sent(minimal, rules, { betas })['anthropic_beta']).toEqual([
+        'context-1m-2025-08-07',
+        'tool-search-tool-2025-10-19',
+      ]);
+    expect(outbound(minimal, endpointbRules, { betas })).toMatchObject({
+      right: { betas: ['context-1m-2025-08-07', 'claude-code-20250219', 'tool-search-tool-2025-10-19'] },
+    });
+    expect(sent(minimal, endpointbRules, { betas })).toEqual(sent(minimal, endpointbRules));
+  });
+
+  it('a value is sent once, and only ever one that is on the list', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(rawPredictRules, invokeRules),
+        fc.array(fc.oneof(fc.constantFrom(...invokeRules.betas.allowed.keys()), fc.string())),
+        (rules, betas) => {
+          const told = (sent(minimal, rules, { betas })['anthropic_beta'] ?? []) as readonly string[];
+          expect(new Set(told).size).toBe(told.length);
+          const known = new Set(rules.betas.allowed.values());
+          expect(told.filter((beta) => !known.has(beta))).toEqual([]);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import {
+  type BodyRules,
+  endpointbRules,
+  invokeRules,
+  rawPredictRules,
+} from '../../infrastructure/providers/messages-body/rules.ts';
+import { minimal, refusal, sent, styles } from './messages-body-sending.ts';
+
+describe('tools', () => {
+  const tool = (parameters?: object | null) => ({
+    type: 'function',
+    function: {
+      name: 'weather',
+      description: 'Tells it.',
+      strict: true,
+      ...(parameters === undefined ? {} : { parameters }),
+    },
+  });
+
+  it.each<[string, object | null | undefined, object]>([
+    [
+      'a schema',
+      { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+      { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    ],
+    ['`properties: null`', { type: 'object', properties: null }, { type: 'object', properties: {} }],
+    ['nothing in it', {}, { type: 'object', properties: {} }],
+    ['no parameters', undefined, { type: 'object', properties: {} }],
+    ['null', null, { type: 'object', properties: {} }],
+  ])('function tools become custom tools with `input_schema`: %s', (_, parameters, input_schema) => {
+    expect(sent({ ...minimal, tools: [tool(parameters)] })['tools']).toEqual([
+      { type: 'custom', name: 'weather', description: 'Tells it.', input_schema, strict: true },
+    ]);
+  });
+
+  it.each<[string, BodyRules, string, boolean]>([
+    ['platform A', rawPredictRules, 'anthropic/claude-opus-4-7', true],
+    ['platform A', rawPredictRules, 'anthropic/claude-sonnet-4-5', true],
+    ['invoke', invokeRules, 'us.anthropic.claude-sonnet-4-5', true],
+    ['invoke', invokeRules, 'us.anthropic.claude-opus-4-7', false],
+    ['endpointb_messages', endpointbRules, 'anthropic.claude-opus-4-7', false],
+  ])('`strict` goes along where the model supports it: %s, %s', (_, rules, upstreamModel, supported) => {
+    for (const strict of [true, false]) {
+      const own = { type: 'function', function: { name: 'f', strict } };
+      const [out] = sent({ ...minimal, tools: [own] }, rules, { upstreamModel })['tools'] as JsonObject[];
+      expect(out!['strict']).toBe(supported ? strict : undefined);
+    }
+    const plain = { type: 'function', function: { name: 'f' } };
+    const [out] = sent({ ...minimal, tools: [plain] }, rules, { upstreamModel })['tools'] as JsonObject[];
+    expect(out).not.toHaveProperty('strict');
+  });
+
+  it('`strict` follows the tier that the route says of an opaque id', () => {
+    const upstreamModel = 'arn:aws:bedrock:us-east-1:1:application-inference-profile/x';
+    const tools = [{ type: 'function', function: { name: 'f', strict: true } }];
+    for (const [model_tier, strict] of [
+      ['latest', undefined],
+      ['previous', true],
+    ] as const) {
+      const compatibility = { cloud_b: { api_style: 'runtime_messages', model_tier } };
+      const body = sent({ ...minimal, tools }, invokeRules, { upstreamModel, compatibility });
+      expect((body['tools'] as JsonObject[])[0]!['strict']).toBe(strict);
+    }
+  });
+
+  it.each<[unknown, object | undefined]>([
+    ['auto', { type: 'auto' }],
+    ['required', { type: 'any' }],
+    ['none', { type: 'none' }],
+    [
+      { type: 'function', function: { name: 'weather' } },
+      { type: 'tool', name: 'weather' },
+    ],
+    [null, undefined],
+  ])('tool_choice %p', (tool_choice, expected) => {
+    for (const [, rules] of styles)
+      expect(sent({ ...minimal, tools: [tool({})], tool_choice }, rules)['tool_choice']).toEqual(expected);
+  });
+
+  it.each<[unknown, unknown, object | undefined]>([
+    [false, undefined, { type: 'auto', disable_parallel_tool_use: true }],
+    [false, 'required', { type: 'any', disable_parallel_tool_use: true }],
+    [false, 'none', { type: 'none' }],
+    [true, undefined, undefined],
+    [true, 'auto', { type: 'auto' }],
+  ])(
+    'platform A: parallel_tool_calls %p with tool_choice %p',
+    (parallel_tool_calls, tool_choice, expected) => {
+      const body = { ...minimal, tools: [tool({})], parallel_tool_calls, tool_choice };
+      expect(sent(body)['tool_choice']).toEqual(expected);
+    },
+  );
+
+  it('without tools there is no choice, and one that needs a tool is rejected', () => {
+    expect(sent({ ...minimal, tools: [], tool_choice: 'auto', functions: [] })).toEqual(sent(minimal));
+    expect(refusal({ ...minimal, tool_choice: 'required' })).toMatchObject({ param: 'tool_choice' });
+  });
+
+  it.each<[string, object]>([
+    ['functions', { functions: [{ name: 'f' }] }],
+    ['tools[0].type', { tools: [{ type: 'web_search' }] }],
+    ['tools[0].function', { tools: [{ type: 'function' }] }],
+    ['tools[0].function.name', { tools: [{ type: 'function', function: {} }] }],
+    [
+      'tools[0].function.parameters',
+      { tools: [{ type: 'function', function: { name: 'f', parameters: [] } }] },
+    ],
+    ['tool_choice', { tools: [tool({})], tool_choice: 'any' }],
+    ['tool_choice', { tools: [tool({})], tool_choice: { type: 'allowed_tools' } }],
+    ['tool_choice.function.name', { tools: [tool({})], tool_choice: { type: 'function', function: {} } }],
+    ['parallel_tool_calls', { tools: [tool({})], parallel_tool_calls: 'no' }],
+  ])('%s is named', (param, over) => {
+    expect(refusal({ ...minimal, ...over })).toMatchObject({ code: 'invalid_request', param });
+  });
+
+  it('a name of more than 64 characters is the upstream’s to judge: it is never cut', () => {
+    const name = `mcp__${'server_'.repeat(12)}__tool`;
+    const named = { type: 'function', function: { name } };
+    expect(sent({ ...minimal, tools: [named] })['tools']).toMatchObject([{ name }]);
+  });
+});

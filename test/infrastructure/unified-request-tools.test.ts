@@ -1,0 +1,362 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import { textDigest } from '../../infrastructure/text-digest.ts';
+import { anyText } from '../support/arbitraries/text.ts';
+import {
+  type About,
+  asked,
+  call,
+  file,
+  image,
+  png,
+  rejected,
+  sent,
+  text,
+  tool,
+  turns,
+} from './unified-sending.ts';
+
+describe('tool calls and their results', () => {
+  it('consecutive tool results are one user turn, and so is what the user says next', () => {
+    expect(
+      turns([
+        { role: 'user', content: 'Both.' },
+        { role: 'assistant', content: null, tool_calls: [call('1', 'f', '{"a":1}'), call('2', 'g', '')] },
+        { role: 'tool', tool_call_id: '1', content: 'one' },
+        { role: 'tool', tool_call_id: '2', content: [text('two'), text('three')] },
+        { role: 'user', content: 'And?' },
+      ]),
+    ).toEqual([
+      { role: 'user', content: [{ text: 'Both.' }] },
+      {
+        role: 'assistant',
+        content: [
+          { toolUse: { toolUseId: '1', name: 'f', input: { a: 1 } } },
+          { toolUse: { toolUseId: '2', name: 'g', input: {} } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { toolResult: { toolUseId: '1', content: [{ text: 'one' }] } },
+          { toolResult: { toolUseId: '2', content: [{ text: 'two' }, { text: 'three' }] } },
+          { text: 'And?' },
+        ],
+      },
+    ]);
+  });
+
+  it('tool results stand before user text that came between, whatever the order', () => {
+    const result = (id: string): JsonObject => ({ role: 'tool', tool_call_id: id, content: id });
+    fc.assert(
+      fc.property(fc.shuffledSubarray(['1', '2', 'a', 'b'], { minLength: 1 }), (order) => {
+        const [, said] = turns([
+          { role: 'assistant', tool_calls: [call('1'), call('2')] },
+          ...order.map((each) => (/\d/.test(each) ? result(each) : { role: 'user', content: each })),
+        ]) as unknown as [unknown, { content: readonly JsonObject[] }];
+        const told = (wanted: RegExp): readonly string[] => order.filter((each) => wanted.test(each));
+        expect(said.content).toEqual([
+          ...told(/\d/).map((id) => ({ toolResult: { toolUseId: id, content: [{ text: id }] } })),
+          ...told(/[a-z]/).map((words) => ({ text: words })),
+        ]);
+      }),
+    );
+  });
+
+  it('tool results accept text, JSON, base64 images and documents', () => {
+    const content = [
+      text('a'),
+      { type: 'json', json: { b: 1 } },
+      { type: 'json', json: [1, 2] },
+      image(png),
+      file('c.csv', 'data:text/csv;base64,YQ=='),
+    ];
+    expect(turns([{ role: 'tool', tool_call_id: '1', content }])).toEqual([
+      {
+        role: 'user',
+        content: [
+          {
+            toolResult: {
+              toolUseId: '1',
+              content: [
+                { text: 'a' },
+                { json: { b: 1 } },
+                { text: '[1,2]' },
+                { image: { format: 'png', source: { bytes: 'iVBORw0KGgo=' } } },
+                { document: { format: 'csv', name: 'c', source: { bytes: 'YQ==' } } },
+              ],
+            },
+          },
+        ],
+      },
+    ]);
+    expect(turns([{ role: 'tool', tool_call_id: '1', content: { b: 1 } }])).toMatchObject([
+      { content: [{ toolResult: { content: [{ json: { b: 1 } }] } }] },
+    ]);
+  });
+
+  it('arguments keep every digit, and bad ones stay what they are', () => {
+    const request = asked({
+      tools: [tool('f')],
+      messages: [
+        { role: 'assistant', tool_calls: [call('1', 'f', '{"n":9007199254740993,"m":1.50}')] },
+        { role: 'assistant', tool_calls: [call('2', 'f', '{"n":')] },
+      ],
+    });
+    const out = JSON.stringify(E.isRight(request) ? request.right.body : '');
+    expect(out).toContain('"input":{"n":9007199254740993,"m":1.50}');
+    expect(out).toContain('"input":{"_raw_arguments":"{\\"n\\":"}');
+  });
+
+  it('arguments that are no text are rejected by name', () => {
+    const bad = { id: '1', type: 'function', function: { name: 'f', arguments: { a: 1 } } };
+    expect(rejected({ messages: [{ role: 'assistant', tool_calls: [bad] }] })).toBe(
+      'messages[0].tool_calls[0].function.arguments',
+    );
+  });
+
+  it('without tools to offer, calls and results are told as text', () => {
+    const messages = [
+      { role: 'user', content: 'Do.' },
+      {
+        role: 'assistant',
+        content: 'Well.',
+        tool_calls: [call('a|b', 'any name at all', '{"x":1}'), call('2')],
+      },
+      { role: 'tool', tool_call_id: 'a|b', content: [text('done'), { type: 'json', json: { y: 2 } }] },
+      { role: 'tool', tool_call_id: '2', content: '' },
+      { role: 'user', content: 'Sum up.' },
+    ];
+    const expected = [
+      { role: 'user', content: [{ text: 'Do.' }] },
+      {
+        role: 'assistant',
+        content: [
+          { text: 'Well.' },
+          { text: 'The tool any name at all was called (a|b) with: {"x":1}' },
+          { text: 'The tool f was called (2) with: {}' },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { text: 'The tool call a|b answered:' },
+          { text: 'done' },
+          { text: '{"y":2}' },
+          { text: 'The tool call 2 answered:' },
+          { text: 'Sum up.' },
+        ],
+      },
+    ];
+    for (const body of [{}, { tools: [] }, { tools: [tool('f')], tool_choice: 'none' }])
+      expect(sent({ messages, ...body })).toEqual({ messages: expected });
+  });
+
+  it('reasoning that callers send back is dropped', () => {
+    const said = {
+      role: 'assistant',
+      content: 'a',
+      reasoning_content: 'b',
+      provider_metadata: { cloud_b_platform: { reasoning: [{ type: 'thinking', thinking: 'c' }] } },
+    };
+    expect(turns([said])).toEqual([{ role: 'assistant', content: [{ text: 'a' }] }]);
+  });
+});
+
+describe('tool ids', () => {
+  const idsOf = (id: string): readonly string[] => {
+    const [said, answered] = turns([
+      { role: 'assistant', tool_calls: [call(id)] },
+      { role: 'tool', tool_call_id: id, content: 'a' },
+    ]) as unknown as [
+      { content: [{ toolUse: { toolUseId: string } }] },
+      { content: [{ toolResult: { toolUseId: string } }] },
+    ];
+    return [said.content[0].toolUse.toolUseId, answered.content[0].toolResult.toolUseId];
+  };
+
+  it.each([
+    ['call_1'],
+    ['functions.get_temperature:0'],
+    ['tooluse_yypYDr71TwCwByoyao4-Vg'],
+    ['a'.repeat(64)],
+    ['.:-_'],
+  ])('valid provider-native ids are preserved: %s', (id) => {
+    expect(idsOf(id)).toEqual([id, id]);
+  });
+
+  it.each([
+    ['empty', ''],
+    ['65 characters', 'a'.repeat(65)],
+    ['a bar', 'a|b'],
+    ['unicode', 'é'],
+    ['a line end', 'a\n'],
+  ])('an invalid one is replaced on both sides by the same bounded value: %s', (_, id) => {
+    const bounded = `tool_${textDigest(id)}`;
+    expect(bounded).toMatch(/^tool_[A-Za-z0-9_-]{43}$/);
+    expect(idsOf(id)).toEqual([bounded, bounded]);
+  });
+
+  it('any id is one that the platform takes, the same on both sides, and different for different ones', () => {
+    const anId = fc.oneof(anyText, fc.stringMatching(/^[A-Za-z0-9_.:|-]{0,70}$/));
+    fc.assert(
+      fc.property(anId, anId, (id, other) => {
+        const [use, result] = idsOf(id);
+        expect(use).toMatch(/^[A-Za-z0-9_.:-]{1,64}$/);
+        expect(result).toBe(use);
+        if (other.toWellFormed() !== id.toWellFormed()) expect(idsOf(other)[0]).not.toBe(use);
+      }),
+    );
+  });
+});
+
+describe('function tools', () => {
+  const config = (body: JsonObject, about?: About) => sent(body, about)['toolConfig'];
+  const specs = (tools: readonly JsonObject[], about?: About) =>
+    (config({ tools }, about) as { tools: { toolSpec: unknown }[] }).tools.map(({ toolSpec }) => toolSpec);
+
+  it('become tool specifications', () => {
+    const parameters = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+    expect(
+      specs([tool('f', { description: 'Does f.', parameters }), tool('g', { description: '' })]),
+    ).toEqual([
+      { name: 'f', description: 'Does f.', inputSchema: { json: parameters } },
+      { name: 'g', inputSchema: { json: { type: 'object' } } },
+    ]);
+  });
+
+  it('a schema without a type is one of an object, and `properties: null` is none', () => {
+    expect(specs([tool('f', { parameters: { properties: null } }), tool('g', { parameters: null })])).toEqual(
+      [
+        { name: 'f', inputSchema: { json: { type: 'object', properties: {} } } },
+        { name: 'g', inputSchema: { json: { type: 'object' } } },
+      ],
+    );
+  });
+
+  it.each([
+    ['auto', { auto: {} }],
+    ['required', { any: {} }],
+    [{ type: 'function', function: { name: 'f' } }, { tool: { name: 'f' } }],
+    [null, undefined],
+  ])('the choice %j', (tool_choice, toolChoice) => {
+    expect(config({ tools: [tool('f')], tool_choice })).toEqual({
+      tools: [{ toolSpec: { name: 'f', inputSchema: { json: { type: 'object' } } } }],
+      ...(toolChoice === undefined ? {} : { toolChoice }),
+    });
+  });
+
+  it('the choice `none` leaves the tools out', () => {
+    expect(sent({ tools: [tool('f')], tool_choice: 'none' })).not.toHaveProperty('toolConfig');
+  });
+
+  it.each([
+    ['another type', { tools: [tool('f'), { type: 'web_search' }] }, 'tools[1].type'],
+    ['a custom tool', { tools: [{ type: 'custom', custom: {} }] }, 'tools[0].type'],
+    ['no function', { tools: [{ type: 'function' }] }, 'tools[0].function'],
+    ['no name', { tools: [{ type: 'function', function: {} }] }, 'tools[0].function.name'],
+    ['a name with a dot', { tools: [tool('a.b')] }, 'tools[0].function.name'],
+    [
+      'parameters that are no object',
+      { tools: [tool('f', { parameters: [] })] },
+      'tools[0].function.parameters',
+    ],
+    ['a choice that nobody knows', { tools: [tool('f')], tool_choice: 'any' }, 'tool_choice'],
+    [
+      'a choice among allowed tools',
+      { tools: [tool('f')], tool_choice: { type: 'allowed_tools' } },
+      'tool_choice.type',
+    ],
+    [
+      'a choice of a tool that is not there',
+      { tools: [tool('f')], tool_choice: { type: 'function', function: { name: 'g' } } },
+      'tool_choice.function.name',
+    ],
+    ['a required call without tools', { tool_choice: 'required' }, 'tool_choice'],
+    [
+      'calls one at a time, on a model of another family,',
+      { tools: [tool('f')], parallel_tool_calls: false },
+      'parallel_tool_calls',
+    ],
+    ['calls at a time', { tools: [tool('f')], parallel_tool_calls: 1 }, 'parallel_tool_calls'],
+  ])('%s is rejected by name', (_, body, param) => {
+    expect(rejected(body as JsonObject)).toBe(param);
+  });
+
+  it.each([
+    [undefined, { type: 'auto' }],
+    ['auto', { type: 'auto' }],
+    ['required', { type: 'any' }],
+    [
+      { type: 'function', function: { name: 'f' } },
+      { type: 'tool', name: 'f' },
+    ],
+  ])('one call at a time is part of the choice that the messages family is told: %j', (tool_choice, told) => {
+    const model = 'us.anthropic.claude-sonnet-4-6';
+    const body = { tools: [tool('f')], parallel_tool_calls: false, ...(tool_choice && { tool_choice }) };
+    const request = sent(body, { model });
+    expect(request['toolConfig']).not.toHaveProperty('toolChoice');
+    expect(request['additionalModelRequestFields']).toEqual({
+      tool_choice: { ...told, disable_parallel_tool_use: true },
+    });
+    expect(sent({ ...body, tool_choice: 'none' }, { model })).toEqual(sent({}));
+    const own = { tool_choice: { type: 'none' } };
+    expect(rejected({ ...body, additionalModelRequestFields: own }, { model })).toBe(
+      'additionalModelRequestFields.tool_choice',
+    );
+  });
+
+  it('names of tools are rejected beyond 64 characters, naming the limit, also where they were called', () => {
+    expect(specs([tool('f'.repeat(64))])).toHaveLength(1);
+    expect(rejected({ tools: [tool('f'.repeat(65))] })).toBe('tools[0].function.name');
+    const error = asked({ tools: [tool('f'.repeat(65))] });
+    expect(E.isLeft(error) ? error.left.message : '').toMatch(/65 characters.*at most 64/);
+    expect(
+      rejected({
+        tools: [tool('f')],
+        messages: [{ role: 'assistant', tool_calls: [call('1', 'g'.repeat(65))] }],
+      }),
+    ).toBe('messages[0].tool_calls[0].function.name');
+  });
+
+  it.each([
+    ['true on a model of another family', 'amazon.nova-lite-v1:0', undefined, true, true],
+    ['false on a model of another family', 'amazon.nova-lite-v1:0', undefined, false, false],
+    ['true on an older model', 'us.anthropic.claude-sonnet-4-5-20250929-v1:0', undefined, true, true],
+    [
+      'true on a latest-generation model',
+      'global.anthropic.claude-opus-4-7-v1:0',
+      undefined,
+      true,
+      undefined,
+    ],
+    ['false on a latest-generation model', 'anthropic.claude-opus-5', undefined, false, undefined],
+    ['true on a latest-generation model that supports it', 'anthropic.claude-opus-5', true, true, true],
+    [
+      'true on an opaque profile',
+      'arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/x1',
+      undefined,
+      true,
+      true,
+    ],
+    [
+      'true on an opaque profile that does not support it',
+      'arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/x1',
+      false,
+      true,
+      undefined,
+    ],
+  ])('an explicit strict value: %s', (_, model, supports, strict, expected) => {
+    const cloudB = supports === undefined ? {} : { supports_strict_tools: supports };
+    expect(specs([tool('f', { strict })], { model, cloudB })).toEqual([
+      {
+        name: 'f',
+        inputSchema: { json: { type: 'object' } },
+        ...(expected === undefined ? {} : { strict: expected }),
+      },
+    ]);
+    expect(specs([tool('f')], { model, cloudB })[0]).not.toHaveProperty('strict');
+  });
+});
