@@ -1,15 +1,9 @@
-import { hash, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Caller } from '../../domain/identity/caller.ts';
-import { withDatabase } from '../support/database.ts';
-import { queries } from '../support/gateway.ts';
 import {
   aCharge,
   admitted,
-  aLog,
   anAsk,
   aRecord,
   aTeam,
@@ -23,22 +17,11 @@ import {
   unit,
   unpriced,
   userIdOf,
-  withClock,
-  withLedgers,
   wordOf,
 } from './ledger-bench.ts';
+import { ledgerScene } from './ledger-scene.ts';
 
-const database = withDatabase();
-const query = queries(database.url);
-const { ledgers } = withLedgers(database.url, 2);
-const clock = withClock(query);
-const ledger = () => ledgers[0]!;
-const settle = async (...records: Parameters<typeof settleTogether>[1]) => settleTogether(ledger(), records);
-
-const ledgerRow = async (requestLogId: string) =>
-  (await query('select * from usage_cost_events where request_log_id = $1', [requestLogId]))[0];
-const logRow = async (requestLogId: string) =>
-  (await query('select * from request_logs where request_log_id = $1', [requestLogId]))[0];
+const { databaseUrl, query, clock, ledger, settle, ledgerRow, wrongTotals } = ledgerScene();
 
 describe('admission', () => {
   it('tells that an owner has no budget', async () => {
@@ -132,84 +115,6 @@ describe('admission', () => {
     const admissions = await Promise.all(asks.map((ask) => admitted(ledger(), ask)));
     const amounts = admissions.map(({ budget }) => budget?.terms.amount);
     expect(amounts).toEqual(asks.map((_, index) => [3n * unit, 5n * unit, undefined][index % 3]));
-  });
-});
-
-describe('claims of a request id', () => {
-  const claim = (caller: Caller, requestId: string) => anAsk(caller, { requestId, claim: true });
-
-  it('are held by exactly one of many that ask at once, on either replica', async () => {
-    const user = await aUser(query);
-    for (let round = 0; round < 10; round += 1) {
-      const requestId = randomUUID();
-      const asks = Array.from({ length: 20 }, () => claim(user, requestId));
-      const admissions = await Promise.all(asks.map((ask, index) => admitted(ledgers[index % 2]!, ask)));
-      expect(admissions.filter(({ claimed }) => claimed)).toHaveLength(1);
-    }
-  });
-
-  it('bind nobody who does not ask for one, and no other owner', async () => {
-    const [user, other] = [await aUser(query), await aUser(query)];
-    const requestId = randomUUID();
-    expect((await admitted(ledger(), claim(user, requestId))).claimed).toBe(true);
-    expect((await admitted(ledger(), anAsk(user, { requestId }))).claimed).toBe(true);
-    expect((await admitted(ledger(), claim(other, requestId))).claimed).toBe(true);
-    expect((await admitted(ledger(), claim(user, requestId))).claimed).toBe(false);
-  });
-
-  it('end with the settlement that releases them, with or without a charge', async () => {
-    const user = await aUser(query);
-    const first = claim(user, randomUUID());
-    expect((await admitted(ledger(), first)).claimed).toBe(true);
-    await settle({
-      charge: undefined,
-      logged: undefined,
-      release: first.requestLogId,
-      deferrableTo: undefined,
-    });
-    const second = claim(user, first.requestId);
-    expect((await admitted(ledger(), second)).claimed).toBe(true);
-    const charge = aCharge(user, 1n, { requestLogId: second.requestLogId, requestId: second.requestId });
-    await settle({ charge, logged: undefined, release: second.requestLogId, deferrableTo: undefined });
-    expect(await admitted(ledger(), claim(user, first.requestId))).toMatchObject({
-      alreadyAccounted: true,
-      claimed: true,
-    });
-  });
-
-  it('leave no gap at their end: who asks while it comes has no claim, or sees that the id was accounted', async () => {
-    const user = await aUser(query);
-    const ends = new Set<string>();
-    for (let round = 0; round < 60; round += 1) {
-      const first = claim(user, randomUUID());
-      await admitted(ledgers[0]!, first);
-      const charge = aCharge(user, 1n, { requestLogId: first.requestLogId, requestId: first.requestId });
-      const settling = ledgers[0]!.settle({
-        charge,
-        logged: undefined,
-        release: first.requestLogId,
-        deferrableTo: undefined,
-      });
-      await sleep(round % 4);
-      const { claimed, alreadyAccounted } = await admitted(ledgers[1]!, claim(user, first.requestId));
-      await settling;
-      ends.add(`${claimed ? 'claimed' : 'not claimed'}, ${alreadyAccounted ? 'accounted' : 'new'}`);
-    }
-    expect(ends).not.toContain('claimed, new');
-    expect(ends).toContain('claimed, accounted');
-  });
-
-  it('are void after their time, and not a moment before', async () => {
-    const user = await aUser(query);
-    const requestId = randomUUID();
-    await clock.standAt('2028-05-05T12:00:00Z');
-    expect((await admitted(ledger(), claim(user, requestId))).claimed).toBe(true);
-    await clock.standAt('2028-05-05T12:00:59.999Z');
-    expect((await admitted(ledger(), claim(user, requestId))).claimed).toBe(false);
-    await clock.standAt('2028-05-05T12:01:00Z');
-    expect((await admitted(ledger(), claim(user, requestId))).claimed).toBe(true);
-    expect((await admitted(ledger(), claim(user, requestId))).claimed).toBe(false);
-    await clock.run();
   });
 });
 
@@ -449,7 +354,7 @@ describe('settlement', () => {
 
 describe('accounting.after_block: close_window', () => {
   it('shuts the window of that budget after a blocked cost, until it ends or the budget changes', async () => {
-    const closing = await openLedger(database.url(), { closeOnBlock: () => true });
+    const closing = await openLedger(databaseUrl(), { closeOnBlock: () => true });
     const user = await aUser(query, { amount: 10n, cadence: 'daily' });
     const closed = async () => (await admitted(closing, anAsk(user))).budget?.closed;
     await clock.standAt('2028-08-01T10:00:00Z');
@@ -474,209 +379,6 @@ describe('accounting.after_block: close_window', () => {
     const user = await aUser(query, { amount: 1n });
     expect(await settle(aRecord(user, 2n * unit))).toEqual(['blocked']);
     expect((await admitted(ledger(), anAsk(user))).budget?.closed).toBe(false);
-  });
-});
-
-describe('log rows', () => {
-  it('are written in the transaction of the ledger row, and carry its time', async () => {
-    const user = await aUser(query);
-    const record = aRecord(user, 5n);
-    await settle(record);
-    const [row, log] = [
-      await ledgerRow(record.charge.requestLogId),
-      await logRow(record.charge.requestLogId),
-    ];
-    expect(log).toMatchObject({
-      request_id: record.charge.requestId,
-      api_key_id: user.apiKeyId,
-      user_id: userIdOf(user),
-      model_key: 'fast',
-      status_code: 200,
-      error_code: null,
-      latency_ms: 7,
-      prompt_tokens: '1',
-      has_payload: false,
-      occurred_at: row?.['occurred_at'],
-    });
-  });
-
-  it('say what became of a blocked and of a duplicate request', async () => {
-    const user = await aUser(query, { amount: 1n });
-    const [first, blocked] = [aRecord(user, unit), aRecord(user, unit)];
-    const duplicate = aRecord(user, unit, { requestId: first.charge.requestId });
-    expect(await settle(first, blocked, duplicate)).toEqual(['recorded', 'blocked', 'duplicate']);
-    expect(await logRow(first.charge.requestLogId)).toMatchObject({
-      status_code: 200,
-      metadata_json: { operation: 'chat_completions' },
-    });
-    expect(await logRow(blocked.charge.requestLogId)).toMatchObject({
-      status_code: 429,
-      error_code: 'budget_exceeded',
-      metadata_json: { operation: 'chat_completions', accounting: { blocked_cost_usd: '0.5' } },
-    });
-    expect(await logRow(duplicate.charge.requestLogId)).toMatchObject({
-      status_code: 200,
-      error_code: null,
-      metadata_json: { operation: 'chat_completions', accounting: { duplicate: true } },
-    });
-    expect(await ledgerRow(blocked.charge.requestLogId)).toBeUndefined();
-  });
-
-  it('of a blocked request stay one row when it is settled again', async () => {
-    const user = await aUser(query, { amount: 0n });
-    const record = aRecord(user, 1n);
-    expect([await settle(record), await settle(record)]).toEqual([['blocked'], ['blocked']]);
-    const logs = await query('select from request_logs where request_id = $1', [record.charge.requestId]);
-    expect(logs).toHaveLength(1);
-  });
-
-  it('come with their tags and attempts, and are written without a charge too', async () => {
-    const [team] = await aTeam(query);
-    const logged = aLog(team, {
-      statusCode: 502,
-      errorCode: 'upstream_error',
-      usage: undefined,
-      tags: {
-        service: 'checkout',
-        component: 'cart',
-        env: 'prod',
-        bespoke: [
-          { key: 'a', value: '1' },
-          { key: 'b', value: 'x/y' },
-        ],
-      },
-      userAgent: 'curl/8',
-      attempts: [
-        {
-          attemptNumber: 1,
-          providerKey: 'up',
-          upstreamModel: 'simulated-fast',
-          status: 'stream_error',
-          statusCode: 200,
-          errorCode: 'upstream_error',
-          errorDetail: 'gone\0',
-          stream: true,
-          startedAt: 1_800_000_000_000,
-          completedAt: 1_800_000_000_250,
-        },
-      ],
-    });
-    const record = { charge: undefined, logged, release: undefined, deferrableTo: undefined };
-    expect(await settle(record)).toEqual(['recorded']);
-    expect(await settle(record)).toEqual(['recorded']);
-    const { requestLogId } = logged.log;
-    expect(await logRow(requestLogId)).toMatchObject({
-      user_id: null,
-      team_id: team.keyOwner.kind === 'team' ? team.keyOwner.teamId : '',
-      status_code: 502,
-      error_code: 'upstream_error',
-      prompt_tokens: null,
-      caller_service: 'checkout',
-      caller_component: 'cart',
-      caller_env: 'prod',
-      user_agent_raw: 'curl/8',
-    });
-    expect(
-      await query('select tag_key, tag_value from request_log_tags where request_log_id = $1 order by 1', [
-        requestLogId,
-      ]),
-    ).toEqual([
-      { tag_key: 'a', tag_value: '1' },
-      { tag_key: 'b', tag_value: 'x/y' },
-    ]);
-    expect(
-      await query('select * from request_log_attempts where request_log_id = $1', [requestLogId]),
-    ).toEqual([
-      {
-        request_log_id: requestLogId,
-        ownership_scope_key: scopeOf(team),
-        attempt_number: 1,
-        provider_key: 'up',
-        upstream_model: 'simulated-fast',
-        status: 'stream_error',
-        status_code: 200,
-        error_code: 'upstream_error',
-        error_detail: 'gone\uFFFD',
-        stream: true,
-        started_at: new Date(1_800_000_000_000),
-        completed_at: new Date(1_800_000_000_250),
-        latency_ms: 250,
-      },
-    ]);
-  });
-
-  it.each([
-    ['U+0000', 'a\0b', 'a\uFFFDb'],
-    ['a lone high surrogate', 'a\uD800b', 'a\uFFFDb'],
-    ['a lone low surrogate', '\uDFFF', '\uFFFD'],
-    ['a pair', '😀', '😀'],
-    ['what only looks like an escape', String.raw`\u0000 \\u0000 \ud800`, String.raw`\u0000 \\u0000 \ud800`],
-  ])('hold %s as it can be stored, in keys of metadata too', async (_, given, stored) => {
-    const user = await aUser(query);
-    const requestId = `${randomUUID()} ${given}`;
-    const charge = aCharge(user, 1n, { requestId, modelKey: given });
-    const logged = aLog(user, {
-      requestLogId: charge.requestLogId,
-      requestId,
-      modelKey: given,
-      userAgent: given,
-      metadata: { [given]: [given], plain: true },
-    });
-    expect(await settle({ charge, logged, release: undefined, deferrableTo: undefined })).toEqual([
-      'recorded',
-    ]);
-    expect(await logRow(charge.requestLogId)).toMatchObject({
-      request_id: requestId.replace(given, stored),
-      model_key: stored,
-      user_agent_raw: stored,
-      metadata_json: { [stored]: [stored], plain: true },
-    });
-    expect(await ledgerRow(charge.requestLogId)).toMatchObject({
-      request_id: requestId.replace(given, stored),
-    });
-    expect((await admitted(ledger(), anAsk(user, { requestId }))).alreadyAccounted).toBe(true);
-  });
-
-  it('keep request ids of 30 KB and of Latin-1 unchanged, in both tables, and find them again', async () => {
-    const user = await aUser(query);
-    const latin1 = Array.from({ length: 255 - 0xa0 }, (_, index) => String.fromCharCode(0xa1 + index)).join(
-      '',
-    );
-    const noise = Array.from({ length: 900 }, () => randomUUID())
-      .join('')
-      .slice(0, 30_000);
-    for (const requestId of [`${latin1}${randomUUID()}`, noise, `${noise}x`]) {
-      const record = aRecord(user, 1n, { requestId });
-      expect(await settle(record)).toEqual(['recorded']);
-      expect(await ledgerRow(record.charge.requestLogId)).toMatchObject({ request_id: requestId });
-      expect(await logRow(record.charge.requestLogId)).toMatchObject({ request_id: requestId });
-      expect(await settle(aRecord(user, 1n, { requestId }))).toEqual(['duplicate']);
-      expect(await admitted(ledger(), anAsk(user, { requestId, claim: true }))).toMatchObject({
-        alreadyAccounted: true,
-      });
-      const found = await query('select from request_logs where request_id = $1', [requestId]);
-      expect(found).toHaveLength(2);
-    }
-  });
-});
-
-describe('the digest of a request id', () => {
-  it('is SHA-256 of its UTF-8 bytes, whatever the id looks like', async () => {
-    const anId = fc.oneof(
-      fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '')),
-      fc.string({ unit: fc.constantFrom('\\', 'x', '0', '7', "'", '"', 'a', 'é') }),
-      fc.constantFrom('\\x', '\\xff', '\\000', '\\\\', "E'\\'"),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(anId, { minLength: 1, maxLength: 50 }), async (ids) => {
-        const rows = await query<{ digest: Buffer }>(
-          'select request_digest(id) as digest from unnest($1::text[]) with ordinality i(id, ord) order by ord',
-          [ids],
-        );
-        expect(rows.map(({ digest }) => digest.toString('hex'))).toEqual(ids.map((id) => hash('sha256', id)));
-      }),
-      { numRuns: 40 },
-    );
   });
 });
 
@@ -706,13 +408,6 @@ describe('what the tables refuse', () => {
 });
 
 it('the total of every day is the sum of its counted rows, after all of this', async () => {
-  const differing = await query(
-    `select from (select ownership_scope_key as scope, (occurred_at at time zone 'UTC')::date as day,
-         sum(cost_picousd) as amount from usage_cost_events
-       where pricing_status in ('priced', 'legacy_estimated') and ownership_scope_key <> 's' group by 1, 2) s
-     full join usage_daily_totals d on d.ownership_scope_key = s.scope and d.day = s.day
-     where coalesce(d.counted_picousd, 0) <> coalesce(s.amount, 0)`,
-  );
-  expect(differing).toEqual([]);
+  expect(await wrongTotals()).toEqual([]);
   expect(wordOf(await ledger().settle(aRecord(await aUser(query), pricedAt(1n))))).toBe('recorded');
 });

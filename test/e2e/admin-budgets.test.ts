@@ -1,113 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
-import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
-import { withDatabase } from '../support/database.ts';
+import { adminClient } from '../support/admin.ts';
 import {
-  aKey,
-  basicConfig,
-  type ConfigFile,
-  queries,
-  startGateway,
-  type TestGateway,
-} from '../support/gateway.ts';
+  keys,
+  root,
+  terms,
+  today,
+  tomorrow,
+  instant,
+  budgetIdIn,
+  adminBudgetsScene,
+} from './admin-budgets-scene.ts';
 
-const database = withDatabase();
-const query = queries(database.url);
-const keys = { user: aKey(), team: aKey(), account: aKey() };
-const replicas: TestGateway[] = [];
-let upstream: SimulatedUpstream;
-/** The admin at the first replica; callers are served by the second one. */
-let admin: AdminClient;
-
-/** At 0.10 USD per million tokens, 1000 prompt tokens cost one unit of `amount_10000`. */
-const config = (): ConfigFile =>
-  basicConfig(upstream.url, keys.user, {
-    route: { extra_headers: { 'x-simulate': 'usage=last&prompt-tokens=1000&completion-tokens=0' } },
-    more: {
-      pricing: {
-        overrides: [
-          {
-            provider: 'up',
-            model: 'simulated-fast',
-            input_usd_per_million: '0.10',
-            output_usd_per_million: '0',
-          },
-        ],
-      },
-      teams: [
-        { id: 'platform', name: 'Platform' },
-        { id: 'a/b:c@d', name: 'Odd' },
-      ],
-      service_accounts: [{ id: 'ci', team: 'platform' }],
-      users: [
-        { email: 'a@example.com', name: 'A' },
-        { email: 'owner@example.com', name: 'O', team: 'platform', team_role: 'owner' },
-      ],
-      api_keys: [
-        { name: 'user', owner: 'user:a@example.com', value: keys.user },
-        { name: 'team', owner: 'team:platform', value: keys.team },
-        { name: 'account', owner: 'service_account:ci', value: keys.account },
-      ],
-    },
-  });
-
-beforeAll(async () => {
-  upstream = await startSimulatedUpstream({ port: 0 });
-  for (let count = 0; count < 2; count += 1) replicas.push(await startGateway(config(), database.url()));
-  await makeAdmin(database.url());
-  admin = await adminClient(replicas[0]!.url);
-});
-afterAll(async () => {
-  for (const replica of replicas) await replica.stop();
-  await upstream?.close();
-});
-
-const root = '/api/v1/admin/spend';
-const terms = (amount_10000: number, over: object = {}) => ({
-  cadence: 'daily',
-  amount_10000,
-  hard_limit: true,
-  ...over,
-});
-
-/** A user of a test's own, with a key if it wants one. */
-async function aUser(): Promise<{ readonly userId: string; readonly email: string; readonly path: string }> {
-  const email = `${randomUUID()}@example.com`;
-  const [row] = await query<{ user_id: string }>(
-    `insert into users (email, name) values ($1, 'U') returning user_id`,
-    [email],
-  );
-  const userId = row?.user_id ?? '';
-  return { userId, email, path: `${root}/budgets/users/${userId}` };
-}
-const userIdOf = async (email: string): Promise<string> =>
-  (await query<{ user_id: string }>('select user_id from users where email = $1', [email]))[0]?.user_id ?? '';
-
-interface History {
-  readonly budget_id: string;
-  readonly cadence: string;
-  readonly amount_10000: string;
-  readonly active: boolean;
-  readonly deactivated_at: Date | null;
-}
-const historyOf = (userId: string): Promise<History[]> =>
-  query<History>('select * from user_budgets where user_id = $1 order by created_at, active', [userId]);
-
-async function ask(key: string): Promise<{ status: number; headers: Headers; text: string }> {
-  const answer = await fetch(`${replicas[1]!.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Hi' }] }),
-  });
-  return { status: answer.status, headers: answer.headers, text: await answer.text() };
-}
-
-const today = () => new Date(new Date().setUTCHours(0, 0, 0, 0)).toISOString();
-const tomorrow = () => new Date(new Date().setUTCHours(24, 0, 0, 0)).toISOString();
-const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-const budgetIdIn = (data: unknown): unknown => (data as { budget: { budget_id: unknown } }).budget.budget_id;
+const { query, replicas, admin, aUser, userIdOf, historyOf, ask } = adminBudgetsScene();
 
 describe('PUT sets the one active budget of an owner', () => {
   it('answers with owner, budget and the window that holds now', async () => {
@@ -502,124 +408,6 @@ describe('GET lists every active user and team, and those deactivated that have 
       budget: (set.data as { budget: object }).budget,
       current_window: { start: today(), end: tomorrow(), spend_usd: '1.234567890123' },
     });
-  });
-});
-
-describe('budget alerts', () => {
-  it('come in pages, the latest first, with their deliveries', async () => {
-    await query('truncate budget_alerts, budget_alert_deliveries');
-    const made: string[] = [];
-    for (let count = 0; count < 7; count += 1) {
-      const { userId, path } = await aUser();
-      await query(
-        `insert into usage_daily_totals values ('user:' || $1, (now() at time zone 'UTC')::date, 250000001)`,
-        [userId],
-      );
-      await admin('PUT', path, terms(2, { hard_limit: false }));
-      made.unshift(userId);
-    }
-    const { status, data } = await admin('GET', `${root}/budget-alerts`);
-    expect(status).toBe(200);
-    const all = data as { items: Record<string, unknown>[] };
-    expect(data).toMatchObject({ page: 1, page_size: 50, total: 7, total_is_lower_bound: false });
-    expect(all.items.map((item) => item['owner_id'])).toEqual(made);
-    const [email] = await query<{ email: string }>('select email from users where user_id = $1', [made[0]]);
-    expect(all.items[0]).toEqual({
-      budget_alert_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      owner_kind: 'user',
-      owner_id: made[0],
-      owner_name: 'U',
-      cadence: 'daily',
-      threshold_bps: 2000,
-      window_start: today(),
-      window_end: tomorrow(),
-      spend_before_usd: '0.000250000001',
-      spend_before_usd_10000: 3,
-      spend_after_usd: '0.000250000001',
-      spend_after_usd_10000: 3,
-      remaining_usd: '-0.000050000001',
-      remaining_usd_10000: -1,
-      created_at: instant,
-      deliveries: [
-        {
-          channel: 'email',
-          recipient: email?.email,
-          delivery_status: 'failed',
-          attempted_at: null,
-          sent_at: null,
-          failure_reason: 'mail_not_configured',
-        },
-      ],
-    });
-
-    const pages = [];
-    for (let page = 1; page <= 4; page += 1) {
-      const answer = await admin('GET', `${root}/budget-alerts?page=${page}&page_size=3`);
-      expect(answer.data).toMatchObject({ page, page_size: 3, total: 7, total_is_lower_bound: false });
-      pages.push((answer.data as { items: Record<string, unknown>[] }).items.map((item) => item['owner_id']));
-    }
-    expect(pages).toEqual([made.slice(0, 3), made.slice(3, 6), made.slice(6), []]);
-  });
-
-  it('tell when each delivery was tried and sent', async () => {
-    await query(
-      `update budget_alert_deliveries set delivery_status = 'sent', failure_reason = null,
-         attempted_at = '2030-01-02T03:04:05.678Z', sent_at = '2030-01-02T03:04:06Z'`,
-    );
-    const { data } = await admin('GET', `${root}/budget-alerts?page_size=1`);
-    expect(data).toMatchObject({
-      items: [
-        {
-          deliveries: [
-            {
-              delivery_status: 'sent',
-              attempted_at: '2030-01-02T03:04:05.678Z',
-              sent_at: '2030-01-02T03:04:06.000Z',
-              failure_reason: null,
-            },
-          ],
-        },
-      ],
-    });
-  });
-
-  it('the total is exact up to 10,000, beyond it 10,000 with the flag set', async () => {
-    const fill = (count: number) =>
-      query(
-        `insert into budget_alerts (ownership_scope_key, budget_id, team_id, cadence, amount_10000, threshold_bps, window_start, window_end,
-           spend_before_picousd, spend_after_picousd, created_at)
-         select 'team:platform:actor:none', gen_random_uuid(), 'platform', 'daily', 1, 2000, now(), now(), 0, 1, now() - interval '1 day'
-         from generate_series(1, $1)`,
-        [count],
-      );
-    await fill(9_993);
-    const totals = async () => (await admin('GET', `${root}/budget-alerts?page=500&page_size=200`)).data;
-    expect(await totals()).toMatchObject({ items: [], total: 10_000, total_is_lower_bound: false });
-    await fill(1);
-    expect(await totals()).toMatchObject({ items: [], total: 10_000, total_is_lower_bound: true });
-  });
-
-  it.each([
-    ['page=0', 'page'],
-    ['page=-1', 'page'],
-    ['page=1.5', 'page'],
-    ['page=one', 'page'],
-    ['page=', 'page'],
-    ['page=1&page=2', 'page'],
-    ['page_size=0', 'page_size'],
-    ['page_size=201', 'page_size'],
-    ['page=501&page_size=200', 'page'],
-    ['pagesize=5', 'pagesize'],
-    ['Page=1', 'Page'],
-  ])('?%s is 400, naming the parameter', async (search, param) => {
-    expect(await admin('GET', `${root}/budget-alerts?${search}`)).toMatchObject({
-      status: 400,
-      error: { code: 'invalid_request', param },
-    });
-  });
-
-  it('the largest page there is', async () => {
-    expect(await admin('GET', `${root}/budget-alerts?page_size=200&page=500`)).toMatchObject({ status: 200 });
   });
 });
 

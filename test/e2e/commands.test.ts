@@ -1,71 +1,16 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import { parse, stringify } from 'yaml';
-import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
-import { createDatabase, withDatabase } from '../support/database.ts';
-import { aKey, basicConfig, queries, runGateway, startGateway } from '../support/gateway.ts';
-import { connected, makeTestFolder } from '../support/test-server.ts';
-import { startCommand } from './processes.ts';
-import { eventually } from './traces.ts';
+import { parse } from 'yaml';
+import { createDatabase } from '../support/database.ts';
+import { aKey, basicConfig, runGateway, startGateway } from '../support/gateway.ts';
+import { connected } from '../support/test-server.ts';
+import { key, failing, commandsScene } from './commands-scene.ts';
 
-const database = withDatabase();
-const query = queries(database.url);
-const key = aKey();
-let folder = '';
-let upstream: SimulatedUpstream;
-
-beforeAll(async () => {
-  folder = await makeTestFolder('commands');
-  upstream = await startSimulatedUpstream({ port: 0 });
-});
-afterAll(() => upstream?.close());
-
-/** Writes a configuration file as text or as an object, and returns its path. */
-async function file(name: string, content: string | object): Promise<string> {
-  const full = path.join(folder, name);
-  await writeFile(full, typeof content === 'string' ? content : stringify(content));
-  return full;
-}
-
-const good = (more: object = {}) =>
-  basicConfig(upstream.url, '${DEV_KEY}', {
-    provider: { auth: { mode: 'bearer', token: '${UP_TOKEN}' } },
-    route: { compatibility: { compat: { supports_stream_usage: true } } },
-    more: { ...more },
-  });
-
-const variables = (config: string, url = database.url()) => ({
-  GATEWAY_CONFIG: config,
-  DATABASE_URL: url,
-  DEV_KEY: key,
-  UP_TOKEN: 'upstream-token-0123456789',
-});
-
-type Failing = readonly [
-  args: readonly string[],
-  code: number,
-  says: string,
-  env: Readonly<Record<string, string>>,
-];
-
-/** Calls that end with a code and a sentence, two at a time: this machine may have two cores. */
-async function failing(calls: readonly Failing[]): Promise<void> {
-  for (let from = 0; from < calls.length; from += 2)
-    await Promise.all(
-      calls.slice(from, from + 2).map(async ([args, code, says, env]) => {
-        const ended = await runGateway(args, env);
-        expect({ args, code: ended.code, out: ended.out }).toEqual({ args, code, out: '' });
-        expect(ended.err).toContain(says);
-        expect(ended.err).not.toMatch(/\n\s+at /);
-      }),
-    );
-}
+const { query, databaseUrl, folder, upstream, file, good, variables } = commandsScene();
 
 describe('gateway serve', () => {
   it('tells everything that is wrong with the file: path, line, and what was probably meant', async () => {
@@ -104,20 +49,20 @@ api_keys:
   it('a call that cannot be made sense of is a clear error, without a stack', async () => {
     await file('good.yaml', good());
     await failing([
-      [['serve'], 1, 'cannot be read (ENOENT)', variables(path.join(folder, 'nowhere.yaml'))],
+      [['serve'], 1, 'cannot be read (ENOENT)', variables(path.join(folder(), 'nowhere.yaml'))],
       [
         ['serve', '--worker', '2'],
         2,
         "usage: Unknown option '--worker'",
-        variables(path.join(folder, 'good.yaml')),
+        variables(path.join(folder(), 'good.yaml')),
       ],
       [
         ['serve', '--workers', 'many'],
         2,
         'usage: --workers must be',
-        variables(path.join(folder, 'good.yaml')),
+        variables(path.join(folder(), 'good.yaml')),
       ],
-      [['serve'], 1, 'GATEWAY_CONFIG', { DATABASE_URL: database.url() }],
+      [['serve'], 1, 'GATEWAY_CONFIG', { DATABASE_URL: databaseUrl() }],
     ]);
   });
 
@@ -323,7 +268,7 @@ describe('gateway keys', () => {
 describe('gateway ledger verify', () => {
   it('recomputes every row and every day, and names what was tampered with', async () => {
     const money = await createDatabase();
-    const gateway = await startGateway(basicConfig(upstream.url, key), money.url);
+    const gateway = await startGateway(basicConfig(upstream().url, key), money.url);
     for (const requestId of ['verify-1', 'verify-2'])
       await fetch(`${gateway.url}/v1/chat/completions`, {
         method: 'POST',
@@ -401,152 +346,7 @@ describe('gateway pricing import', () => {
         'neither a LiteLLM price map nor a models.dev',
         {},
       ],
-      [['pricing', 'import', path.join(folder, 'nowhere.json')], 1, 'ENOENT', {}],
+      [['pricing', 'import', path.join(folder(), 'nowhere.json')], 1, 'ENOENT', {}],
     ]);
-  });
-});
-
-describe('gateway simulate-upstream', () => {
-  it('answers until it is stopped', async () => {
-    const simulated = startCommand(['simulate-upstream', '--port', '0', '--latency-ms', '30'], {});
-    const [, url = ''] = await simulated.says(/listens on (http:\S+)/);
-    const startedAt = performance.now();
-    const answer = await fetch(`${url}/chat/completions`, {
-      method: 'POST',
-      body: '{"model":"simulated","messages":[{"role":"user","content":"Hi"}]}',
-    });
-    expect(await answer.json()).toMatchObject({ object: 'chat.completion' });
-    expect(performance.now() - startedAt).toBeGreaterThan(25);
-    simulated.child.kill('SIGTERM');
-    expect(await simulated.exited).toEqual({ code: 0, signal: null });
-  });
-
-  it('says why it cannot', async () => {
-    await failing([
-      [['simulate-upstream'], 2, 'needs --port', {}],
-      [['simulate-upstream', '--port', '0', '--latency-ms', '-1'], 2, '--latency-ms', {}],
-    ]);
-  });
-});
-
-describe('gateway', () => {
-  it('names its commands when it is given none that it knows', async () => {
-    const { code, err } = await runGateway(['sevre'], {});
-    expect(code).toBe(2);
-    for (const name of ['serve', 'migrate', 'check-config', 'seed', 'keys', 'admin', 'ledger', 'pricing'])
-      expect(err).toContain(name);
-  });
-});
-
-describe('npm start', () => {
-  const run = promisify(execFile);
-
-  /** Asks the embedded database, as nobody but its owner can. */
-  async function embedded<Row extends object>(dataDir: string, text: string): Promise<Row[]> {
-    const password = (await readFile(path.join(dataDir, 'password'), 'utf8')).trim();
-    const pidFile = await readFile(path.join(dataDir, 'cluster', 'postmaster.pid'), 'utf8');
-    const port = Number(pidFile.split('\n')[3]);
-    const client = new Client({ host: '127.0.0.1', port, user: 'gateway', password, database: 'gateway' });
-    await client.connect();
-    try {
-      return (await client.query<Row>(text)).rows;
-    } finally {
-      await client.end();
-    }
-  }
-
-  const alive = (pid: number): boolean => {
-    try {
-      return process.kill(pid, 0);
-    } catch {
-      return false;
-    }
-  };
-
-  async function start(dataDir: string) {
-    const command = startCommand(['quickstart'], {
-      GATEWAY_DATA_DIR: dataDir,
-      GATEWAY_BIND: '127.0.0.1:0',
-    });
-    const [, url = ''] = await command.says(/Base URL\s+(\S+)\/v1\n/);
-    const [, apiKey = ''] = await command.says(/API key\s+(gwk_\S+)\n/);
-    const [, adminEmail = '', passwordFile = ''] = await command.says(/Admin\s+(\S+), password in (\S+)\n/);
-    const [, loginUrl = ''] = await command.says(/Log in\s+POST (\S+)\n/);
-    const [curl = ''] = await command.says(/^ {2}curl .*$/m);
-    const pidFile = await readFile(path.join(dataDir, 'cluster', 'postmaster.pid'), 'utf8');
-    const postgres = Number(pidFile.split('\n')[0]);
-    return { ...command, url, apiKey, adminEmail, passwordFile, loginUrl, curl: curl.trim(), postgres };
-  }
-
-  it('starts from nothing, answers the line it prints, and comes back after any end', async () => {
-    const dataDir = path.join(folder, 'data');
-    const first = await start(dataDir);
-    expect(first.apiKey).toMatch(/^gwk_[0-9a-f]{32}\.[0-9a-f]{64}$/);
-    expect(first.curl).toContain(`${first.url}/v1/chat/completions`);
-
-    const { stdout } = await run('sh', ['-c', `${first.curl} -w '\\n%{http_code}'`]);
-    const [body = '', status] = stdout.trimEnd().split('\n');
-    expect(status).toBe('200');
-    expect(JSON.parse(body)).toMatchObject({ object: 'chat.completion' });
-    const logs = await embedded<{ status_code: number; name: string; n: number }>(
-      dataDir,
-      `select l.status_code, k.name, (select count(*)::int from request_log_attempts a
-              where a.request_log_id = l.request_log_id and a.status = 'success') as n
-       from request_logs l join api_keys k using (api_key_id)`,
-    );
-    expect(logs).toEqual([{ status_code: 200, name: 'quickstart', n: 1 }]);
-    expect(await embedded(dataDir, 'select model_key from usage_cost_events')).toEqual([
-      { model_key: 'fast' },
-    ]);
-
-    const admin = { email: first.adminEmail, password: (await readFile(first.passwordFile, 'utf8')).trim() };
-    expect(admin.password).toMatch(/^[\w-]{32}$/);
-    const logIn = async ({ loginUrl }: typeof first) => {
-      const headers = { 'content-type': 'application/json' };
-      return (await fetch(loginUrl, { method: 'POST', headers, body: JSON.stringify(admin) })).status;
-    };
-    expect(await logIn(first)).toBe(200);
-
-    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
-    for (const name of ['quickstart-key', 'password', 'admin-password'])
-      expect((await stat(path.join(dataDir, name))).mode & 0o777).toBe(0o600);
-    expect(await readFile(path.join(dataDir, 'quickstart-key'), 'utf8')).toBe(`${first.apiKey}\n`);
-
-    first.child.kill('SIGTERM');
-    expect(await first.exited).toEqual({ code: 0, signal: null });
-    expect(first.err()).toBe('');
-    expect(alive(first.postgres)).toBe(false);
-
-    await chmod(dataDir, 0o755);
-    const second = await start(dataDir);
-    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
-    expect(second.apiKey).toBe(first.apiKey);
-    expect(await logIn(second)).toBe(200);
-    expect(JSON.parse((await run('sh', ['-c', second.curl])).stdout)).toMatchObject({
-      object: 'chat.completion',
-    });
-    expect(await embedded(dataDir, 'select count(*)::int as n from request_logs')).toEqual([{ n: 2 }]);
-
-    second.child.kill('SIGKILL');
-    expect(await second.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    const third = await start(dataDir);
-    expect(third.apiKey).toBe(first.apiKey);
-    expect(JSON.parse((await run('sh', ['-c', third.curl])).stdout)).toMatchObject({
-      object: 'chat.completion',
-    });
-    expect(await embedded(dataDir, 'select count(*)::int as n from request_logs')).toEqual([{ n: 3 }]);
-
-    const listed = await runGateway(['keys', 'list'], { GATEWAY_DATA_DIR: dataDir });
-    expect(listed.out).toContain('user:you@example.com\tquickstart\tall models\tactive');
-
-    third.child.kill('SIGINT');
-    expect(await third.exited).toEqual({ code: 0, signal: null });
-    await eventually(() => (alive(third.postgres) ? undefined : true));
-    for (const each of [first, second, third]) {
-      expect(each.err() + each.out()).not.toContain(admin.password);
-      expect(each.err() + each.out().replace(each.apiKey, '').replace(each.curl, '')).not.toContain(
-        first.apiKey.split('.')[1],
-      );
-    }
   });
 });

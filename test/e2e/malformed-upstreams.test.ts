@@ -1,9 +1,6 @@
-import { createServer, type Server, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { type SimulatedUpstream, startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import {
   type ExpectedLabels,
   expectMessagesError,
@@ -13,130 +10,26 @@ import {
   expectSuccessRows,
 } from '../recordings/expectations.ts';
 import { readStream } from '../recordings/received.ts';
-import { type Answer, rehearsal, replayConfig } from '../recordings/rehearsal.ts';
-import type { ConfigFile } from '../support/gateway.ts';
+import type { Answer } from '../recordings/rehearsal.ts';
 import type { Replay } from '../support/replay-upstream.ts';
+import {
+  upstreamToken,
+  json,
+  sse,
+  chunk,
+  hello,
+  stop,
+  done,
+  usage,
+  usageChunk,
+  completion,
+  errorBody,
+  labels,
+  until,
+  malformedScene,
+} from './malformed-scene.ts';
 
-/** One line without an end. */
-const GIB = 1024 ** 3;
-const endlessLine = `simulated-fast?long-line=${GIB}`;
-
-/** A credential of the provider `up`; upstreams quote such things in their error messages. */
-const upstreamToken = 'upstream-token-0123456789';
-
-let sim: SimulatedUpstream;
-let deaf: Server;
-let gone: Server;
-const deafSockets = new Set<Socket>();
-
-const listening = (server: Server): Promise<Server> =>
-  new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
-const portOf = (server: Server): number => (server.address() as { port: number }).port;
-
-beforeAll(async () => {
-  sim = await startSimulatedUpstream({ port: 0 });
-  // Takes connections and says nothing: a TLS handshake with it never ends.
-  deaf = await listening(createServer((socket) => void deafSockets.add(socket)));
-  gone = await listening(createServer());
-});
-afterAll(async () => {
-  await sim?.close();
-  for (const socket of deafSockets) socket.destroy();
-  deaf?.close();
-});
-
-/** The model of each name is served by the provider of the same name. */
-const patience = {
-  quick_head: { first_byte_ms: 300 },
-  quick_idle: { idle_ms: 300 },
-  quick_total: { total_ms: 700 },
-};
-
-function config(url: string, key: string): ConfigFile {
-  const auth = { mode: 'bearer', token: upstreamToken };
-  const base = replayConfig(url, key, ['up', ...Object.keys(patience)], { auth });
-  const closedPort = portOf(gone);
-  gone.close();
-  const more = [
-    ...Object.entries(patience).map(([id, timeouts]) => ({
-      id,
-      base_url: url,
-      pricing_provider_id: 'up',
-      timeouts,
-    })),
-    { id: 'refused', base_url: `http://127.0.0.1:${closedPort}/v1` },
-    { id: 'deaf', base_url: `https://127.0.0.1:${portOf(deaf)}/v1`, timeouts: { connect_ms: 300 } },
-    { id: 'simulated', base_url: sim.url },
-  ];
-  return {
-    ...base,
-    providers: [
-      ...(base['providers'] as object[]),
-      ...more.map((each) => ({ type: 'compat', auth: { mode: 'none' }, ...each })),
-    ],
-    models: [
-      ...(base['models'] as object[]).slice(0, 1),
-      ...more.map(({ id }) => ({
-        id,
-        routes: [{ provider: id, upstream_model: id === 'simulated' ? endlessLine : id }],
-      })),
-    ],
-  };
-}
-
-const { ask, upstream } = rehearsal(config, () => '/v1/chat/completions');
-
-const json = { 'content-type': 'application/json' };
-const sse = { 'content-type': 'text/event-stream' };
-
-const whole = (replay: Replay, model = 'up'): Promise<Answer> => ask(replay, { model, stream: false });
-const streamed = (replay: Replay, model = 'up'): Promise<Answer> => ask(replay, { model, stream: true });
-
-/** A chunk of a chat stream, as an upstream sends it. */
-const chunk = (delta: object, finish: string | null = null, more: object = {}): string =>
-  `data: ${JSON.stringify({
-    id: 'c1',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, delta, finish_reason: finish }],
-    ...more,
-  })}\n\n`;
-
-const hello = chunk({ role: 'assistant', content: 'Hello' });
-const stop = chunk({}, 'stop');
-const done = 'data: [DONE]\n\n';
-const usage = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 };
-const usageChunk = (reported: unknown): string =>
-  `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":${
-    typeof reported === 'string' ? reported : JSON.stringify(reported)
-  }}\n\n`;
-
-const completion = (reported: unknown = usage): string =>
-  `{"id":"c1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":${
-    typeof reported === 'string' ? reported : JSON.stringify(reported)
-  }}`;
-
-const errorBody = (message: string): string => JSON.stringify({ error: { message, type: 't', ...labels } });
-
-/** What it calls its failure. */
-const labels: ExpectedLabels = { param: 'p', code: 'c' };
-
-/** Waits until it is so; a test that waits in vain fails by what it looks at next. */
-async function until(isSo: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 200 && !isSo(); tries += 1) await sleep(10);
-}
-
-/** The request that waits for `[DONE]` in vain takes ten seconds: it runs beside the other tests. */
-let hanging: Promise<{ readonly answer: Answer; readonly tookMs: number }>;
-beforeAll(() => {
-  const startedAt = Date.now();
-  hanging = streamed({
-    headers: sse,
-    body: hello + stop + usageChunk(usage),
-    ending: { kind: 'hang' },
-  }).then((answer) => ({ answer, tookMs: Date.now() - startedAt }));
-});
+const { ask, upstream, whole, streamed } = malformedScene();
 
 describe('a 200 that is not the answer that was asked for', () => {
   const impostors: [string, Replay, RegExp, ExpectedLabels?][] = [
@@ -339,124 +232,6 @@ describe('an upstream that refuses', () => {
   });
 });
 
-describe('a line without end', () => {
-  it.each([
-    ['streamed', true],
-    ['whole', false],
-  ])('of 1 GiB is cut off (%s), and memory stays bounded', async (_name, stream) => {
-    const aborted = sim.aborted();
-    const before = process.memoryUsage().rss;
-    let peak = before;
-    const watch = setInterval(() => {
-      peak = Math.max(peak, process.memoryUsage().rss);
-    }, 5);
-    const answer = await ask({ body: '' }, { model: 'simulated', stream });
-    clearInterval(watch);
-    if (stream) expectStreamFailure(answer, readStream(answer.bytes), /too large/);
-    else expectRefusal(answer, { status: 502, message: /too large/, attempt: 'provider_error' });
-    await until(() => sim.aborted() > aborted);
-    expect(sim.aborted()).toBe(aborted + 1);
-    // Twice the larger of the two bounds (64 MiB), and what the runtime itself takes meanwhile.
-    expect(peak - before).toBeLessThan(256 * 1024 * 1024);
-  });
-});
-
-describe('an upstream that takes its time', () => {
-  it('and does not begin to answer is a 504', async () => {
-    const silent: Replay = { raw: true, body: '', ending: { kind: 'hang' } };
-    const expected = { status: 504, message: /begin to answer/, upstreamStatus: null };
-    expectRefusal(await whole(silent, 'quick_head'), { ...expected, attempt: 'provider_error' });
-    expectRefusal(await streamed(silent, 'quick_head'), { ...expected, attempt: 'stream_start_error' });
-  });
-
-  it('and falls silent in the middle of its stream ends it with an error chunk', async () => {
-    const aborted = upstream().aborted();
-    const body = hello + hello.slice(0, 40);
-    const answer = await streamed({ headers: sse, body, ending: { kind: 'hang' } }, 'quick_idle');
-    const received = readStream(answer.bytes);
-    expect(received.choices['0']?.text).toBe('Hello');
-    expectStreamFailure(answer, received, /silent/, 504);
-    await until(() => upstream().aborted() > aborted);
-    expect(upstream().aborted()).toBeGreaterThan(aborted);
-  });
-
-  it('and falls silent in the middle of a whole answer is a 504', async () => {
-    const answer = await whole({ headers: json, body: '{"id":', ending: { kind: 'hang' } }, 'quick_idle');
-    expectRefusal(answer, { status: 504, message: /silent/, attempt: 'provider_error' });
-  });
-
-  it('and is never done is cut off after the longest time', async () => {
-    const dribble = { cuts: { kind: 'bytes' }, pauseMs: 20 } as const;
-    const comments = ': still thinking\n\n'.repeat(200);
-    const answer = await streamed({ headers: sse, body: hello + comments, ...dribble }, 'quick_total');
-    expectStreamFailure(answer, readStream(answer.bytes), /finish in time/, 504);
-    const slow = await whole({ headers: json, body: ' '.repeat(500), ...dribble }, 'quick_total');
-    expectRefusal(slow, { status: 504, message: /finish in time/, attempt: 'provider_error' });
-  });
-
-  it('and keeps its caller waiting for a connection is a 504', async () => {
-    const expected = { status: 504, message: /accept a connection/, upstreamStatus: null };
-    expectRefusal(await whole({ body: '' }, 'deaf'), { ...expected, attempt: 'provider_error' });
-    expectRefusal(await streamed({ body: '' }, 'deaf'), { ...expected, attempt: 'stream_start_error' });
-  });
-});
-
-describe('an upstream whose connection does not hold', () => {
-  const transport = { status: 502, message: /connection to the upstream/ };
-
-  it('and cannot be reached is a 502', async () => {
-    const expected = { ...transport, upstreamStatus: null };
-    expectRefusal(await whole({ body: '' }, 'refused'), { ...expected, attempt: 'provider_error' });
-    expectRefusal(await streamed({ body: '' }, 'refused'), { ...expected, attempt: 'stream_start_error' });
-  });
-
-  it.each(['break', 'reset'] as const)('(%s) before the head is a 502', async (kind) => {
-    const replay: Replay = { raw: true, body: '', ending: { kind } };
-    expectRefusal(await whole(replay), { ...transport, attempt: 'provider_error' });
-    expectRefusal(await streamed(replay), { ...transport, attempt: 'stream_start_error' });
-  });
-
-  it.each(['break', 'reset'] as const)('(%s) in the middle of a whole answer is a 502', async (kind) => {
-    const answer = await whole({ headers: json, body: completion(), ending: { kind, after: 50 } });
-    expectRefusal(answer, { ...transport, attempt: 'provider_error' });
-  });
-
-  it.each(['break', 'reset'] as const)('(%s) in the middle of a chunk is an error chunk', async (kind) => {
-    const answer = await streamed({
-      headers: sse,
-      body: hello + stop,
-      ending: { kind, after: hello.length + 9 },
-    });
-    const received = readStream(answer.bytes);
-    expect(received.choices['0']?.text).toBe('Hello');
-    expectStreamFailure(answer, received, /connection to the upstream/);
-  });
-
-  it.each(['break', 'reset'] as const)(
-    '(%s) after the finish reason is a success with the usage seen so far',
-    async (kind) => {
-      const body = hello + stop + usageChunk(usage);
-      const answer = await streamed({ headers: sse, body: `${body}data: {"cut`, ending: { kind } });
-      expectStreamSuccess(answer, readStream(answer.bytes), usage);
-    },
-  );
-
-  it.each([
-    ['no HTTP at all', 'SSH-2.0-OpenSSH_9.9\r\n'],
-    ['a status line that is none', 'HTTP/1.1 okay then\r\n\r\n'],
-    [
-      'a chunk size that is none',
-      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n{}\r\n0\r\n\r\n',
-    ],
-    ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
-    ['less than its length', 'HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{}'],
-    ['a head without end', `HTTP/1.1 200 OK\r\n${`x-h: ${'x'.repeat(1000)}\r\n`.repeat(200)}\r\n{}`],
-  ])('and speaks %s is a 502', async (_name, body) => {
-    expectRefusal(await whole({ raw: true, body }), { ...transport, attempt: 'provider_error' });
-    expectRefusal(await streamed({ raw: true, body }), { ...transport, attempt: 'stream_start_error' });
-  });
-});
-
 describe('a stream that says too much', () => {
   const ending = (body: string): Promise<Answer> => streamed({ headers: sse, body });
 
@@ -576,20 +351,5 @@ describe('token counts', () => {
       }),
       { numRuns: 20 },
     );
-  });
-});
-
-describe('an upstream that goes silent after its finish reason', () => {
-  it('is waited for ten seconds, then the answer is complete with the usage seen so far', async () => {
-    const { answer, tookMs } = await hanging;
-    expectStreamSuccess(answer, readStream(answer.bytes), usage);
-    expect(tookMs).toBeGreaterThan(9_900);
-    expect(tookMs).toBeLessThan(15_000);
-  });
-
-  it('is cut off by its longest time, when that is over before', async () => {
-    const body = hello + stop + usageChunk(usage);
-    const answer = await streamed({ headers: sse, body, ending: { kind: 'hang' } }, 'quick_total');
-    expectStreamSuccess(answer, readStream(answer.bytes), usage);
   });
 });

@@ -1,148 +1,23 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { metricTable, processMetrics } from '../../infrastructure/telemetry/metric-table.ts';
 import { withDatabase } from '../support/database.ts';
+import { aKey, queries, startGateway, type TestGateway } from '../support/gateway.ts';
+import { type OtlpReceiver, type ReceivedMetric, startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { type ReplayUpstream, startReplayUpstream } from '../support/replay-upstream.ts';
 import {
-  aKey,
-  basicConfig,
-  type ConfigFile,
-  queries,
-  startGateway,
-  type TestGateway,
-} from '../support/gateway.ts';
-import {
-  type OtlpReceiver,
-  type ReceivedMetric,
-  startOtlpReceiver,
-  until,
-} from '../support/otlp-receiver.ts';
-import {
-  type Replay,
-  type ReplayRequest,
-  type ReplayUpstream,
-  startReplayUpstream,
-} from '../support/replay-upstream.ts';
-import { streamed, whole } from './scene.ts';
-import { chat, messages, responses, type Talk } from './talk.ts';
+  type Family,
+  families,
+  pathOf,
+  keys,
+  config,
+  answer,
+  type Asked,
+  ask,
+  leave,
+} from './telemetry-scene.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
-
-type Family = 'chat_completions' | 'messages' | 'responses' | 'embeddings';
-const families: readonly Family[] = ['chat_completions', 'messages', 'responses', 'embeddings'];
-
-const talkOf: Readonly<Record<Exclude<Family, 'embeddings'>, Talk>> = {
-  chat_completions: chat,
-  messages,
-  responses,
-};
-const pathOf = (family: Family): string => (family === 'embeddings' ? '/v1/embeddings' : talkOf[family].path);
-const bodyOf = (family: Family, stream: boolean): object =>
-  family === 'embeddings' ? { input: 'Hi' } : talkOf[family].body(stream);
-
-const keys = { user: aKey(), team: aKey(), limited: aKey(), poor: aKey(), tight: aKey() };
-
-const modelNames = ['good', 'free', 'mute', 'odd', 'dear', 'silent', 'broken'] as const;
-
-const hard = (amount: number) => ({ cadence: 'monthly', amount_10000: amount, hard_limit: true });
-
-const config = (upstreamUrl: string, server: object): ConfigFile => ({
-  ...basicConfig(upstreamUrl, keys.user),
-  server: { bind: '127.0.0.1:0', ...server },
-  models: [
-    ...modelNames.map((id) => ({ id, routes: [{ provider: 'up', upstream_model: `up-${id}` }] })),
-    { id: 'off', routes: [{ provider: 'up', upstream_model: 'up-off', enabled: false }] },
-  ],
-  pricing: {
-    overrides: modelNames
-      .filter((id) => id !== 'free')
-      .map((id) => ({
-        provider: 'up',
-        model: `up-${id}`,
-        input_usd_per_million: id === 'dear' ? '600' : '0.15',
-        output_usd_per_million: '0.60',
-      })),
-  },
-  teams: [{ id: 'platform', name: 'Platform' }],
-  users: [
-    { email: 'a@example.com', name: 'A' },
-    { email: 'poor@example.com', name: 'Poor', budget: hard(0) },
-    { email: 'tight@example.com', name: 'Tight', budget: hard(1) },
-  ],
-  api_keys: [
-    { name: 'user', owner: 'user:a@example.com', value: keys.user },
-    { name: 'team', owner: 'team:platform', value: keys.team },
-    { name: 'limited', owner: 'user:a@example.com', value: keys.limited, allowed_models: ['free'] },
-    { name: 'poor', owner: 'user:poor@example.com', value: keys.poor },
-    { name: 'tight', owner: 'user:tight@example.com', value: keys.tight },
-  ],
-});
-
-const usages: Readonly<Record<string, object>> = { mute: {}, odd: { usage: { prompt_tokens: -1 } } };
-
-/** What the upstream says is in the name of the model. */
-function answer({ path, body }: ReplayRequest): Replay {
-  const model = String(body['model']).replace('up-', '');
-  if (model === 'broken') return whole({ error: { message: 'fell over' } }, { status: 500 });
-  const over = model === 'silent' ? { ending: { kind: 'hang' as const, after: 10 } } : {};
-  if (path === '/v1/embeddings')
-    return whole(
-      { object: 'list', data: [], model: 'm', usage: { prompt_tokens: 10, total_tokens: 10 } },
-      over,
-    );
-  const { upstream } = path === '/v1/responses' ? responses : chat;
-  const { begin, piece, finish, usage, done } = upstream;
-  if (body['stream'] === true)
-    return streamed(begin + piece + finish + usage + done, {
-      ...over,
-      cuts: { kind: 'at', offsets: [begin.length + piece.length] },
-      pauseMs: 30,
-    });
-  const { usage: reported, ...rest } = JSON.parse(upstream.whole) as Record<string, unknown>;
-  return whole({ ...rest, ...(usages[model] ?? { usage: reported }) }, over);
-}
-
-interface Asked {
-  readonly model?: string;
-  readonly stream?: boolean;
-  readonly key?: string;
-  readonly body?: string;
-  readonly more?: object;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-}
-
-async function ask(gateway: TestGateway, family: Family, asked: Asked = {}): Promise<number> {
-  const { model = 'good', stream = false, key = keys.user, headers = {}, signal } = asked;
-  const body = asked.body ?? JSON.stringify({ ...bodyOf(family, stream), model, ...asked.more });
-  const response = await fetch(`${gateway.url}${pathOf(family)}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-    body,
-    ...(signal === undefined ? {} : { signal }),
-  });
-  await response.text();
-  return response.status;
-}
-
-/** The caller leaves as soon as its request is upstream. */
-async function leave(
-  gateway: TestGateway,
-  upstream: ReplayUpstream,
-  family: Family,
-  asked: Asked = {},
-): Promise<void> {
-  const before = upstream.requests().length;
-  const finished = gateway.log.lines.length;
-  const leaving = new AbortController();
-  const left = ask(gateway, family, { ...asked, signal: leaving.signal }).catch(() => undefined);
-  await until(() => upstream.requests().length > before);
-  // The upstream's head is on its way.
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  leaving.abort();
-  await left;
-  await until(() => gateway.log.lines.slice(finished).some(({ message }) => message === 'request'));
-}
 
 /** What a request is documented to leave behind. */
 interface Documented {
@@ -553,122 +428,5 @@ describe('each request family and each outcome yields exactly the documented poi
     const spans = receiver.spans().filter(({ kind }) => kind === 'server');
     expect(traced).toHaveLength(spans.length);
     expect(new Set(traced)).toEqual(new Set(spans.map(({ traceId }) => traceId)));
-  });
-});
-
-const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
-
-describe('sampling', () => {
-  const ratios = [0, 0.5, 1] as const;
-  type Ratio = (typeof ratios)[number];
-  const receivers = new Map<Ratio, OtlpReceiver>();
-  const gateways = new Map<Ratio, TestGateway>();
-  let upstream: ReplayUpstream;
-  beforeAll(async () => {
-    upstream = await startReplayUpstream(answer);
-    for (const ratio of ratios) {
-      const receiver = await startOtlpReceiver();
-      const server = {
-        otel_endpoint: receiver.url,
-        otel_trace_sample_ratio: ratio,
-        otel_export_interval_secs: 3600,
-      };
-      receivers.set(ratio, receiver);
-      gateways.set(ratio, await startGateway(config(upstream.url, server), database.url()));
-    }
-  });
-  afterAll(async () => {
-    for (const ratio of ratios) await receivers.get(ratio)?.close();
-    await upstream?.close();
-  });
-  const at = (ratio: Ratio): TestGateway => {
-    const gateway = gateways.get(ratio);
-    if (gateway === undefined) throw new Error(`there is no gateway with the ratio ${ratio}`);
-    return gateway;
-  };
-  const sentUpstream = () => upstream.requests().at(-1)?.headers;
-  const spansOf = (ratio: Ratio, traceId: string) =>
-    receivers
-      .get(ratio)
-      ?.spans()
-      .filter((span) => span.traceId === traceId) ?? [];
-
-  interface Sent {
-    readonly ratio: Ratio;
-    readonly traceId: string;
-    readonly parent: string;
-    readonly traceparent: string;
-    readonly upstream: string;
-    readonly tracestate: string | undefined;
-  }
-  const withParent = async (ratio: Ratio, flags: string): Promise<Sent> => {
-    const [traceId, parent] = [hex(16), hex(8)];
-    const traceparent = `00-${traceId}-${parent}-${flags}`;
-    await ask(at(ratio), 'chat_completions', { headers: { traceparent, tracestate: 'vendor=x' } });
-    const sent = sentUpstream() ?? {};
-    return {
-      ratio,
-      traceId,
-      parent,
-      traceparent,
-      upstream: String(sent['traceparent']),
-      tracestate: sent['tracestate']?.toString(),
-    };
-  };
-  const sampled: Sent[] = [];
-  const unsampled: Sent[] = [];
-  const rootless = new Map<Ratio, readonly string[]>();
-
-  beforeAll(async () => {
-    for (const ratio of ratios) {
-      sampled.push(await withParent(ratio, '01'), await withParent(ratio, '03'));
-      unsampled.push(await withParent(ratio, '00'), await withParent(ratio, '02'));
-      const seen: string[] = [];
-      for (let request = 0; request < 30; request += 1) {
-        await ask(at(ratio), 'embeddings');
-        seen.push(String(sentUpstream()?.['traceparent']));
-      }
-      rootless.set(ratio, seen);
-      await at(ratio).stop();
-    }
-  }, 60_000);
-
-  it('a sampled parent is followed at any ratio', () => {
-    for (const { ratio, traceId, parent, traceparent, ...sent } of sampled) {
-      const spans = spansOf(ratio, traceId);
-      expect(spans).toHaveLength(4);
-      expect(spans.find(({ kind }) => kind === 'server')?.parentSpanId).toBe(parent);
-      const client = spans.find(({ kind }) => kind === 'client')?.spanId;
-      expect(sent.upstream).toBe(`00-${traceId}-${client}-${traceparent.slice(-2)}`);
-      expect(sent.tracestate).toBe('vendor=x');
-    }
-  });
-
-  it('so is one that is not sampled: its context goes upstream as it came', () => {
-    for (const { ratio, traceId, traceparent, ...sent } of unsampled) {
-      expect(sent).toMatchObject({ upstream: traceparent, tracestate: 'vendor=x' });
-      expect(spansOf(ratio, traceId)).toEqual([]);
-      expect(at(ratio).log.lines.some(({ fields }) => fields['trace_id'] === traceId)).toBe(true);
-    }
-  });
-
-  it('a request without a parent is sampled by the ratio, and upstreams are told which way it went', () => {
-    const ways = new Map<Ratio, readonly string[]>();
-    for (const ratio of ratios) {
-      const flags = rootless.get(ratio)?.map((traceparent) => {
-        const [, traceId = '', flag = ''] = /^00-(\w{32})-\w{16}-(\w\w)$/.exec(traceparent) ?? [];
-        expect([traceparent, spansOf(ratio, traceId).length]).toEqual([traceparent, flag === '01' ? 4 : 0]);
-        return flag;
-      });
-      ways.set(ratio, [...new Set(flags)].sort());
-    }
-    expect(Object.fromEntries(ways)).toEqual({ 0: ['00'], 0.5: ['00', '01'], 1: ['01'] });
-  });
-
-  it('metrics are not sampled', () => {
-    for (const ratio of ratios) {
-      const outcomes = receivers.get(ratio)?.metrics().get('gateway.request.outcomes')?.points ?? [];
-      expect(outcomes.reduce((sum, { value }) => sum + value, 0)).toBe(34);
-    }
   });
 });

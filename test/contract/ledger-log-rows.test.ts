@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import {
+  aCharge,
+  admitted,
+  aLog,
+  anAsk,
+  aRecord,
+  aTeam,
+  aUser,
+  scopeOf,
+  unit,
+  userIdOf,
+} from './ledger-bench.ts';
+import { ledgerScene } from './ledger-scene.ts';
+
+const { query, ledger, settle, ledgerRow } = ledgerScene();
+
+const logRow = async (requestLogId: string) =>
+  (await query('select * from request_logs where request_log_id = $1', [requestLogId]))[0];
+
+describe('log rows', () => {
+  it('are written in the transaction of the ledger row, and carry its time', async () => {
+    const user = await aUser(query);
+    const record = aRecord(user, 5n);
+    await settle(record);
+    const [row, log] = [
+      await ledgerRow(record.charge.requestLogId),
+      await logRow(record.charge.requestLogId),
+    ];
+    expect(log).toMatchObject({
+      request_id: record.charge.requestId,
+      api_key_id: user.apiKeyId,
+      user_id: userIdOf(user),
+      model_key: 'fast',
+      status_code: 200,
+      error_code: null,
+      latency_ms: 7,
+      prompt_tokens: '1',
+      has_payload: false,
+      occurred_at: row?.['occurred_at'],
+    });
+  });
+
+  it('say what became of a blocked and of a duplicate request', async () => {
+    const user = await aUser(query, { amount: 1n });
+    const [first, blocked] = [aRecord(user, unit), aRecord(user, unit)];
+    const duplicate = aRecord(user, unit, { requestId: first.charge.requestId });
+    expect(await settle(first, blocked, duplicate)).toEqual(['recorded', 'blocked', 'duplicate']);
+    expect(await logRow(first.charge.requestLogId)).toMatchObject({
+      status_code: 200,
+      metadata_json: { operation: 'chat_completions' },
+    });
+    expect(await logRow(blocked.charge.requestLogId)).toMatchObject({
+      status_code: 429,
+      error_code: 'budget_exceeded',
+      metadata_json: { operation: 'chat_completions', accounting: { blocked_cost_usd: '0.5' } },
+    });
+    expect(await logRow(duplicate.charge.requestLogId)).toMatchObject({
+      status_code: 200,
+      error_code: null,
+      metadata_json: { operation: 'chat_completions', accounting: { duplicate: true } },
+    });
+    expect(await ledgerRow(blocked.charge.requestLogId)).toBeUndefined();
+  });
+
+  it('of a blocked request stay one row when it is settled again', async () => {
+    const user = await aUser(query, { amount: 0n });
+    const record = aRecord(user, 1n);
+    expect([await settle(record), await settle(record)]).toEqual([['blocked'], ['blocked']]);
+    const logs = await query('select from request_logs where request_id = $1', [record.charge.requestId]);
+    expect(logs).toHaveLength(1);
+  });
+
+  it('come with their tags and attempts, and are written without a charge too', async () => {
+    const [team] = await aTeam(query);
+    const logged = aLog(team, {
+      statusCode: 502,
+      errorCode: 'upstream_error',
+      usage: undefined,
+      tags: {
+        service: 'checkout',
+        component: 'cart',
+        env: 'prod',
+        bespoke: [
+          { key: 'a', value: '1' },
+          { key: 'b', value: 'x/y' },
+        ],
+      },
+      userAgent: 'curl/8',
+      attempts: [
+        {
+          attemptNumber: 1,
+          providerKey: 'up',
+          upstreamModel: 'simulated-fast',
+          status: 'stream_error',
+          statusCode: 200,
+          errorCode: 'upstream_error',
+          errorDetail: 'gone\0',
+          stream: true,
+          startedAt: 1_800_000_000_000,
+          completedAt: 1_800_000_000_250,
+        },
+      ],
+    });
+    const record = { charge: undefined, logged, release: undefined, deferrableTo: undefined };
+    expect(await settle(record)).toEqual(['recorded']);
+    expect(await settle(record)).toEqual(['recorded']);
+    const { requestLogId } = logged.log;
+    expect(await logRow(requestLogId)).toMatchObject({
+      user_id: null,
+      team_id: team.keyOwner.kind === 'team' ? team.keyOwner.teamId : '',
+      status_code: 502,
+      error_code: 'upstream_error',
+      prompt_tokens: null,
+      caller_service: 'checkout',
+      caller_component: 'cart',
+      caller_env: 'prod',
+      user_agent_raw: 'curl/8',
+    });
+    expect(
+      await query('select tag_key, tag_value from request_log_tags where request_log_id = $1 order by 1', [
+        requestLogId,
+      ]),
+    ).toEqual([
+      { tag_key: 'a', tag_value: '1' },
+      { tag_key: 'b', tag_value: 'x/y' },
+    ]);
+    expect(
+      await query('select * from request_log_attempts where request_log_id = $1', [requestLogId]),
+    ).toEqual([
+      {
+        request_log_id: requestLogId,
+        ownership_scope_key: scopeOf(team),
+        attempt_number: 1,
+        provider_key: 'up',
+        upstream_model: 'simulated-fast',
+        status: 'stream_error',
+        status_code: 200,
+        error_code: 'upstream_error',
+        error_detail: 'gone\uFFFD',
+        stream: true,
+        started_at: new Date(1_800_000_000_000),
+        completed_at: new Date(1_800_000_000_250),
+        latency_ms: 250,
+      },
+    ]);
+  });
+
+  it.each([
+    ['U+0000', 'a\0b', 'a\uFFFDb'],
+    ['a lone high surrogate', 'a\uD800b', 'a\uFFFDb'],
+    ['a lone low surrogate', '\uDFFF', '\uFFFD'],
+    ['a pair', '😀', '😀'],
+    ['what only looks like an escape', String.raw`\u0000 \\u0000 \ud800`, String.raw`\u0000 \\u0000 \ud800`],
+  ])('hold %s as it can be stored, in keys of metadata too', async (_, given, stored) => {
+    const user = await aUser(query);
+    const requestId = `${randomUUID()} ${given}`;
+    const charge = aCharge(user, 1n, { requestId, modelKey: given });
+    const logged = aLog(user, {
+      requestLogId: charge.requestLogId,
+      requestId,
+      modelKey: given,
+      userAgent: given,
+      metadata: { [given]: [given], plain: true },
+    });
+    expect(await settle({ charge, logged, release: undefined, deferrableTo: undefined })).toEqual([
+      'recorded',
+    ]);
+    expect(await logRow(charge.requestLogId)).toMatchObject({
+      request_id: requestId.replace(given, stored),
+      model_key: stored,
+      user_agent_raw: stored,
+      metadata_json: { [stored]: [stored], plain: true },
+    });
+    expect(await ledgerRow(charge.requestLogId)).toMatchObject({
+      request_id: requestId.replace(given, stored),
+    });
+    expect((await admitted(ledger(), anAsk(user, { requestId }))).alreadyAccounted).toBe(true);
+  });
+
+  it('keep request ids of 30 KB and of Latin-1 unchanged, in both tables, and find them again', async () => {
+    const user = await aUser(query);
+    const latin1 = Array.from({ length: 255 - 0xa0 }, (_, index) => String.fromCharCode(0xa1 + index)).join(
+      '',
+    );
+    const noise = Array.from({ length: 900 }, () => randomUUID())
+      .join('')
+      .slice(0, 30_000);
+    for (const requestId of [`${latin1}${randomUUID()}`, noise, `${noise}x`]) {
+      const record = aRecord(user, 1n, { requestId });
+      expect(await settle(record)).toEqual(['recorded']);
+      expect(await ledgerRow(record.charge.requestLogId)).toMatchObject({ request_id: requestId });
+      expect(await logRow(record.charge.requestLogId)).toMatchObject({ request_id: requestId });
+      expect(await settle(aRecord(user, 1n, { requestId }))).toEqual(['duplicate']);
+      expect(await admitted(ledger(), anAsk(user, { requestId, claim: true }))).toMatchObject({
+        alreadyAccounted: true,
+      });
+      const found = await query('select from request_logs where request_id = $1', [requestId]);
+      expect(found).toHaveLength(2);
+    }
+  });
+});

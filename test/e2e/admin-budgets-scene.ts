@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect } from '@jest/globals';
+import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
+import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
+import { withDatabase } from '../support/database.ts';
+import {
+  aKey,
+  basicConfig,
+  type ConfigFile,
+  queries,
+  startGateway,
+  type TestGateway,
+} from '../support/gateway.ts';
+
+export const keys = { user: aKey(), team: aKey(), account: aKey() };
+
+export const root = '/api/v1/admin/spend';
+export const terms = (amount_10000: number, over: object = {}) => ({
+  cadence: 'daily',
+  amount_10000,
+  hard_limit: true,
+  ...over,
+});
+
+export const today = () => new Date(new Date().setUTCHours(0, 0, 0, 0)).toISOString();
+export const tomorrow = () => new Date(new Date().setUTCHours(24, 0, 0, 0)).toISOString();
+export const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+export const budgetIdIn = (data: unknown): unknown =>
+  (data as { budget: { budget_id: unknown } }).budget.budget_id;
+
+/** At 0.10 USD per million tokens, 1000 prompt tokens cost one unit of `amount_10000`. */
+const config = (upstreamUrl: string): ConfigFile =>
+  basicConfig(upstreamUrl, keys.user, {
+    route: { extra_headers: { 'x-simulate': 'usage=last&prompt-tokens=1000&completion-tokens=0' } },
+    more: {
+      pricing: {
+        overrides: [
+          {
+            provider: 'up',
+            model: 'simulated-fast',
+            input_usd_per_million: '0.10',
+            output_usd_per_million: '0',
+          },
+        ],
+      },
+      teams: [
+        { id: 'platform', name: 'Platform' },
+        { id: 'a/b:c@d', name: 'Odd' },
+      ],
+      service_accounts: [{ id: 'ci', team: 'platform' }],
+      users: [
+        { email: 'a@example.com', name: 'A' },
+        { email: 'owner@example.com', name: 'O', team: 'platform', team_role: 'owner' },
+      ],
+      api_keys: [
+        { name: 'user', owner: 'user:a@example.com', value: keys.user },
+        { name: 'team', owner: 'team:platform', value: keys.team },
+        { name: 'account', owner: 'service_account:ci', value: keys.account },
+      ],
+    },
+  });
+
+interface History {
+  readonly budget_id: string;
+  readonly cadence: string;
+  readonly amount_10000: string;
+  readonly active: boolean;
+  readonly deactivated_at: Date | null;
+}
+
+/** Two replicas: the admin is at the first one, callers are served by the second one. */
+export function adminBudgetsScene() {
+  const database = withDatabase();
+  const query = queries(database.url);
+  const replicas: TestGateway[] = [];
+  let upstream: SimulatedUpstream;
+  let client: AdminClient;
+  beforeAll(async () => {
+    upstream = await startSimulatedUpstream({ port: 0 });
+    for (let count = 0; count < 2; count += 1)
+      replicas.push(await startGateway(config(upstream.url), database.url()));
+    await makeAdmin(database.url());
+    client = await adminClient(replicas[0]!.url);
+  });
+  afterAll(async () => {
+    for (const replica of replicas) await replica.stop();
+    await upstream?.close();
+  });
+  const admin: AdminClient = (...asked) => client(...asked);
+
+  /** A user of a test's own, with a key if it wants one. */
+  async function aUser(): Promise<{
+    readonly userId: string;
+    readonly email: string;
+    readonly path: string;
+  }> {
+    const email = `${randomUUID()}@example.com`;
+    const [row] = await query<{ user_id: string }>(
+      `insert into users (email, name) values ($1, 'U') returning user_id`,
+      [email],
+    );
+    const userId = row?.user_id ?? '';
+    return { userId, email, path: `${root}/budgets/users/${userId}` };
+  }
+  const userIdOf = async (email: string): Promise<string> =>
+    (await query<{ user_id: string }>('select user_id from users where email = $1', [email]))[0]?.user_id ??
+    '';
+
+  const historyOf = (userId: string): Promise<History[]> =>
+    query<History>('select * from user_budgets where user_id = $1 order by created_at, active', [userId]);
+
+  async function ask(key: string): Promise<{ status: number; headers: Headers; text: string }> {
+    const answer = await fetch(`${replicas[1]!.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Hi' }] }),
+    });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  }
+
+  return { query, replicas, admin, aUser, userIdOf, historyOf, ask };
+}

@@ -1,0 +1,282 @@
+import { describe, expect, it } from '@jest/globals';
+import { key, chat, json, bearer, goodBody, aRequest, envelopeOf, badInputScene } from './bad-input-scene.ts';
+import { rawExchange, type RawRequest, rawSocket } from './raw-http.ts';
+import { eventually, outcomesOf } from './traces.ts';
+
+const { finalTraceOf, gateway, upstream, seen } = badInputScene();
+
+describe('headers and paths', () => {
+  it('headers of up to 32 KiB are taken', async () => {
+    const answer = await rawExchange(
+      gateway().url,
+      aRequest({ headers: [bearer(), json, ['x-big', 'x'.repeat(31 * 1024)]] }),
+    );
+    expect(answer.status).toBe(200);
+  });
+
+  it.each([
+    ['in one header', [['x-big', 'x'.repeat(33 * 1024)]]],
+    ['in many', Array.from({ length: 600 }, (_, index) => [`x-${index}`, 'x'.repeat(56)])],
+  ] as [string, [string, string][]][])('over 32 KiB (%s) they are refused', async (_where, headers) => {
+    const before = upstream().requests();
+    const answer = await rawExchange(gateway().url, aRequest({ headers: [bearer(), json, ...headers] }));
+    expect(answer.status).toBe(431);
+    expect(envelopeOf(answer)).toEqual({
+      message: 'The request headers are larger than 32 KiB.',
+      type: 'invalid_request_error',
+      param: null,
+      code: 'invalid_request',
+    });
+    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(answer.headers['request-id']).toBe(answer.headers['x-request-id']);
+    expect(upstream().requests()).toBe(before);
+  });
+
+  it.each([
+    ['two lengths', { headers: [['content-length', '5']] }],
+    ['a length and chunks', { headers: [['transfer-encoding', 'chunked']] }],
+    ['a NUL in a header', { headers: [['x-request-id', 'a\0b']] }],
+    ['a method that is none', { method: 'FETCH' }],
+    ['a path without a slash', { path: 'v1/models' }],
+    ['a header without a name', { headers: [['', 'x']] }],
+  ] as [string, Partial<RawRequest>][])('what is no HTTP is told so: %s', async (_what, over) => {
+    const answer = await rawExchange(gateway().url, aRequest(over));
+    expect(answer.status).toBe(400);
+    expect(envelopeOf(answer)).toMatchObject({
+      message: 'The request is not valid HTTP.',
+      code: 'invalid_request',
+    });
+  });
+
+  it.each([
+    ['two hosts', ['host', 'other.example']],
+    ['the same host twice', ['Host', '127.0.0.1']],
+  ] as const)('%s: 400, and the connection ends', async (_what, more) => {
+    for (const request of [aRequest(), { method: 'GET', path: '/healthz' }]) {
+      const answer = await rawExchange(gateway().url, {
+        ...request,
+        headers: [['connection', 'keep-alive'], ...(request.headers ?? []), more],
+      });
+      expect([answer.status, answer.headers['connection']]).toEqual([400, 'close']);
+      expect(envelopeOf(answer)).toMatchObject({ code: 'invalid_request', param: 'host' });
+    }
+    expect(seen()).toEqual([]);
+  });
+
+  it.each([
+    ['HTTP/1.1', 'HTTP/1.1 400'],
+    ['HTTP/1.0', 'HTTP/1.1 200'],
+  ])('%s without a Host: %s', async (version, status) => {
+    const socket = rawSocket(gateway().url);
+    let text = '';
+    socket.on('data', (piece: Buffer) => void (text += piece.toString()));
+    socket.write(`GET /healthz ${version}\r\nconnection: close\r\n\r\n`);
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(text.slice(0, 12)).toBe(status);
+  });
+
+  it.each<readonly [string, Partial<RawRequest>]>([
+    ['an answer', {}],
+    ['a stream', { body: goodBody.replace('"model"', '"stream":true,"model"') }],
+    ['a refusal', { headers: [] }],
+    ['an unknown path', { path: '/nothing' }],
+    ['another method', { method: 'PUT' }],
+    ['the models', { method: 'GET', path: '/v1/models' }],
+    ['its health', { method: 'GET', path: '/healthz' }],
+    ['its readiness', { method: 'GET', path: '/readyz' }],
+    ['the admin API', { method: 'GET', path: '/api/v1/auth/session' }],
+    ['what is no HTTP', { method: 'FETCH' }],
+    ['headers too large', { headers: [['x-big', 'x'.repeat(33 * 1024)]] }],
+    ['an unknown expectation', { headers: [bearer(), json, ['expect', 'a miracle']] }],
+    ['two hosts', { headers: [bearer(), ['host', 'x']] }],
+  ])('%s is what its type says, and is kept by nobody', async (_what, over) => {
+    const { headers } = await rawExchange(gateway().url, aRequest(over));
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    expect(headers['cache-control']).toMatch(/^no-store(?:, no-transform)?$/);
+  });
+
+  it('a caller that leaves in the middle of its body has a row, and nothing is sent upstream', async () => {
+    const socket = rawSocket(gateway().url);
+    socket.write(
+      `POST ${chat} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nx-request-id: broke-off\r\n` +
+        'content-type: application/json\r\ncontent-length: 1000\r\n\r\n{"model":',
+    );
+    await eventually(() => (socket.bytesWritten > 0 ? true : undefined));
+    setTimeout(() => socket.destroy(), 50);
+    const { logs } = await finalTraceOf('broke-off');
+    expect(logs).toMatchObject([{ status_code: 499, error_code: 'client_closed' }]);
+    expect(outcomesOf(gateway(), 'broke-off')).toMatchObject([{ outcome: 'client_closed' }]);
+    expect(seen()).toEqual([]);
+  });
+
+  const unknown: readonly (readonly [string, string])[] = [
+    ['GET', '//'],
+    ['GET', '/v1'],
+    ['POST', '/v1/completions'],
+    ['POST', '/v1beta/models/x:streamGenerateContent?alt=sse'],
+    ['GET', '/V1/models/fast'],
+    ['HEAD', '/api/hello'],
+    ['GET', '/api/v1/nothing'],
+    ['GET', '/v1/%E0%A4%A'],
+    ['GET', '/v1/../healthz/..'],
+    ['GET', `/${'x'.repeat(8000)}`],
+    ['OPTIONS', '*'],
+    ['GET', '/V1/Models'],
+    ['GET', '/v1/models/'],
+    ['POST', '/v1/chat/completions/'],
+    ['POST', '/v1/Chat/completions'],
+    ['POST', '/Messages'],
+    ['GET', '/healthz/'],
+    ['GET', '/API/v1/auth/session'],
+    ['GET', '/api/v1/auth/session/'],
+  ];
+  const namesPath = (path: string): RegExp => {
+    const named = path.replace(/\?.*/, '');
+    const shown = named.length > 128 ? `${named.slice(0, 128)}…` : named;
+    return new RegExp(`^There is nothing at \`${shown.replaceAll(/[.*]/g, '\\$&')}\`\\.$`);
+  };
+  it.each(unknown)('%s %s: 404, with or without a key', async (method, path) => {
+    for (const headers of [[], [bearer()]]) {
+      const answer = await rawExchange(gateway().url, {
+        method,
+        path,
+        headers: [...headers, ['x-request-id', 'unknown-path']],
+      });
+      expect(answer.status).toBe(404);
+      if (method !== 'HEAD')
+        expect(envelopeOf(answer)).toEqual({
+          message: expect.stringMatching(namesPath(path)),
+          type: 'not_found_error',
+          param: null,
+          code: 'not_found',
+        });
+      expect(answer.headers).toMatchObject({ 'x-request-id': 'unknown-path', 'request-id': 'unknown-path' });
+    }
+  });
+
+  const without = / Write the base URL of this client without `\/v1`: the client adds it\.$/;
+  const withAtEnd =
+    / Write the base URL of this client with `\/v1` at its end: the client does not add it\.$/;
+  it.each([
+    ['POST', '/v1/v1/chat/completions', without],
+    ['POST', '/v1/v1/messages', without],
+    ['POST', '/v1/v1/responses', without],
+    ['GET', '/v1/v1/models', without],
+    ['POST', '/chat/completions', withAtEnd],
+    ['POST', '/responses', withAtEnd],
+    ['POST', '/embeddings', withAtEnd],
+    ['GET', '/models', withAtEnd],
+  ])('%s %s: 404 that says what base URL to write', async (method, path, advice) => {
+    const answer = await rawExchange(gateway().url, { method, path, headers: [bearer()] });
+    expect(answer.status).toBe(404);
+    const { message } = envelopeOf(answer);
+    expect(message).toMatch(advice);
+    expect(message).toContain(`There is nothing at \`${path}\`.`);
+  });
+
+  it('a path that holds a key, or signs that are not to be printed: neither is in the answer', async () => {
+    const answer = await rawExchange(gateway().url, {
+      method: 'GET',
+      path: `/v1/model/\`${key}/`,
+      headers: [bearer()],
+    });
+    expect(answer.status).toBe(404);
+    expect(answer.body).not.toContain(key);
+    expect(envelopeOf(answer)).toMatchObject({
+      message: expect.stringMatching(/^There is nothing at `[!-~]+`\.$/),
+    });
+    expect(envelopeOf(answer)).toMatchObject({ message: expect.stringContaining('%60') });
+  });
+
+  it.each(['/v1/messages/batches', '/v1/messages/batches?beta=true', '/messages/count_tokens/'])(
+    'POST %s: 404 in the messages envelope',
+    async (path) => {
+      const answer = await rawExchange(gateway().url, {
+        path,
+        headers: [bearer(), json, ['x-request-id', 'messages-404']],
+        body: '{}',
+      });
+      expect(answer.status).toBe(404);
+      expect(JSON.parse(answer.body)).toEqual({
+        type: 'error',
+        error: {
+          type: 'not_found_error',
+          message: expect.stringMatching(namesPath(path)),
+          details: { error_code: 'not_found' },
+        },
+        request_id: 'messages-404',
+      });
+      expect(answer.headers).toMatchObject({ 'x-request-id': 'messages-404', 'request-id': 'messages-404' });
+    },
+  );
+
+  it.each([
+    ['GET', chat, 'POST'],
+    ['PUT', `${chat}?beta=true`, 'POST'],
+    ['DELETE', '/v1/models', 'HEAD, GET'],
+    ['DELETE', '/v1/models/vendor/fast', 'HEAD, GET'],
+    ['POST', '/', 'HEAD, GET'],
+    ['POST', '/healthz', 'HEAD, GET'],
+  ])('%s %s: 405, and what is allowed', async (method, path, allowed) => {
+    const answer = await rawExchange(gateway().url, {
+      method,
+      path,
+      headers: [bearer(), ['x-request-id', 'method']],
+    });
+    expect(answer.status).toBe(405);
+    expect(answer.headers).toMatchObject({
+      allow: allowed,
+      'x-request-id': 'method',
+      'request-id': 'method',
+    });
+    expect(envelopeOf(answer)).toEqual({
+      message: `This path does not answer to ${method}.`,
+      type: 'invalid_request_error',
+      param: null,
+      code: 'method_not_allowed',
+    });
+  });
+
+  it.each([
+    ['POST', '/v1/models', 405, 'invalid_request_error', 'method_not_allowed'],
+    ['GET', '/v1/models', 401, 'authentication_error', 'missing_api_key'],
+    ['GET', '/v1/nothing', 404, 'not_found_error', 'not_found'],
+  ])(
+    '%s %s with anthropic-version: %i in the messages envelope',
+    async (method, path, status, type, error_code) => {
+      const answer = await rawExchange(gateway().url, {
+        method,
+        path,
+        headers: [
+          ['anthropic-version', '2023-06-01'],
+          ['x-request-id', 'shared'],
+        ],
+      });
+      expect(answer.status).toBe(status);
+      expect(JSON.parse(answer.body)).toEqual({
+        type: 'error',
+        error: { type, message: expect.any(String), details: { error_code } },
+        request_id: 'shared',
+      });
+    },
+  );
+
+  it.each([`${chat}?beta=true`, `${chat}?model=slow&model=slow#x`, `${chat}?`, `${chat}?%00%zz`])(
+    'query strings are ignored: %s',
+    async (path) => {
+      const answer = await rawExchange(gateway().url, aRequest({ path }));
+      expect(answer.status).toBe(200);
+      expect(seen()[0]?.path).toBe('/v1/chat/completions');
+    },
+  );
+
+  it.each(['/healthz', '/readyz'])('%s needs no key, and echoes the request id too', async (path) => {
+    const answer = await rawExchange(gateway().url, {
+      method: 'GET',
+      path,
+      headers: [['x-request-id', 'health']],
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers).toMatchObject({ 'x-request-id': 'health', 'request-id': 'health' });
+  });
+});

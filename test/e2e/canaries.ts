@@ -1,0 +1,200 @@
+import { randomBytes } from 'node:crypto';
+import { basicConfig, type ConfigFile } from '../support/gateway.ts';
+
+/** What must not be found anywhere afterwards, by the name of the place that it was planted in. */
+export const planted = new Map<string, string>();
+
+const coreChars = 22;
+
+/** Letters and digits, which every spelling leaves as they are. */
+export function canary(place: string): string {
+  const core = `knry${randomBytes(9).toString('hex')}`;
+  planted.set(`${place} #${planted.size}`, core);
+  return core;
+}
+
+/** A canary among signs that JSON and URLs spell in other ways. */
+export const odd = (place: string): string => `"${canary(place)}/+\\=%&é<`;
+/** The same of signs that a header or a token may have. */
+const oddToken = (place: string): string => `t-"${canary(place)}/+\\=%&<'`;
+
+/** What stays beside what does not: it shows that what was looked through is what was kept. */
+export const staying = new Set<string>();
+
+/** In answers it may stand across frames, or in words that the caller's are not. */
+export function plain(place = 'body'): string {
+  const text = `plain${randomBytes(9).toString('hex')}`;
+  if (!/answer|stream|error text/.test(place)) staying.add(text);
+  return text;
+}
+
+export const ownKey = `gwk_${randomBytes(8).toString('hex')}.${canary('a caller’s own key')}-"\\/+%=&${'x'.repeat(20)}`;
+export const otherKey = `gwk_${randomBytes(16).toString('hex')}.${canary('another caller’s key')}${randomBytes(8).toString('hex')}`;
+export const ownSecret = ownKey.slice(ownKey.indexOf('.') + 1);
+/** One whose secret fits into a tag, as its value and as its key. */
+export const plainKey = `gwk_${randomBytes(8).toString('hex')}.${canary('a caller’s plain key')}${'y'.repeat(10)}`;
+export const plainSecret = plainKey.slice(plainKey.indexOf('.') + 1);
+
+/** Every credential of the file, by where it stands. */
+export const credentials = {
+  bearer: oddToken('bearer token of compat'),
+  header: `h ${oddToken('header value of compat')}`,
+  defaultHeader: oddToken('default header'),
+  routeHeader: oddToken('route header'),
+  extraBody: odd('extra_body'),
+  extraBodyDeep: odd('extra_body, nested'),
+  extraBodyMcp: odd('authorization in extra_body'),
+  cloudRun: oddToken('bearer token of cloud_run_compat'),
+  cloudA: oddToken('bearer token of cloud_a_platform'),
+  secretAccessKey: oddToken('secret_access_key of cloud_b_platform'),
+  sessionToken: oddToken('session_token of cloud_b_platform'),
+  smtp: odd('smtp password'),
+};
+
+/** A provider of every kind, with a credential wherever the file takes one. */
+export const canaryConfig = (url: string, key: string, collectorUrl: string): ConfigFile =>
+  basicConfig(url, key, {
+    more: {
+      server: {
+        bind: '127.0.0.1:0',
+        otel_endpoint: collectorUrl,
+        otel_export_interval_secs: 1,
+        otel_bespoke_tags: ['a'],
+      },
+      providers: [
+        {
+          id: 'up',
+          type: 'compat',
+          base_url: url,
+          auth: { mode: 'bearer', token: credentials.bearer },
+          default_headers: { 'x-gateway-auth-token': credentials.defaultHeader },
+        },
+        {
+          id: 'headed',
+          type: 'compat',
+          base_url: url,
+          auth: { mode: 'header', name: 'x-upstream-auth', value: credentials.header },
+        },
+        {
+          id: 'run',
+          type: 'cloud_run_compat',
+          base_url: url,
+          auth: { mode: 'bearer', token: credentials.cloudRun },
+        },
+        {
+          id: 'a',
+          type: 'cloud_a_platform',
+          project_id: 'p',
+          api_host: url.replace('/v1', ''),
+          auth: { mode: 'bearer', token: credentials.cloudA },
+        },
+        {
+          id: 'b',
+          type: 'cloud_b_platform',
+          region: 'us-east-1',
+          runtime_endpoint_url: url.replace('/v1', ''),
+          auth: {
+            mode: 'static_credentials',
+            access_key_id: 'AKIDEXAMPLE',
+            secret_access_key: credentials.secretAccessKey,
+            session_token: credentials.sessionToken,
+          },
+        },
+      ],
+      models: [
+        {
+          id: 'fast',
+          routes: [
+            {
+              provider: 'up',
+              upstream_model: 'simulated-fast',
+              extra_headers: { 'x-route-secret': credentials.routeHeader },
+              extra_body: {
+                api_key: credentials.extraBody,
+                options: { tools: [{ Client_Secret: { value: [credentials.extraBodyDeep] } }] },
+                tools: [{ type: 'mcp', server_label: 'm', authorization: credentials.extraBodyMcp }],
+              },
+            },
+          ],
+        },
+        ...['headed', 'run', 'a', 'b'].map((provider) => ({
+          id: `by-${provider}`,
+          routes: [
+            {
+              provider,
+              upstream_model: 'm',
+              ...(provider === 'b'
+                ? {
+                    compatibility: { cloud_b: { api_style: 'runtime_unified' } },
+                    capabilities: { embeddings: false, json_schema: false, responses: false },
+                  }
+                : {}),
+            },
+          ],
+        })),
+      ],
+      mail: {
+        from: 'alerts@example.com',
+        smtp: { host: '127.0.0.1', port: 9, username: 'mailer', password: credentials.smtp },
+      },
+      users: [{ email: 'a@example.com', name: 'A' }],
+      api_keys: [ownKey, plainKey, otherKey, key].map((value, index) => ({
+        name: `key ${index}`,
+        owner: 'user:a@example.com',
+        value,
+      })),
+    },
+  });
+
+/** How logs, shells, proxies and the JSON and URL libraries of common languages spell a text. */
+export const spellings: readonly (readonly [name: string, spell: (text: string) => string])[] = [
+  ['as it is', (text) => text],
+  ['in JSON', (text) => JSON.stringify({ a: text })],
+  ['in JSON in JSON', (text) => JSON.stringify(JSON.stringify([text]))],
+  ['in JSON in JSON in JSON', (text) => JSON.stringify(JSON.stringify(JSON.stringify([text])))],
+  ['with escaped slashes', (text) => JSON.stringify([text]).replaceAll('/', '\\/')],
+  ['with every sign escaped', (text) => text.replace(/[^a-zA-Z0-9]/g, escaped)],
+  ['with HTML signs escaped', (text) => JSON.stringify(text).replace(/[<>&']/g, escaped)],
+  ['with escapes of ASCII', (text) => JSON.stringify(text).replace(/[^\0-\x7f]/g, escaped)],
+  ['in a URL', (text) => encodeURIComponent(text)],
+  [
+    'in a URL, in lower case',
+    (text) => encodeURIComponent(text).replace(/%../g, (each) => each.toLowerCase()),
+  ],
+  ['in a URL, slashes kept', (text) => encodeURIComponent(text).replaceAll('%2F', '/')],
+  ['in JSON in a URL', (text) => encodeURIComponent(JSON.stringify(text))],
+  ['in a form', (text) => new URLSearchParams({ a: text }).toString()],
+];
+export const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** A text as it is, as bytes are printed, and as base64 has it wherever it begins. */
+const formsOf = (text: string): readonly string[] => [
+  text,
+  Buffer.from(text).toString('hex'),
+  ...[0, 1, 2].map((shift) =>
+    Buffer.from(' '.repeat(shift) + text)
+      .toString('base64')
+      .slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + text.length) * 8) / 6)),
+  ),
+];
+
+/** How every canary begins, in each form. */
+const beginnings = new RegExp(formsOf('knry').join('|'), 'g');
+const formChars = 24;
+
+/** Finds what was planted so far. */
+export function finder(): (where: string, text: string) => readonly string[] {
+  const places = new Map<string, string>();
+  for (const [place, core] of planted)
+    for (const form of formsOf(core)) places.set(form.slice(0, formChars), place);
+  return (where, text) => {
+    const found = new Set<string>();
+    for (const { index } of text.matchAll(beginnings))
+      for (const length of [coreChars, formChars]) {
+        const place = places.get(text.slice(index, index + length));
+        if (place !== undefined)
+          found.add(`${place} is in ${where}: ${text.slice(Math.max(0, index - 60), index + 90)}`);
+      }
+    return [...found];
+  };
+}

@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import {
+  type SeenRequest,
+  startSimulatedUpstream,
+  type SimulatedUpstream,
+} from '../../tools/simulated-upstream/server.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries, startGateway, type TestGateway, type ConfigFile } from '../support/gateway.ts';
+import { finalTracesIn, tracesIn } from './traces.ts';
+
+/** A gateway over sockets in front of the simulated upstream, and what its requests leave. */
+export function simulatedScene(config: (upstreamUrl: string) => ConfigFile) {
+  const database = withDatabase();
+  const query = queries(database.url);
+  let upstream: SimulatedUpstream;
+  let gateway: TestGateway;
+  let seen: SeenRequest[] = [];
+  beforeAll(async () => {
+    upstream = await startSimulatedUpstream({ port: 0, onRequest: (request) => void seen.push(request) });
+    gateway = await startGateway(config(upstream.url), database.url());
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    await upstream?.close();
+  });
+  beforeEach(() => {
+    seen = [];
+  });
+  return {
+    query,
+    databaseUrl: database.url,
+    traceOf: tracesIn(query),
+    finalTraceOf: finalTracesIn(query, () => gateway),
+    gateway: () => gateway,
+    upstream: () => upstream,
+    /** The requests of this test, as the upstream received them. */
+    seen: (): readonly SeenRequest[] => seen,
+  };
+}

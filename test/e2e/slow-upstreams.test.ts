@@ -1,0 +1,162 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { expectRefusal, expectStreamFailure, expectStreamSuccess } from '../recordings/expectations.ts';
+import { readStream } from '../recordings/received.ts';
+import type { Answer } from '../recordings/rehearsal.ts';
+import type { Replay } from '../support/replay-upstream.ts';
+import {
+  json,
+  sse,
+  hello,
+  stop,
+  usage,
+  usageChunk,
+  completion,
+  until,
+  malformedScene,
+} from './malformed-scene.ts';
+
+const { ask, upstream, sim, whole, streamed } = malformedScene();
+
+/** The request that waits for `[DONE]` in vain takes ten seconds: it runs beside the other tests. */
+let hanging: Promise<{ readonly answer: Answer; readonly tookMs: number }>;
+beforeAll(() => {
+  const startedAt = Date.now();
+  hanging = streamed({
+    headers: sse,
+    body: hello + stop + usageChunk(usage),
+    ending: { kind: 'hang' },
+  }).then((answer) => ({ answer, tookMs: Date.now() - startedAt }));
+});
+
+describe('a line without end', () => {
+  it.each([
+    ['streamed', true],
+    ['whole', false],
+  ])('of 1 GiB is cut off (%s), and memory stays bounded', async (_name, stream) => {
+    const aborted = sim().aborted();
+    const before = process.memoryUsage().rss;
+    let peak = before;
+    const watch = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage().rss);
+    }, 5);
+    const answer = await ask({ body: '' }, { model: 'simulated', stream });
+    clearInterval(watch);
+    if (stream) expectStreamFailure(answer, readStream(answer.bytes), /too large/);
+    else expectRefusal(answer, { status: 502, message: /too large/, attempt: 'provider_error' });
+    await until(() => sim().aborted() > aborted);
+    expect(sim().aborted()).toBe(aborted + 1);
+    // Twice the larger of the two bounds (64 MiB), and what the runtime itself takes meanwhile.
+    expect(peak - before).toBeLessThan(256 * 1024 * 1024);
+  });
+});
+
+describe('an upstream that takes its time', () => {
+  it('and does not begin to answer is a 504', async () => {
+    const silent: Replay = { raw: true, body: '', ending: { kind: 'hang' } };
+    const expected = { status: 504, message: /begin to answer/, upstreamStatus: null };
+    expectRefusal(await whole(silent, 'quick_head'), { ...expected, attempt: 'provider_error' });
+    expectRefusal(await streamed(silent, 'quick_head'), { ...expected, attempt: 'stream_start_error' });
+  });
+
+  it('and falls silent in the middle of its stream ends it with an error chunk', async () => {
+    const aborted = upstream().aborted();
+    const body = hello + hello.slice(0, 40);
+    const answer = await streamed({ headers: sse, body, ending: { kind: 'hang' } }, 'quick_idle');
+    const received = readStream(answer.bytes);
+    expect(received.choices['0']?.text).toBe('Hello');
+    expectStreamFailure(answer, received, /silent/, 504);
+    await until(() => upstream().aborted() > aborted);
+    expect(upstream().aborted()).toBeGreaterThan(aborted);
+  });
+
+  it('and falls silent in the middle of a whole answer is a 504', async () => {
+    const answer = await whole({ headers: json, body: '{"id":', ending: { kind: 'hang' } }, 'quick_idle');
+    expectRefusal(answer, { status: 504, message: /silent/, attempt: 'provider_error' });
+  });
+
+  it('and is never done is cut off after the longest time', async () => {
+    const dribble = { cuts: { kind: 'bytes' }, pauseMs: 20 } as const;
+    const comments = ': still thinking\n\n'.repeat(200);
+    const answer = await streamed({ headers: sse, body: hello + comments, ...dribble }, 'quick_total');
+    expectStreamFailure(answer, readStream(answer.bytes), /finish in time/, 504);
+    const slow = await whole({ headers: json, body: ' '.repeat(500), ...dribble }, 'quick_total');
+    expectRefusal(slow, { status: 504, message: /finish in time/, attempt: 'provider_error' });
+  });
+
+  it('and keeps its caller waiting for a connection is a 504', async () => {
+    const expected = { status: 504, message: /accept a connection/, upstreamStatus: null };
+    expectRefusal(await whole({ body: '' }, 'deaf'), { ...expected, attempt: 'provider_error' });
+    expectRefusal(await streamed({ body: '' }, 'deaf'), { ...expected, attempt: 'stream_start_error' });
+  });
+});
+
+describe('an upstream whose connection does not hold', () => {
+  const transport = { status: 502, message: /connection to the upstream/ };
+
+  it('and cannot be reached is a 502', async () => {
+    const expected = { ...transport, upstreamStatus: null };
+    expectRefusal(await whole({ body: '' }, 'refused'), { ...expected, attempt: 'provider_error' });
+    expectRefusal(await streamed({ body: '' }, 'refused'), { ...expected, attempt: 'stream_start_error' });
+  });
+
+  it.each(['break', 'reset'] as const)('(%s) before the head is a 502', async (kind) => {
+    const replay: Replay = { raw: true, body: '', ending: { kind } };
+    expectRefusal(await whole(replay), { ...transport, attempt: 'provider_error' });
+    expectRefusal(await streamed(replay), { ...transport, attempt: 'stream_start_error' });
+  });
+
+  it.each(['break', 'reset'] as const)('(%s) in the middle of a whole answer is a 502', async (kind) => {
+    const answer = await whole({ headers: json, body: completion(), ending: { kind, after: 50 } });
+    expectRefusal(answer, { ...transport, attempt: 'provider_error' });
+  });
+
+  it.each(['break', 'reset'] as const)('(%s) in the middle of a chunk is an error chunk', async (kind) => {
+    const answer = await streamed({
+      headers: sse,
+      body: hello + stop,
+      ending: { kind, after: hello.length + 9 },
+    });
+    const received = readStream(answer.bytes);
+    expect(received.choices['0']?.text).toBe('Hello');
+    expectStreamFailure(answer, received, /connection to the upstream/);
+  });
+
+  it.each(['break', 'reset'] as const)(
+    '(%s) after the finish reason is a success with the usage seen so far',
+    async (kind) => {
+      const body = hello + stop + usageChunk(usage);
+      const answer = await streamed({ headers: sse, body: `${body}data: {"cut`, ending: { kind } });
+      expectStreamSuccess(answer, readStream(answer.bytes), usage);
+    },
+  );
+
+  it.each([
+    ['no HTTP at all', 'SSH-2.0-OpenSSH_9.9\r\n'],
+    ['a status line that is none', 'HTTP/1.1 okay then\r\n\r\n'],
+    [
+      'a chunk size that is none',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n{}\r\n0\r\n\r\n',
+    ],
+    ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
+    ['less than its length', 'HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{}'],
+    ['a head without end', `HTTP/1.1 200 OK\r\n${`x-h: ${'x'.repeat(1000)}\r\n`.repeat(200)}\r\n{}`],
+  ])('and speaks %s is a 502', async (_name, body) => {
+    expectRefusal(await whole({ raw: true, body }), { ...transport, attempt: 'provider_error' });
+    expectRefusal(await streamed({ raw: true, body }), { ...transport, attempt: 'stream_start_error' });
+  });
+});
+
+describe('an upstream that goes silent after its finish reason', () => {
+  it('is waited for ten seconds, then the answer is complete with the usage seen so far', async () => {
+    const { answer, tookMs } = await hanging;
+    expectStreamSuccess(answer, readStream(answer.bytes), usage);
+    expect(tookMs).toBeGreaterThan(9_900);
+    expect(tookMs).toBeLessThan(15_000);
+  });
+
+  it('is cut off by its longest time, when that is over before', async () => {
+    const body = hello + stop + usageChunk(usage);
+    const answer = await streamed({ headers: sse, body, ending: { kind: 'hang' } }, 'quick_total');
+    expectStreamSuccess(answer, readStream(answer.bytes), usage);
+  });
+});
