@@ -19,7 +19,8 @@ import {
   expectNothingSent,
   passed,
   responsesScene,
-, type Over } from './responses-scene.ts';
+  type Over,
+} from './responses-scene.ts';
 
 const { whole, streamed } = responsesScene();
 
