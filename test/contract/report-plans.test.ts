@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'slonik';
 import { rangeWindow } from '../../domain/reports/report-window.ts';
-import { isDatabaseTrouble } from '../../infrastructure/postgres/database-trouble.ts';
+import { isDatabaseTrouble } from '../../infrastructure/postgres/database-fault.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import * as ask from '../../infrastructure/postgres/report-statements.ts';
 import { reportStore } from '../../infrastructure/postgres/report-store.ts';

@@ -14,11 +14,11 @@ import type { Run } from '../../domain/shared/stream-machine.ts';
 import type { Observation } from '../../domain/upstream/observation.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import {
-  chatWords,
-  embeddingsWords,
-  messagesWords,
-  responsesWords,
-} from '../../interfaces/http/public/words.ts';
+  chatFormat,
+  embeddingsFormat,
+  messagesFormat,
+  responsesFormat,
+} from '../../interfaces/http/public/wire-format.ts';
 import { openContext } from '../../interfaces/http/request-context.ts';
 import type { CallerFamily, Sample } from './sample.ts';
 import { callTo, dialectFor, type Upstream, upstreams } from './upstreams.ts';
@@ -39,12 +39,12 @@ const families: Readonly<Record<CallerFamily, Answering>> = {
   count_tokens: countTokens,
 };
 
-const words = {
-  chat_completions: chatWords,
-  messages: messagesWords,
-  responses: responsesWords,
-  embeddings: embeddingsWords,
-  count_tokens: messagesWords,
+const formats = {
+  chat_completions: chatFormat,
+  messages: messagesFormat,
+  responses: responsesFormat,
+  embeddings: embeddingsFormat,
+  count_tokens: messagesFormat,
 } as const;
 
 const request = new IncomingMessage(new Socket());
@@ -75,7 +75,7 @@ export async function replayStream(
   if (run === undefined) throw new Error(`${sample.contentType} is no stream of this upstream`);
   const written: (string | Uint8Array)[] = [];
   const settled: Observation[] = [];
-  const spell = words[caller].spelling(context);
+  const spell = formats[caller].writer(context);
   await relayStream({
     path,
     reply: streamReply(run, pieces),

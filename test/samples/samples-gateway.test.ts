@@ -6,7 +6,7 @@ import { type Answer, type Ask, rehearsal, replayConfig } from '../recordings/re
 import type { ConfigFile } from '../support/gateway.ts';
 import type { Cuts } from '../support/replay-upstream.ts';
 import { embeddingsAnswers } from './number-samples.ts';
-import type { CallerFamily, Facts, Sample, UpstreamName, UsageFacts } from './sample.ts';
+import type { CallerFamily, Sample, UpstreamName, UsageFacts } from './sample.ts';
 import { answers, type Replay, rowsOf, streams } from './samples.ts';
 import { expectedOf, readers } from './told.ts';
 import { upstreams } from './upstreams.ts';
@@ -91,7 +91,7 @@ function expectTold(answer: Answer, { sample, caller }: Row, how: 'stream' | 'wh
   else expectFailedStream(answer);
 }
 
-type Row = Replay<Sample<Facts>>;
+type Row = Replay<Sample>;
 
 /** One row of each upstream and caller: a few are enough, because all of them are replayed without a socket. */
 const firstOfEach = (rows: readonly Row[]): readonly Row[] =>

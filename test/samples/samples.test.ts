@@ -6,7 +6,7 @@ import { listOf } from '../recordings/received.ts';
 import { byteByByte, chunkingsOf, cutAt } from '../support/arbitraries/bytes.ts';
 import { countAnswers, embeddingsAnswers } from './number-samples.ts';
 import { type Replayed, replayStream, replayWhole } from './replay.ts';
-import type { CallerFamily, Facts, Sample, UsageFacts } from './sample.ts';
+import type { CallerFamily, Sample, UsageFacts } from './sample.ts';
 import { answers, rowsOf, streams } from './samples.ts';
 import { expectedOf, objectIn, readers } from './told.ts';
 import { upstreams } from './upstreams.ts';
@@ -41,7 +41,7 @@ function expectFacts(
   for (const kept of facts.keeps?.[caller] ?? []) expect(bytes.toString()).toContain(kept);
 }
 
-const streamRows = rowsOf<Sample<Facts>>(streams);
+const streamRows = rowsOf<Sample>(streams);
 
 describe('a streamed sample', () => {
   it.each(streamRows)('$upstream: a caller of $caller gets $name', async ({ sample, caller }) => {
@@ -93,12 +93,9 @@ const rightOf = (replayed: ReturnType<typeof replayWhole>): Replayed => {
 };
 
 describe('a whole sample', () => {
-  it.each(rowsOf<Sample<Facts>>(answers))(
-    '$upstream: a caller of $caller gets $name',
-    ({ sample, caller }) => {
-      expectFacts(rightOf(replayWhole(sample, caller)), sample, caller, 'whole');
-    },
-  );
+  it.each(rowsOf<Sample>(answers))('$upstream: a caller of $caller gets $name', ({ sample, caller }) => {
+    expectFacts(rightOf(replayWhole(sample, caller)), sample, caller, 'whole');
+  });
 
   it.each(rowsOf(embeddingsAnswers))('$upstream: a caller of $caller gets $name', ({ sample, caller }) => {
     const { vectors, usage } = sample.facts;
