@@ -27,11 +27,11 @@ export const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
 export const mapObjects = (value: Json | undefined, change: (object: JsonObject) => Json): readonly Json[] =>
   isArray(value) ? value.map((item) => (isObject(item) ? change(item) : item)) : [];
 
-/** The object without one of its members; the same object when it has no such member. */
-export function without(object: JsonObject, key: string): JsonObject {
-  if (!Object.hasOwn(object, key)) return object;
-  const { [key]: _, ...rest } = object;
-  return rest;
+/** The object without some of its members; the same object when it has none of them. */
+export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
+  if (!keys.some((key) => Object.hasOwn(object, key))) return object;
+  const gone = new Set(keys);
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !gone.has(key)));
 }
 
 /** The members that are there; null counts as absent. */
@@ -42,14 +42,13 @@ export const present = (members: JsonObject): JsonObject =>
 export const only = (object: JsonObject, keys: ReadonlySet<string>): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([key]) => keys.has(key)));
 
-/** Objects merge deeply; arrays, scalars and null replace (rule 32.38). */
+/** Objects merge deeply; arrays, scalars and null replace (rule 32.38). The same object when nothing is merged in. */
 export function deepMerge(base: JsonObject, over: JsonObject): JsonObject {
-  const merged = new Map(Object.entries(base));
-  for (const [key, value] of Object.entries(over)) {
-    const present = merged.get(key);
-    merged.set(key, isObject(present) && isObject(value) ? deepMerge(present, value) : value);
-  }
-  return Object.fromEntries(merged);
+  const changes = Object.entries(over).map(([key, value]) => {
+    const present = Object.hasOwn(base, key) ? base[key] : undefined;
+    return [key, isObject(present) && isObject(value) ? deepMerge(present, value) : value] as const;
+  });
+  return changes.length === 0 ? base : { ...base, ...Object.fromEntries(changes) };
 }
 
 interface ReviverContext {

@@ -41,7 +41,7 @@ export function thinkingConfig(
   model: string,
   own: OwnField | undefined,
 ): Either<GatewayError, Json | undefined> {
-  const asked = readReasoningAsk(without(without(body, 'thinking'), 'output_config'));
+  const asked = readReasoningAsk(without(body, 'thinking', 'output_config'));
   if (E.isLeft(asked)) return asked;
   const config = askedConfig(asked.right, model);
   if (E.isLeft(config) || config.right === undefined) return E.isLeft(config) ? config : E.right(own?.value);

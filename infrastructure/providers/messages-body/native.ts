@@ -33,11 +33,10 @@ export function fromMessagesBody(
   const body = parseExact(call.body) as JsonObject;
   const region = rules.knowsRegions ? undefined : restrictedGeo(body);
   if (region !== undefined) return E.left(fieldError(region, "is not available on this model's route."));
-  const unknown = new Set(rules.knowsRegions ? rules.dropped : [...rules.dropped, 'inference_geo']);
-  const members = Object.entries(body).filter(([key]) => !unknown.has(key));
   const messages = nativeMessages(body['messages'], rules, boundedToolId(digest));
   if (E.isLeft(messages)) return messages;
-  const bounded = Object.fromEntries([...members, ['messages', messages.right]]);
+  const known = without(body, ...rules.dropped, ...(rules.knowsRegions ? [] : ['inference_geo']));
+  const bounded = { ...known, messages: messages.right };
   const placed = takesSystemTurns(call.route.upstreamModel) ? bounded : withSystemInFront(bounded);
   return outboundBody(placed, call, rules);
 }

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isObject, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
+import { deepMerge, type JsonObject, objectsOf, without } from '../../../domain/shared/json.ts';
 import { chatReasoningFields, readReasoningAsk } from '../../../domain/reasoning/reasoning-ask.ts';
 import { messagesTier } from '../../../domain/reasoning/route-tier.ts';
 import { omittedSampling } from '../../../domain/reasoning/sampling-policy.ts';
@@ -35,17 +35,14 @@ export function withReasoning(
   if (E.isLeft(omitted)) return omitted;
   const { thinking, effort, betas } = plan.right;
   const leftOut = thinking?.type === 'enabled' && isLoopWithoutThinking(objectsOf(body['messages']));
-  const gone = new Set<string>([...chatReasoningFields, ...omitted.right, ...(leftOut ? ['thinking'] : [])]);
-  const kept = Object.entries(body).filter(([key]) => !gone.has(key));
-  const set: (readonly [string, Json])[] = [];
-  if (thinking !== undefined && !leftOut)
-    set.push(['thinking', { ...recordOf(body['thinking']), ...thinking }]);
-  if (effort !== undefined) set.push(['output_config', { ...recordOf(body['output_config']), effort }]);
+  const kept = without(body, ...chatReasoningFields, ...omitted.right, ...(leftOut ? ['thinking'] : []));
+  const planned: JsonObject = {
+    ...(thinking !== undefined && !leftOut && { thinking: { ...thinking } }),
+    ...(effort !== undefined && { output_config: { effort } }),
+  };
   return E.right({
-    body: Object.fromEntries([...kept, ...set]),
+    body: deepMerge(kept, planned),
     betas,
     ...(leftOut ? { notes: thinkingLeftOut } : {}),
   });
 }
-
-const recordOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});

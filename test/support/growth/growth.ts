@@ -1,8 +1,11 @@
-/** How often something stands in the smaller and in the larger input. */
-const sizes = { small: 20_000, large: 80_000 } as const;
+/** How often something stands in the smallest input; each next one holds four times as many. */
+const smallest = 20_000;
 
-/** Time at 80,000 is below so many times that at 20,000: four times, and room for what memory costs. */
+/** Time for four times as many is below so many times as long: four times, and room for what memory costs. */
 const bound = 6;
+
+/** From here on nothing but the work itself explains the time: memory has no step as high as this. */
+const surelySteep = 10;
 
 /**
  * Milliseconds that the larger input may take whatever the smaller one does: one step for each pair of 80,000 takes
@@ -23,15 +26,10 @@ function costOf(work: () => void): number {
   return (user + system) / 1000;
 }
 
-/**
- * How many times as long the work takes that is made for the larger input; undefined: it grows evenly. The least of
- * several times counts, and one that is good enough is not taken again.
- */
-export function steepGrowth(make: (count: number) => () => void): number | undefined {
-  const small = make(sizes.small);
+/** How many times as long `large` takes; undefined: below the bound. The least of several times counts. */
+function ratioOf(small: () => void, large: () => void): number | undefined {
   const least = { small: costOf(small), large: Number.POSITIVE_INFINITY };
   if (least.small > longMs) return least.large;
-  const large = make(sizes.large);
   for (let round = 0; round < rounds; round += 1) {
     least.large = Math.min(least.large, costOf(large));
     if (least.large < Math.max(nothingMs, bound * least.small)) return undefined;
@@ -39,6 +37,18 @@ export function steepGrowth(make: (count: number) => () => void): number | undef
     if (least.large > bound * longMs) break;
   }
   return least.large / least.small;
+}
+
+/**
+ * How many times as long the work takes that is made for four times as many; undefined: it grows evenly. A ratio
+ * little above the bound is measured again with both inputs four times as large, since an input that no longer fits
+ * a cache costs more once, and steep work costs more each time.
+ */
+export function steepGrowth(make: (count: number) => () => void): number | undefined {
+  const larger = make(4 * smallest);
+  const ratio = ratioOf(make(smallest), larger);
+  if (ratio === undefined || ratio > surelySteep) return ratio;
+  return ratioOf(larger, make(16 * smallest));
 }
 
 /** So many, one after the other. */
