@@ -199,7 +199,10 @@ function bindAlerts(container: Container): void {
 function bindAdminApi(container: Container): void {
   container
     .bind(tokens.adminRoutes)
-    .toResolvedValue(({ pool, config }: Foundations) => adminRoutesOf(pool, config), [tokens.foundations]);
+    .toResolvedValue(
+      ({ pool, config }: Foundations, clock: Clock) => adminRoutesOf(pool, config, clock),
+      [tokens.foundations, tokens.clock],
+    );
   container
     .bind(tokens.admin)
     .toResolvedValue(adminApi, [tokens.foundations, tokens.clock, tokens.gates, tokens.adminRoutes]);

@@ -58,12 +58,12 @@ export interface NewKey {
   readonly expiresAt: Date | undefined;
 }
 
-/** What is left out stays as it is. */
+/** What is undefined stays as it is. */
 export interface KeyPatch {
-  readonly name?: string;
-  readonly allowedModels?: readonly string[];
+  readonly name: string | undefined;
+  readonly allowedModels: readonly string[] | undefined;
   /** Null: it does not expire. */
-  readonly expiresAt?: Date | null;
+  readonly expiresAt: Date | null | undefined;
 }
 
 /** A new secret; the one before it lives on for so long. */

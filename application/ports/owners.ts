@@ -60,12 +60,12 @@ export interface NewUser {
   readonly requestLoggingEnabled: boolean;
 }
 
-/** What is left out stays as it is. */
+/** What is undefined stays as it is. */
 export interface UserPatch {
-  readonly name?: string;
-  readonly role?: UserRole;
-  readonly requestLoggingEnabled?: boolean;
-  readonly active?: boolean;
+  readonly name: string | undefined;
+  readonly role: UserRole | undefined;
+  readonly requestLoggingEnabled: boolean | undefined;
+  readonly active: boolean | undefined;
 }
 
 export type UserChanged =
@@ -87,8 +87,8 @@ export interface TeamFilter {
 }
 
 export interface TeamPatch {
-  readonly name?: string;
-  readonly active?: boolean;
+  readonly name: string | undefined;
+  readonly active: boolean | undefined;
 }
 
 /** A user's place in a team. */
@@ -128,7 +128,7 @@ export interface ServiceAccountFilter extends TeamFilter {
 
 export interface ServiceAccountPatch extends TeamPatch {
   /** Whose spend it is from then on. */
-  readonly teamId?: string;
+  readonly teamId: string | undefined;
 }
 
 export interface NewServiceAccount {

@@ -1,5 +1,4 @@
 import type { PresentedKey } from './api-key.ts';
-import { changesState } from './cross-origin.ts';
 
 /** What a token may do; `write` includes `read`. */
 export const tokenScopes = ['read', 'write'] as const;
@@ -23,5 +22,4 @@ export const shownToken = (authorization: string | undefined): string | undefine
   bearer.exec(authorization ?? '')?.[1];
 
 /** Reading needs either scope; whatever changes something needs `write`. */
-export const mayCall = (scope: TokenScope, method: string): boolean =>
-  scope === 'write' || !changesState(method);
+export const mayCall = (scope: TokenScope, isRead: boolean): boolean => scope === 'write' || isRead;

@@ -110,7 +110,7 @@ async function changeAccount(
   const before = await findAccount(connection, id);
   if (before === undefined) return { kind: 'missing' };
   if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
-  const { name, active, teamId } = { ...before, ...patch };
+  const { name = before.name, active = before.active, teamId = before.teamId } = patch;
   if (!(await teamExists(connection, teamId))) return { kind: 'no_team' };
   if (name === before.name && active === before.active && teamId === before.teamId)
     return { kind: 'done', present: before, deactivated: undefined };

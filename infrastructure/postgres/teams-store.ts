@@ -105,7 +105,7 @@ async function changeTeam(
   const before = await findTeam(connection, id);
   if (before === undefined) return { kind: 'missing' };
   if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
-  const { name, active } = { ...before, ...patch };
+  const { name = before.name, active = before.active } = patch;
   if (name === before.name && active === before.active)
     return { kind: 'done', present: before, deactivated: undefined };
   await connection.query(sql.unsafe`

@@ -134,7 +134,13 @@ async function changeUser(
   const before = await findUser(connection, id);
   if (before === undefined) return { kind: 'missing' };
   if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
-  const next = { ...before, ...patch };
+  const next = {
+    ...before,
+    name: patch.name ?? before.name,
+    role: patch.role ?? before.role,
+    active: patch.active ?? before.active,
+    requestLoggingEnabled: patch.requestLoggingEnabled ?? before.requestLoggingEnabled,
+  };
   if (!differs(before, next)) return { kind: 'done', present: before, deactivated: undefined };
   if (isAdmin(before) && !isAdmin(next) && !(await hasOtherAdmin(connection, before.userId)))
     return { kind: 'last_admin', present: before };
