@@ -110,18 +110,17 @@ async function changeAccount(
   const before = await findAccount(connection, id);
   if (before === undefined) return { kind: 'missing' };
   if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
-  const { name = before.name, active = before.active, teamId = before.teamId } = patch;
-  if (!(await teamExists(connection, teamId))) return { kind: 'no_team' };
-  if (name === before.name && active === before.active && teamId === before.teamId)
-    return { kind: 'done', present: before, deactivated: undefined };
+  const next = patched(before, patch);
+  if (!(await teamExists(connection, next.teamId))) return { kind: 'no_team' };
+  if (!differs(before, next)) return { kind: 'done', present: before, deactivated: undefined };
   await connection.query(sql.unsafe`
     update service_accounts
-    set name = ${name}, active = ${active}, team_id = ${teamId}, version = version + 1, updated_at = now()
+    set name = ${next.name}, active = ${next.active}, team_id = ${next.teamId}, version = version + 1, updated_at = now()
     where service_account_id = ${id}
   `);
   const whose = sql.fragment`k.service_account_id = ${id}`;
   const deactivated =
-    before.active && !active
+    before.active && !next.active
       ? await deactivatedOwner(connection, whose, sql.fragment`select where false`, 0)
       : undefined;
   const present = written(await findAccount(connection, id));
@@ -135,6 +134,16 @@ async function changeAccount(
   await touchState(connection);
   return { kind: 'done', present, deactivated };
 }
+
+const patched = (before: StoredServiceAccount, patch: ServiceAccountPatch): StoredServiceAccount => ({
+  ...before,
+  name: patch.name ?? before.name,
+  active: patch.active ?? before.active,
+  teamId: patch.teamId ?? before.teamId,
+});
+
+const differs = (before: StoredServiceAccount, next: StoredServiceAccount): boolean =>
+  before.name !== next.name || before.active !== next.active || before.teamId !== next.teamId;
 
 const toldOfAccount = ({ name, teamId, active, version }: StoredServiceAccount): JsonObject => ({
   name,

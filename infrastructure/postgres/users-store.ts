@@ -134,13 +134,7 @@ async function changeUser(
   const before = await findUser(connection, id);
   if (before === undefined) return { kind: 'missing' };
   if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
-  const next = {
-    ...before,
-    name: patch.name ?? before.name,
-    role: patch.role ?? before.role,
-    active: patch.active ?? before.active,
-    requestLoggingEnabled: patch.requestLoggingEnabled ?? before.requestLoggingEnabled,
-  };
+  const next = patched(before, patch);
   if (!differs(before, next)) return { kind: 'done', present: before, deactivated: undefined };
   if (isAdmin(before) && !isAdmin(next) && !(await hasOtherAdmin(connection, before.userId)))
     return { kind: 'last_admin', present: before };
@@ -162,6 +156,14 @@ async function changeUser(
   await touchState(connection);
   return { kind: 'done', present, deactivated };
 }
+
+const patched = (before: StoredUser, patch: UserPatch): StoredUser => ({
+  ...before,
+  name: patch.name ?? before.name,
+  role: patch.role ?? before.role,
+  active: patch.active ?? before.active,
+  requestLoggingEnabled: patch.requestLoggingEnabled ?? before.requestLoggingEnabled,
+});
 
 const differs = (before: StoredUser, next: StoredUser): boolean =>
   before.name !== next.name ||

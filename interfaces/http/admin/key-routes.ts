@@ -51,7 +51,9 @@ export const keyRoutes = (ports: KeyPorts): readonly AdminRoute[] => [
     find: (id) => ports.keys.find(id),
     present: presentKey,
   }),
-  ...changes(ports),
+  change(ports),
+  revocation(ports),
+  rotation(ports),
 ];
 
 const creation = (ports: KeyPorts): AdminRoute =>
@@ -93,7 +95,7 @@ function ownerRef(kind: OwnerKind, id: string): Either<GatewayError, KeyOwnerRef
     : E.right({ kind, userId });
 }
 
-const changes = (ports: KeyPorts): readonly AdminRoute[] => [
+const change = (ports: KeyPorts): AdminRoute =>
   adminRoute({
     method: 'PATCH',
     path,
@@ -119,7 +121,9 @@ const changes = (ports: KeyPorts): readonly AdminRoute[] => [
       });
       return E.isLeft(changed) ? changed : changedAnswer(changed.right, named);
     },
-  }),
+  });
+
+const revocation = (ports: KeyPorts): AdminRoute =>
   adminRoute({
     method: 'DELETE',
     path,
@@ -132,7 +136,9 @@ const changes = (ports: KeyPorts): readonly AdminRoute[] => [
         await ports.keys.revoke({ id: params[param] ?? '', version: ifMatch, author: admin }),
         named,
       ),
-  }),
+  });
+
+const rotation = (ports: KeyPorts): AdminRoute =>
   adminRoute({
     method: 'POST',
     path: `${path}/rotate`,
@@ -157,5 +163,4 @@ const changes = (ports: KeyPorts): readonly AdminRoute[] => [
         ? E.right(presentShownKey(rotated.right.present))
         : E.left(unchanged(rotated.right, named));
     },
-  }),
-];
+  });
