@@ -18,12 +18,16 @@ export interface ObjectList {
 
 const foundRow = t.type({ total: int8, ids: t.array(t.string) });
 
-/** One page of a list in one snapshot; `read` reads the rows of these ids, in the order of the list. */
+/**
+ * One page of a list in one snapshot; `read` reads the rows of these ids in any order: a statement that asked for the
+ * order would be answered by walking through the whole list.
+ */
 export async function readObjects<A>(
   pool: DatabasePool,
   { rows, time, key, sorted = false }: ObjectList,
   { page, pageSize }: PageAsk,
   read: (connection: CommonQueryMethods, ids: readonly string[]) => Promise<readonly A[]>,
+  idOf: (item: A) => string,
 ): Promise<Page<A>> {
   const offset = (page - 1) * pageSize;
   const most = Math.max(exactTotal + 1, offset + pageSize);
@@ -37,7 +41,9 @@ export async function readObjects<A>(
              array(select f.id from found f where f.place > ${offset} and f.place <= ${offset + pageSize}
                    order by f.place) as ids
     `);
-    return { items: await read(connection, ids), ...boundedTotal(total) };
+    const found = new Map((await read(connection, ids)).map((item) => [idOf(item), item]));
+    const items = ids.flatMap((id) => found.get(id) ?? []);
+    return { items, ...boundedTotal(total) };
   });
 }
 
