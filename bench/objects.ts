@@ -28,7 +28,7 @@ import { userRoutes } from '../interfaces/http/admin/user-routes.ts';
  * user. Beside it the same is measured with ten keys.
  */
 const users = Number(process.argv[2] ?? 100_000);
-const runs = 20;
+const runs = 12;
 /** Of so many rounds the quietest counts: other work on the machine is not what is measured. */
 const rounds = 1;
 /** At the 95th percentile. */

@@ -115,7 +115,7 @@ export const keyPage = (pool: DatabasePool, filter: KeyFilter, ask: PageAsk): Pr
 
 const conditionsOf = ({ ownerKind, ownerId, name, status }: KeyFilter): readonly FragmentSqlToken[] => [
   ...(ownerKind === undefined ? [] : [ownerCondition(ownerKind, ownerId)]),
-  ...(name === undefined ? [] : [holds(sql.fragment`k.name`, name)]),
+  ...(name === undefined ? [] : [holds(sql.fragment`k.name_folded`, name)]),
   ...(status === undefined ? [] : [statusConditions[status]]),
 ];
 

@@ -42,7 +42,7 @@ export const teamsStore = (pool: DatabasePool): Teams => ({
 
 /** Conditions that teams and service accounts share; the row is `o`. */
 export const conditionsOf = ({ name, active }: TeamFilter): readonly FragmentSqlToken[] => [
-  ...(name === undefined ? [] : [holds(sql.fragment`o.name`, name)]),
+  ...(name === undefined ? [] : [holds(sql.fragment`lower(o.name)`, name)]),
   ...(active === undefined ? [] : [activeIs(sql.fragment`o.active`, active)]),
 ];
 

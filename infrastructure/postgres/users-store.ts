@@ -83,8 +83,8 @@ async function findUser(connection: CommonQueryMethods, userId: string): Promise
 function listOf({ email, name, active, role: wanted, teamId }: UserFilter): ObjectList {
   const conditions = [
     ...(teamId === undefined ? [] : [sql.fragment`m.team_id = ${teamId}`]),
-    ...(email === undefined ? [] : [holds(sql.fragment`u.email`, email)]),
-    ...(name === undefined ? [] : [holds(sql.fragment`u.name`, name)]),
+    ...(email === undefined ? [] : [holds(sql.fragment`u.email_folded`, email)]),
+    ...(name === undefined ? [] : [holds(sql.fragment`u.name_folded`, name)]),
     ...(active === undefined ? [] : [activeIs(sql.fragment`u.active`, active)]),
     ...(wanted === undefined ? [] : [roleConditions[wanted]]),
   ];
