@@ -97,6 +97,7 @@ describe('every change over the admin API leaves an event', () => {
       target_kind: 'team',
       target_id: teamId,
       remote_address: '127.0.0.1',
+      admin_token_id: null,
     };
     expect(total).toBe(3);
     expect(items).toEqual([
