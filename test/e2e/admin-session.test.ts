@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { adminRoute } from '../../interfaces/http/admin/admin-route.ts';
-import { textValue } from '../../interfaces/http/admin/answers.ts';
+import { textValue } from '../../interfaces/http/answers.ts';
 import type { DatabasePool } from 'slonik';
 import { stringify } from 'yaml';
 import { createAdmin } from '../../application/admin/create-admin.ts';

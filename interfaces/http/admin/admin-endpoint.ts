@@ -25,7 +25,7 @@ import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
 import { AdminCallRecord } from './admin-call-record.ts';
 import type { AdminFailure, AdminRoute, BodyInputs, RouteTerms } from './admin-route.ts';
 import type { Inputs } from './inputs.ts';
-import { type AdminData, printedData } from './json-text.ts';
+import { type AdminData, printedData } from '../json-text.ts';
 import { sessionToken } from './session-cookie.ts';
 
 export interface AdminEndpointPorts {

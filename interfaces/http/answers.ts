@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
-import { type Picodollars, toUsd, toUsd10000 } from '../../../domain/money/money.ts';
-import type { JsonObject } from '../../../domain/shared/json.ts';
+import { type Picodollars, toUsd, toUsd10000 } from '../../domain/money/money.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
 import { JsonText } from './json-text.ts';
 
 /**
@@ -61,7 +61,11 @@ type MoneyValues<N extends string> = {
 };
 
 /** US dollars as exact decimal text. */
-export const usdValue = new Value('USD', isText, { type: 'string', pattern: '^-?\\d+(\\.\\d+)?$' });
+export const usdValue = new Value('USD', isText, {
+  type: 'string',
+  pattern: '^-?\\d+(\\.\\d+)?$',
+  examples: ['0.25'],
+});
 
 /** The members that {@link moneyFields} gives. */
 export const moneyValues = <N extends string>(name: N): MoneyValues<N> =>
