@@ -26,7 +26,7 @@ export type AdminClient = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<AdminAnswer>;
 
-const account = { email: 'root@example.com', password: 'correct horse battery canary' };
+export const account = { email: 'root@example.com', password: 'correct horse battery canary' };
 
 /** Makes the platform admin of a database, once for all its gateways. */
 export async function makeAdmin(databaseUrl: string): Promise<void> {

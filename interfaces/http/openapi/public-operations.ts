@@ -45,6 +45,8 @@ interface Door {
   /** Of a whole answer: what the gateway itself relies on; the rest is the upstream's. */
   readonly answer: JsonObject;
   readonly streams: boolean;
+  /** Beside those of every model request. */
+  readonly errors: readonly ErrorCode[];
 }
 
 const nonEmptyList: JsonObject = { type: 'array', minItems: 1, items: { type: 'object' } };
@@ -58,12 +60,13 @@ const members = (properties: JsonObject): JsonObject => ({
 const messagesDoor = {
   envelope: 'messages',
   shapes: messagesShapes,
+  errors: ['thread_unsupported_request'],
 } as const;
 
 const message = {
   ...messagesDoor,
   required: { messages: nonEmptyList, max_tokens: positive },
-  answer: members({ type: { const: 'message' }, content: { type: 'array' }, usage: { type: 'object' } }),
+  answer: members({ type: { enum: ['message'] }, content: { type: 'array' }, usage: { type: 'object' } }),
   streams: true,
 };
 
@@ -81,6 +84,7 @@ const doors: readonly Door[] = [
     envelope: 'openai',
     required: { messages: nonEmptyList },
     shapes: chatShapes,
+    errors: [],
     answer: members({ choices: { type: 'array' } }),
     streams: true,
   },
@@ -90,6 +94,7 @@ const doors: readonly Door[] = [
     envelope: 'openai',
     required: {},
     shapes: responsesShapes,
+    errors: [],
     answer: members({ output: { type: 'array' } }),
     streams: true,
   },
@@ -110,6 +115,7 @@ const doors: readonly Door[] = [
       },
     },
     shapes: [],
+    errors: [],
     answer: members({ data: { type: 'array' } }),
     streams: false,
   },
@@ -124,7 +130,7 @@ const doorOperation = (door: Door): Operation => ({
     tags: ['Models'],
     parameters: [requestIdHeader],
     requestBody: { required: true, content: { 'application/json': requestContent(door) } },
-    responses: { '200': modelAnswer(door), ...errorAnswers(ofRequests, door.envelope) },
+    responses: { '200': modelAnswer(door), ...errorAnswers([...ofRequests, ...door.errors], door.envelope) },
   },
 });
 
