@@ -49,12 +49,17 @@ interface Door {
   readonly errors: readonly ErrorCode[];
 }
 
-const nonEmptyList: JsonObject = { type: 'array', minItems: 1, items: { type: 'object' } };
+const nonEmptyList: JsonObject = {
+  type: 'array',
+  minItems: 1,
+  items: { type: 'object', additionalProperties: true },
+};
 const positive: JsonObject = { type: 'integer', minimum: 1 };
 const members = (properties: JsonObject): JsonObject => ({
   type: 'object',
   properties,
   required: Object.keys(properties),
+  additionalProperties: true,
 });
 
 const messagesDoor = {
@@ -66,7 +71,11 @@ const messagesDoor = {
 const message = {
   ...messagesDoor,
   required: { messages: nonEmptyList, max_tokens: positive },
-  answer: members({ type: { enum: ['message'] }, content: { type: 'array' }, usage: { type: 'object' } }),
+  answer: members({
+    type: { enum: ['message'] },
+    content: { type: 'array' },
+    usage: { type: 'object', additionalProperties: true },
+  }),
   streams: true,
 };
 
@@ -154,6 +163,7 @@ function requestContent({ required, shapes }: Door): JsonObject {
         ...Object.fromEntries(shapes.map(([field, [, , schema]]) => [field, orNullSchema(schema)])),
       },
       required: Object.keys(properties),
+      additionalProperties: true,
     },
     example: exampleOf({ type: 'object', properties }),
   };

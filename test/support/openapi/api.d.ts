@@ -515,12 +515,24 @@ export interface operations {
                  */
                 "application/json": {
                     model: string;
-                    messages: Record<string, never>[];
+                    messages: {
+                        [key: string]: unknown;
+                    }[];
                     stream?: boolean | null;
-                    tools?: Record<string, never>[] | null;
-                    functions?: Record<string, never>[] | null;
-                    stream_options?: Record<string, never> | null;
-                    response_format?: Record<string, never> | null;
+                    tools?: {
+                        [key: string]: unknown;
+                    }[] | null;
+                    functions?: {
+                        [key: string]: unknown;
+                    }[] | null;
+                    stream_options?: {
+                        [key: string]: unknown;
+                    } | null;
+                    response_format?: {
+                        [key: string]: unknown;
+                    } | null;
+                } & {
+                    [key: string]: unknown;
                 };
             };
         };
@@ -539,6 +551,8 @@ export interface operations {
                      */
                     "application/json": {
                         choices: unknown[];
+                    } & {
+                        [key: string]: unknown;
                     };
                     "text/event-stream": string;
                 };
@@ -707,9 +721,15 @@ export interface operations {
                  */
                 "application/json": {
                     model: string;
-                    input?: (string | Record<string, never>[]) | null;
+                    input?: (string | {
+                        [key: string]: unknown;
+                    }[]) | null;
                     stream?: boolean | null;
-                    tools?: Record<string, never>[] | null;
+                    tools?: {
+                        [key: string]: unknown;
+                    }[] | null;
+                } & {
+                    [key: string]: unknown;
                 };
             };
         };
@@ -728,6 +748,8 @@ export interface operations {
                      */
                     "application/json": {
                         output: unknown[];
+                    } & {
+                        [key: string]: unknown;
                     };
                     "text/event-stream": string;
                 };
@@ -903,17 +925,31 @@ export interface operations {
                  */
                 "application/json": {
                     model: string;
-                    messages: Record<string, never>[];
+                    messages: {
+                        [key: string]: unknown;
+                    }[];
                     max_tokens: number;
                     stream?: boolean | null;
                     temperature?: number | null;
                     top_p?: number | null;
                     stop_sequences?: string[] | null;
-                    tools?: Record<string, never>[] | null;
-                    tool_choice?: Record<string, never> | null;
-                    thinking?: Record<string, never> | null;
-                    output_config?: Record<string, never> | null;
-                    output_format?: Record<string, never> | null;
+                    tools?: {
+                        [key: string]: unknown;
+                    }[] | null;
+                    tool_choice?: {
+                        [key: string]: unknown;
+                    } | null;
+                    thinking?: {
+                        [key: string]: unknown;
+                    } | null;
+                    output_config?: {
+                        [key: string]: unknown;
+                    } | null;
+                    output_format?: {
+                        [key: string]: unknown;
+                    } | null;
+                } & {
+                    [key: string]: unknown;
                 };
             };
         };
@@ -936,7 +972,11 @@ export interface operations {
                         /** @enum {unknown} */
                         type: "message";
                         content: unknown[];
-                        usage: Record<string, never>;
+                        usage: {
+                            [key: string]: unknown;
+                        };
+                    } & {
+                        [key: string]: unknown;
                     };
                     "text/event-stream": string;
                 };
@@ -1112,17 +1152,31 @@ export interface operations {
                  */
                 "application/json": {
                     model: string;
-                    messages: Record<string, never>[];
+                    messages: {
+                        [key: string]: unknown;
+                    }[];
                     max_tokens: number;
                     stream?: boolean | null;
                     temperature?: number | null;
                     top_p?: number | null;
                     stop_sequences?: string[] | null;
-                    tools?: Record<string, never>[] | null;
-                    tool_choice?: Record<string, never> | null;
-                    thinking?: Record<string, never> | null;
-                    output_config?: Record<string, never> | null;
-                    output_format?: Record<string, never> | null;
+                    tools?: {
+                        [key: string]: unknown;
+                    }[] | null;
+                    tool_choice?: {
+                        [key: string]: unknown;
+                    } | null;
+                    thinking?: {
+                        [key: string]: unknown;
+                    } | null;
+                    output_config?: {
+                        [key: string]: unknown;
+                    } | null;
+                    output_format?: {
+                        [key: string]: unknown;
+                    } | null;
+                } & {
+                    [key: string]: unknown;
                 };
             };
         };
@@ -1145,7 +1199,11 @@ export interface operations {
                         /** @enum {unknown} */
                         type: "message";
                         content: unknown[];
-                        usage: Record<string, never>;
+                        usage: {
+                            [key: string]: unknown;
+                        };
+                    } & {
+                        [key: string]: unknown;
                     };
                     "text/event-stream": string;
                 };
@@ -1320,16 +1378,30 @@ export interface operations {
                  */
                 "application/json": {
                     model: string;
-                    messages: Record<string, never>[];
+                    messages: {
+                        [key: string]: unknown;
+                    }[];
                     stream?: boolean | null;
                     temperature?: number | null;
                     top_p?: number | null;
                     stop_sequences?: string[] | null;
-                    tools?: Record<string, never>[] | null;
-                    tool_choice?: Record<string, never> | null;
-                    thinking?: Record<string, never> | null;
-                    output_config?: Record<string, never> | null;
-                    output_format?: Record<string, never> | null;
+                    tools?: {
+                        [key: string]: unknown;
+                    }[] | null;
+                    tool_choice?: {
+                        [key: string]: unknown;
+                    } | null;
+                    thinking?: {
+                        [key: string]: unknown;
+                    } | null;
+                    output_config?: {
+                        [key: string]: unknown;
+                    } | null;
+                    output_format?: {
+                        [key: string]: unknown;
+                    } | null;
+                } & {
+                    [key: string]: unknown;
                 };
             };
         };
@@ -1348,6 +1420,8 @@ export interface operations {
                      */
                     "application/json": {
                         input_tokens: number;
+                    } & {
+                        [key: string]: unknown;
                     };
                 };
             };
@@ -1521,16 +1595,30 @@ export interface operations {
                  */
                 "application/json": {
                     model: string;
-                    messages: Record<string, never>[];
+                    messages: {
+                        [key: string]: unknown;
+                    }[];
                     stream?: boolean | null;
                     temperature?: number | null;
                     top_p?: number | null;
                     stop_sequences?: string[] | null;
-                    tools?: Record<string, never>[] | null;
-                    tool_choice?: Record<string, never> | null;
-                    thinking?: Record<string, never> | null;
-                    output_config?: Record<string, never> | null;
-                    output_format?: Record<string, never> | null;
+                    tools?: {
+                        [key: string]: unknown;
+                    }[] | null;
+                    tool_choice?: {
+                        [key: string]: unknown;
+                    } | null;
+                    thinking?: {
+                        [key: string]: unknown;
+                    } | null;
+                    output_config?: {
+                        [key: string]: unknown;
+                    } | null;
+                    output_format?: {
+                        [key: string]: unknown;
+                    } | null;
+                } & {
+                    [key: string]: unknown;
                 };
             };
         };
@@ -1549,6 +1637,8 @@ export interface operations {
                      */
                     "application/json": {
                         input_tokens: number;
+                    } & {
+                        [key: string]: unknown;
                     };
                 };
             };
@@ -1718,6 +1808,8 @@ export interface operations {
                 "application/json": {
                     model: string;
                     input: string | unknown[];
+                } & {
+                    [key: string]: unknown;
                 };
             };
         };
@@ -1736,6 +1828,8 @@ export interface operations {
                      */
                     "application/json": {
                         data: unknown[];
+                    } & {
+                        [key: string]: unknown;
                     };
                 };
             };
@@ -5167,4 +5261,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 e268ce1f755454082e700b91f9231cd184491fa9c6bb129ed9e07001fe0d9198.
+// Of the description with SHA-256 765aa0d7053929ded7f36f7ab8908ebda1090108f2f3f7e0ee1916849ccccc4c.
