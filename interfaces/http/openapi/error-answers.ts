@@ -53,8 +53,11 @@ const schemaName = { openai: 'Error', messages: 'MessagesError' } as const satis
   keyof typeof errorSchemas
 >;
 
-/** The answers that errors of these codes give, by their status. */
-export function errorAnswers(codes: readonly ErrorCode[], envelope: Envelope = 'openai'): JsonObject {
+/** The answers that errors of these codes give, by their status, in one of these envelopes. */
+export function errorAnswers(
+  codes: readonly ErrorCode[],
+  ...envelopes: readonly [Envelope, ...Envelope[]]
+): JsonObject {
   const answers = [...new Set(codes)].flatMap((code) => statusesOf(code).map((status) => ({ status, code })));
   const byStatus = [...Map.groupBy(answers, ({ status }) => status)].toSorted(
     ([left], [right]) => left - right,
@@ -64,7 +67,7 @@ export function errorAnswers(codes: readonly ErrorCode[], envelope: Envelope = '
       String(status),
       errorAnswer(
         of.map(({ code }) => code),
-        envelope,
+        envelopes,
       ),
     ]),
   );
@@ -76,7 +79,7 @@ const upstreamStatuses = [...keptStatuses, 502, 503, 504];
 const statusesOf = (code: ErrorCode): readonly number[] =>
   code === 'upstream_error' ? upstreamStatuses : [statusOf[code]];
 
-const errorAnswer = (codes: readonly ErrorCode[], envelope: Envelope): JsonObject => ({
+const errorAnswer = (codes: readonly ErrorCode[], envelopes: readonly Envelope[]): JsonObject => ({
   description: `${codes.map((code) => `\`${code}\``).join(', ')}.`,
   headers: {
     'x-request-id': { $ref: '#/components/headers/RequestId' },
@@ -84,13 +87,21 @@ const errorAnswer = (codes: readonly ErrorCode[], envelope: Envelope): JsonObjec
   },
   content: {
     'application/json': {
-      schema: { $ref: `#/components/schemas/${schemaName[envelope]}` },
+      schema: anyOneOf(envelopes.map((each) => ({ $ref: `#/components/schemas/${schemaName[each]}` }))),
       examples: Object.fromEntries(
-        codes.map((code) => [code, { $ref: `#/components/examples/${schemaName[envelope]}_${code}` }]),
+        envelopes.flatMap((each) =>
+          codes.map((code) => {
+            const name = `${schemaName[each]}_${code}`;
+            return [name, { $ref: `#/components/examples/${name}` }];
+          }),
+        ),
       ),
     },
   },
 });
+
+const anyOneOf = (schemas: readonly JsonObject[]): JsonObject =>
+  (schemas.length === 1 ? schemas[0] : undefined) ?? { anyOf: schemas };
 
 /** One for each code and envelope. */
 export const errorExamples: JsonObject = Object.fromEntries(

@@ -198,7 +198,7 @@ const readOperation = (path: string, summary: string, schema: JsonObject, codes:
         headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
         content: { 'application/json': { schema, example: exampleOf(schema) } },
       },
-      ...errorAnswers(codes),
+      ...errorAnswers(codes, 'openai', 'messages'),
     },
   },
 });

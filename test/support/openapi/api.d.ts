@@ -2042,7 +2042,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
                 };
             };
             /** @description `internal_error`. */
@@ -2053,7 +2053,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
                 };
             };
         };
@@ -2110,7 +2110,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
                 };
             };
             /** @description `model_not_found`. */
@@ -2121,7 +2121,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
                 };
             };
             /** @description `internal_error`. */
@@ -2132,7 +2132,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
                 };
             };
         };
@@ -5261,4 +5261,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 765aa0d7053929ded7f36f7ab8908ebda1090108f2f3f7e0ee1916849ccccc4c.
+// Of the description with SHA-256 14e289fa6028552f2da86881b205ce501d5079bc766894718715fe46c272a525.
