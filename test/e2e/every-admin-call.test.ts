@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
 import { aKey, basicConfig } from '../support/gateway.ts';
-import { answerFaults, operations } from '../support/openapi/description.ts';
+import { answerFaults, description, operations } from '../support/openapi/description.ts';
 import { simulatedScene } from './simulated-scene.ts';
 
 const key = aKey();
@@ -33,6 +33,14 @@ const call = (operation: Operation, over: { readonly path?: string; readonly hea
     method: operation.method.toUpperCase(),
     headers: { ...over.headers },
   });
+
+describe('the description', () => {
+  it('is served as it is, to who has no session either', async () => {
+    const answer = await fetch(`${scene.gateway().url}/api/v1/openapi.json`);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual(JSON.parse(JSON.stringify(description)));
+  });
+});
 
 describe('every documented call', () => {
   it.each(named(operations.filter(({ path }) => path !== '/api/v1/auth/logout')))(
