@@ -17,6 +17,7 @@ import { accountsStore, type CachedAccounts } from '../infrastructure/postgres/a
 import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
+import { type KeyUse, keyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from '../infrastructure/postgres/ledger-store.ts';
 import { payloadStore, type PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
@@ -61,6 +62,7 @@ export const tokens = {
   freshness: token<Freshness>('Freshness'),
   follower: token<StateFollower>('StateFollower'),
   process: token<GatewayProcess>('GatewayProcess'),
+  keyUse: token<KeyUse>('KeyUse'),
   ledger: token<LedgerStore>('Ledger'),
   journal: token<Journal>('Journal'),
   payloads: token<PayloadStore>('Payloads'),
@@ -98,15 +100,28 @@ function bindStores(container: Container): void {
   container
     .bind(tokens.seed)
     .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
+  container
+    .bind(tokens.keyUse)
+    .toResolvedValue(({ pool }: Foundations) => keyUse(pool), [tokens.foundations]);
   container.bind(tokens.ledger).toResolvedValue(
-    ({ pool, config, log }: Foundations, journal: Journal, process: GatewayProcess) =>
-      ledgerStore(pool, {
-        process,
-        journal: journal.keep,
-        ...settlingOptions(config, log),
-        claimSeconds: () => claimSeconds(config),
-      }),
-    [tokens.foundations, tokens.journal, tokens.process],
+    (
+      { pool, config, log }: Foundations,
+      journal: Journal,
+      process: GatewayProcess,
+      use: KeyUse,
+      clock: Clock,
+    ) =>
+      notingKeys(
+        ledgerStore(pool, {
+          process,
+          journal: journal.keep,
+          ...settlingOptions(config, log),
+          claimSeconds: () => claimSeconds(config),
+        }),
+        use,
+        clock.now,
+      ),
+    [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock],
   );
   container
     .bind(tokens.process)
@@ -184,7 +199,10 @@ function bindAlerts(container: Container): void {
 function bindAdminApi(container: Container): void {
   container
     .bind(tokens.adminRoutes)
-    .toResolvedValue(({ pool, config }: Foundations) => adminRoutesOf(pool, config), [tokens.foundations]);
+    .toResolvedValue(
+      ({ pool, config }: Foundations, clock: Clock) => adminRoutesOf(pool, config, clock),
+      [tokens.foundations, tokens.clock],
+    );
   container
     .bind(tokens.admin)
     .toResolvedValue(adminApi, [tokens.foundations, tokens.clock, tokens.gates, tokens.adminRoutes]);
