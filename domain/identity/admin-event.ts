@@ -5,9 +5,10 @@ export const adminActions = [
   'api_key.create',
   'api_key.revoke',
   'admin.create',
+  'model.test',
 ] as const;
 export type AdminAction = (typeof adminActions)[number];
 
 /** What a change is of: a budget's target is its owner. */
-export const adminTargetKinds = ['user', 'team', 'api_key'] as const;
+export const adminTargetKinds = ['user', 'team', 'api_key', 'model'] as const;
 export type AdminTargetKind = (typeof adminTargetKinds)[number];

@@ -103,6 +103,8 @@ type RouteOfProvider = Pick<Route, 'upstreamModel' | 'compatibility'>;
 export interface ProviderImplementation<Config> {
   /** What the implementation can do on this route: the other half of the effective capability. */
   readonly supports: (route: RouteOfProvider) => Capabilities;
+  /** What of this route decides that, as the subject of a sentence; absent: the kind alone. */
+  readonly whatServes?: (route: RouteOfProvider) => string;
   /** How the route's upstream takes a family; undefined: not at all. */
   readonly takes: (route: RouteOfProvider, family: ApiFamily) => Takes | undefined;
   readonly connect: (config: Config, context: ProviderContext) => ConnectedProvider;

@@ -27,6 +27,10 @@ export const cloudB: ProviderImplementation<CloudBProvider> = {
     const block = cloudBBlock(compatibility);
     return block === undefined ? noCapabilities : styleCapabilities(block.style);
   },
+  whatServes: ({ compatibility }) => {
+    const style = cloudBBlock(compatibility)?.style;
+    return style === undefined ? 'A route without an `api_style`' : `The \`api_style\` \`${style}\``;
+  },
   takes: (route, family) => {
     const block = cloudBBlock(route.compatibility);
     if (block === undefined) return undefined;
@@ -114,6 +118,12 @@ function dialectsOf(
 const modelPath = ({ upstreamModel }: Pick<Route, 'upstreamModel'>): string =>
   `/model/${pathSegment(upstreamModel)}`;
 
+/** The platform's own host of a region. */
+export const platformBHost = (host: StyleRules['host'], region: string): string =>
+  host === 'runtime'
+    ? `https://bedrock-runtime.${region}.amazonaws.com`
+    : `https://bedrock-mantle.${region}.api.aws`;
+
 /** The runtime styles use one host and signing service name, the endpointb styles another. */
 function endpoint(
   { region, auth, runtimeEndpointUrl, endpointbEndpointUrl }: CloudBProvider,
@@ -121,10 +131,9 @@ function endpoint(
   context: ProviderContext,
 ): Endpoint {
   const runtime = host === 'runtime';
-  const own = runtime
-    ? `https://bedrock-runtime.${region}.amazonaws.com`
-    : `https://bedrock-mantle.${region}.api.aws`;
-  const baseUrl = new URL((runtime ? runtimeEndpointUrl : endpointbEndpointUrl) ?? own);
+  const baseUrl = new URL(
+    (runtime ? runtimeEndpointUrl : endpointbEndpointUrl) ?? platformBHost(host, region),
+  );
   const service = runtime ? 'bedrock' : 'bedrock-mantle';
   return { baseUrl, authenticate: requestSigning({ region, service, auth, baseUrl }, context) };
 }
