@@ -10,11 +10,9 @@ import type { PriceCatalogue } from '../../domain/money/price-catalogue.ts';
 import { type Capabilities, noCapabilities, permissive } from '../../domain/routing/capabilities.ts';
 import { explainedCapabilities, type ProviderHalf } from '../../domain/routing/explained-capabilities.ts';
 import type { ProviderKind } from '../../domain/routing/model.ts';
-import { isObject, isString, type Json, type JsonObject } from '../../domain/shared/json.ts';
+import { isObject, isString, type Json } from '../../domain/shared/json.ts';
 import type { RouteConfig } from '../config/model-config.ts';
 import type { Resolver } from '../config/resolver.ts';
-import { platformAHost } from './cloud-a/index.ts';
-import { platformBHost } from './cloud-b/index.ts';
 import { implementations } from './registry.ts';
 
 /** What the configuration says at the moment. */
@@ -88,26 +86,15 @@ function providerHalf(
 
 const cannot = (why: string): ProviderHalf => ({ can: noCapabilities, why: () => why });
 
-/** Where a provider of a kind is called, as its stored configuration says. */
-const placesOf: Readonly<Record<ProviderKind, (config: JsonObject) => readonly (string | undefined)[]>> = {
-  compat: ({ base_url: baseUrl }) => [textOf(baseUrl)],
-  cloud_run_compat: ({ base_url: baseUrl }) => [textOf(baseUrl)],
-  cloud_a_platform: ({ api_host: apiHost, location }) => [
-    textOf(apiHost) ?? platformAHost(textOf(location) ?? 'global'),
-  ],
-  cloud_b_platform: ({ runtime_endpoint_url: runtime, endpointb_endpoint_url: endpointb, region }) => [
-    textOf(runtime) ?? platformBHost('runtime', textOf(region) ?? ''),
-    textOf(endpointb) ?? platformBHost('endpointb', textOf(region) ?? ''),
-  ],
-};
-
+/** A kind is called at its `base_url`, but where its implementation says otherwise. */
 function hostsOf({ kind, config }: StoredProvider): Pick<ProviderInsight, 'host' | 'endpointbHost'> {
-  const [host, endpointbHost] = isKind(kind) && isObject(config) ? placesOf[kind](config) : [];
+  if (!isKind(kind) || !isObject(config)) return { host: undefined, endpointbHost: undefined };
+  const [host, endpointbHost] = implementations[kind].placesOf?.(config) ?? [config['base_url']];
   return { host: shown(host), endpointbHost: shown(endpointbHost) };
 }
 
-const textOf = (value: Json | undefined): string | undefined => (isString(value) ? value : undefined);
-
 /** Scheme, host and path: the configuration takes no user and no query in a URL, and rows may be older than it. */
-const shown = (url: string | undefined): string | undefined =>
-  url?.replace(/[?#].*$/su, '').replace(/^([a-z][a-z0-9+.-]*:[/\\]*)?[^/\\]*@/iu, '$1');
+const shown = (url: Json | undefined): string | undefined =>
+  isString(url)
+    ? url.replace(/[?#].*$/su, '').replace(/^([a-z][a-z0-9+.-]*:[/\\]*)?[^/\\]*@/iu, '$1')
+    : undefined;

@@ -1,6 +1,7 @@
 import { type Capabilities, noCapabilities, permissive } from '../../../domain/routing/capabilities.ts';
 import type { ApiFamily, Route, Takes } from '../../../domain/routing/model.ts';
 import { embeddingModel } from '../../../domain/embeddings/embedding-models.ts';
+import { isString } from '../../../domain/shared/json.ts';
 import type { CloudAProvider } from '../../config/provider-config.ts';
 import { googleAccessTokens } from '../auth/google-tokens.ts';
 import type {
@@ -96,6 +97,9 @@ export const cloudA: ProviderImplementation<CloudAProvider> = {
     const kind = modelKindOf(route);
     return `${kind === undefined ? 'A model that it does not know' : modelKinds[kind].name} on \`cloud_a_platform\``;
   },
+  placesOf: ({ api_host: apiHost, location }) => [
+    apiHost ?? ownHost(isString(location) ? location : 'global'),
+  ],
   takes: (route, family) => {
     const kind = modelKindOf(route);
     return kind === undefined ? undefined : modelKinds[kind].takes[family];
@@ -123,11 +127,11 @@ export const cloudA: ProviderImplementation<CloudAProvider> = {
 };
 
 /** The platform's own host for a location. */
-export const platformAHost = (location: string): string =>
+const ownHost = (location: string): string =>
   `https://${location === 'global' ? '' : `${location}-`}aiplatform.googleapis.com`;
 
 /** The platform's host for its location, or the host or URL that is configured in its place. */
 function baseUrl({ location, apiHost }: Pick<CloudAProvider, 'location' | 'apiHost'>): URL {
-  const place = apiHost ?? platformAHost(location);
+  const place = apiHost ?? ownHost(location);
   return new URL(/^https?:\/\//i.test(place) ? place : `https://${place}`);
 }

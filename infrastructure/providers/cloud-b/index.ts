@@ -7,6 +7,7 @@ import {
 } from '../../../domain/compatibility/cloud-b-style.ts';
 import { noCapabilities } from '../../../domain/routing/capabilities.ts';
 import type { ApiFamily, Route } from '../../../domain/routing/model.ts';
+import { isString } from '../../../domain/shared/json.ts';
 import type { CloudBProvider } from '../../config/provider-config.ts';
 import { requestSigning } from '../auth/sigv4.ts';
 import { chatDialect } from '../chat-style/dialects.ts';
@@ -31,6 +32,10 @@ export const cloudB: ProviderImplementation<CloudBProvider> = {
     const style = cloudBBlock(compatibility)?.style;
     return style === undefined ? 'A route without an `api_style`' : `The \`api_style\` \`${style}\``;
   },
+  placesOf: ({ runtime_endpoint_url: runtime, endpointb_endpoint_url: endpointb, region }) => [
+    runtime ?? ownHost('runtime', isString(region) ? region : ''),
+    endpointb ?? ownHost('endpointb', isString(region) ? region : ''),
+  ],
   takes: (route, family) => {
     const block = cloudBBlock(route.compatibility);
     if (block === undefined) return undefined;
@@ -119,7 +124,7 @@ const modelPath = ({ upstreamModel }: Pick<Route, 'upstreamModel'>): string =>
   `/model/${pathSegment(upstreamModel)}`;
 
 /** The platform's own host of a region. */
-export const platformBHost = (host: StyleRules['host'], region: string): string =>
+const ownHost = (host: StyleRules['host'], region: string): string =>
   host === 'runtime'
     ? `https://bedrock-runtime.${region}.amazonaws.com`
     : `https://bedrock-mantle.${region}.api.aws`;
@@ -131,9 +136,7 @@ function endpoint(
   context: ProviderContext,
 ): Endpoint {
   const runtime = host === 'runtime';
-  const baseUrl = new URL(
-    (runtime ? runtimeEndpointUrl : endpointbEndpointUrl) ?? platformBHost(host, region),
-  );
+  const baseUrl = new URL((runtime ? runtimeEndpointUrl : endpointbEndpointUrl) ?? ownHost(host, region));
   const service = runtime ? 'bedrock' : 'bedrock-mantle';
   return { baseUrl, authenticate: requestSigning({ region, service, auth, baseUrl }, context) };
 }
