@@ -266,7 +266,7 @@ create table tool_cardinality_rollups (
 -- tool_cardinality_rollups: Tool counts of a user's request-log rows in a 12-hour bucket; rows where a dimension was not recorded are not in its count. Writers are as in `harness_rollups`.
 
 create table usage_cost_events (
-  request_log_id uuid not null, request_id text not null, request_id_sha256 bytea not null generated always as (request_digest(request_id)) stored, ownership_scope_key text not null, api_key_id uuid not null, user_id uuid, team_id text,
+  request_log_id uuid not null, request_id text not null, request_id_sha256 bytea not null generated always as (request_digest(request_id)) stored, ownership_scope_key text not null, api_key_id uuid, user_id uuid, team_id text,
   service_account_id text, model_key text not null, provider_key text not null, upstream_model text not null, prompt_tokens bigint, completion_tokens bigint, total_tokens bigint, pricing_status text not null, unpriced_reason text,
   input_picousd_per_token numeric(38,0), output_picousd_per_token numeric(38,0), pricing_source text, cost_picousd numeric(38,0), occurred_at timestamp with time zone not null,
   constraint usage_cost_events_pkey PRIMARY KEY (request_log_id, ownership_scope_key), constraint usage_cost_events_request_scope_key UNIQUE (request_id_sha256, ownership_scope_key),
@@ -274,6 +274,8 @@ create table usage_cost_events (
   constraint usage_cost_events_pricing_status_check CHECK ((pricing_status = ANY (ARRAY['priced'::text, 'legacy_estimated'::text, 'unpriced'::text, 'usage_missing'::text])))
 );
 -- usage_cost_events: One accounted request of one owner: its tokens, the prices used, and the exact cost. Never updated.
+-- api_key_id: Null: no key came with the request; an admin tested a route of its model.
+CREATE INDEX usage_cost_events_counted_idx ON usage_cost_events USING btree (ownership_scope_key, occurred_at, request_log_id) INCLUDE (cost_picousd) WHERE counts_toward_spend(pricing_status);
 
 create table usage_daily_totals (
   ownership_scope_key text not null, day date not null, counted_picousd numeric(38,0) not null default 0, constraint usage_daily_totals_pkey PRIMARY KEY (ownership_scope_key, day)
@@ -328,6 +330,8 @@ create unlogged table write_probes (
 --   A user budget notifies the user; a team budget notifies active team owners or admins.
 -- function budget_alert_threshold_bps() returns integer
 --   The threshold is fixed: an alert is due at 20 % remaining, 2000 of 10000. As in domain/budget/budget-alert.ts.
+-- function budget_dry_run(scope text, amount_10000 bigint, from_time timestamp with time zone, until_time timestamp with time zone, OUT spent numeric, OUT blocks_from timestamp with time zone, OUT blocked_count bigint, OUT blocked_cost numeric) returns record
+--   What a hard budget of an amount would have blocked in a window; changes nothing.
 -- function budget_terms_json(budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, timezone text, from_config boolean) returns json
 --   A budget as events tell of it.
 -- function budget_window_end(cadence text, at timestamp with time zone) returns timestamp with time zone
