@@ -14,6 +14,7 @@ import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { causeOf, databaseFaultLog, defectFields, type Log } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import { accountsStore, type CachedAccounts } from '../infrastructure/postgres/accounts-store.ts';
+import { type LimitStandings, limitStandings } from '../infrastructure/limit-standings.ts';
 import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
@@ -59,6 +60,7 @@ export const tokens = {
   accounts: token<CachedAccounts>('Accounts'),
   catalogue: token<LiveCatalogue>('Catalogue'),
   freshness: token<Freshness>('Freshness'),
+  standings: token<LimitStandings>('LimitStandings'),
   follower: token<StateFollower>('StateFollower'),
   process: token<GatewayProcess>('GatewayProcess'),
   ledger: token<LedgerStore>('Ledger'),
@@ -99,14 +101,20 @@ function bindStores(container: Container): void {
     .bind(tokens.seed)
     .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
   container.bind(tokens.ledger).toResolvedValue(
-    ({ pool, config, log }: Foundations, journal: Journal, process: GatewayProcess) =>
+    (
+      { pool, config, log }: Foundations,
+      journal: Journal,
+      process: GatewayProcess,
+      standings: LimitStandings,
+    ) =>
       ledgerStore(pool, {
         process,
+        standings,
         journal: journal.keep,
         ...settlingOptions(config, log),
         claimSeconds: () => claimSeconds(config),
       }),
-    [tokens.foundations, tokens.journal, tokens.process],
+    [tokens.foundations, tokens.journal, tokens.process, tokens.standings],
   );
   container
     .bind(tokens.process)
@@ -144,6 +152,7 @@ function bindState(container: Container): void {
     [tokens.foundations],
   );
   container.bind(tokens.freshness).toResolvedValue(() => new Freshness(), []);
+  container.bind(tokens.standings).toResolvedValue(limitStandings, [tokens.clock]);
   container.bind(tokens.accounts).toResolvedValue(
     ({ pool, log }: Foundations, freshness: Freshness) =>
       accountsStore(
@@ -221,6 +230,7 @@ function bindApp(container: Container): void {
       gates: Gates,
       admin: AdminApiPorts,
       cut: CutOff,
+      standings: LimitStandings,
     ) =>
       gatewayApp({
         admin,
@@ -230,6 +240,7 @@ function bindApp(container: Container): void {
           config.policy,
         ),
         listModels: listModels(catalogue),
+        limitsNow: standings.of,
         telemetry,
         gate: gates.models,
         pace: gates.pace,
@@ -258,6 +269,7 @@ function bindApp(container: Container): void {
       tokens.gates,
       tokens.admin,
       tokens.cutOff,
+      tokens.standings,
     ],
   );
 }

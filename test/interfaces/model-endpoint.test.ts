@@ -63,6 +63,7 @@ async function serving(over: Partial<ModelEndpointPorts>): Promise<{ url: string
       clock: { now: Date.now, newId: () => 'id' },
       bodyMaxBytes: 1e6,
       secrets: () => secretsOf(['"upstream-credential"']),
+      limitsNow: () => ({ standings: [], now: new Date(0) }),
       ...over,
     },
     chatCompletions,
