@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import * as E from 'fp-ts/lib/Either.js';
 import { type DatabasePool, sql } from 'slonik';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
-import { printedData } from '../interfaces/http/admin/json-text.ts';
+import { printedData } from '../interfaces/http/json-text.ts';
 import { requestLogRoutes } from '../interfaces/http/admin/request-log-routes.ts';
 
 /** At the 95th percentile. */
@@ -126,7 +126,13 @@ async function answer(pool: DatabasePool, query: string): Promise<string> {
   const [list] = requestLogRoutes({ requestLogs: requestLogsStore(pool) });
   if (list === undefined) throw new Error('there is no list');
   const admin = { userId: '', email: '', address: '' };
-  const body = await list.handle({ admin, params: {}, query: new URLSearchParams(query), body: undefined });
+  const body = await list.handle({
+    admin,
+    params: {},
+    query: new URLSearchParams(query),
+    body: undefined,
+    ifMatch: undefined,
+  });
   if (E.isLeft(body)) throw new Error(`${query}: ${body.left.message}`);
   return printedData({ data: body.right });
 }

@@ -7,8 +7,8 @@ import { redactedError } from '../../domain/payload/redact.ts';
 import { withSecrets } from '../../domain/payload/secrets.ts';
 import type { Digest } from '../../domain/shared/digest.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
-import { adminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
-import type { AdminRoute } from './admin/admin-route.ts';
+import { adminEndpoint, type AdminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
+import type { AdminRoute, RouteTerms } from './admin/admin-route.ts';
 import { maxLoginBytes } from './admin/login-bodies.ts';
 import { type SessionRoutesPorts, sessionRoutes } from './admin/session-routes.ts';
 import { crossOrigin } from './cors.ts';
@@ -18,6 +18,7 @@ import { type HealthPorts, healthz, readyz } from './health.ts';
 import { callerKeyOf, type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
 import { envelopeOf, modelDetails, type ModelsPorts, modelsEndpoint } from './public/models.ts';
 import { chatFormat, embeddingsFormat, messagesFormat, responsesFormat } from './public/wire-format.ts';
+import { openApiDocument } from './openapi/document.ts';
 import { idHeaders, openContext, type RequestContext } from './request-context.ts';
 import { sendJson } from './send-json.ts';
 import { unknownPath, type UnknownPathTerms } from './unknown-path.ts';
@@ -107,14 +108,24 @@ function routes(ports: AppPorts): Router<State> {
   router.get('/healthz', on(healthz));
   router.get('/readyz', on(readyz(ports)));
   mountAdminApi(router, ports.admin);
+  const description = JSON.stringify(
+    openApiDocument({ admin: ports.admin.routes, open: sessionRoutes(ports.admin) }),
+  );
+  router.get(
+    '/api/v1/openapi.json',
+    on(async (context) => sendJson(context.res, 200, idHeaders(context), description)),
+  );
   return router;
 }
 
 function mountAdminApi(router: Router<State>, ports: AdminApiPorts): void {
-  for (const route of [...sessionRoutes(ports), ...ports.routes.map(forAdmins(ports))]) {
-    const answer = adminEndpoint(ports, route);
-    router.register(route.path, [route.method], (ctx) => answer(ctx.state.request, ctx.params));
-  }
+  const asEndpoint = forAdmins(ports);
+  const on = ({ method }: Pick<RouteTerms, 'method'>, endpoint: AdminEndpoint): void => {
+    const answer = adminEndpoint(ports, endpoint);
+    router.register(endpoint.path, [method], (ctx) => answer(ctx.state.request, ctx.params));
+  };
+  for (const route of sessionRoutes(ports)) on(route, route);
+  for (const route of ports.routes) on(route, asEndpoint(route));
 }
 
 const modelsPrefix = '/v1/models/';
