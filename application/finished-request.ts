@@ -41,6 +41,9 @@ export function finishedRequest(
     outcome: endOutcome(failure),
     statusCode: endStatus(failure),
     errorCode: failure?.code,
+    ...(failure?.code === 'rate_limited' && failure.rateLimit !== undefined
+      ? { rateLimit: failure.rateLimit }
+      : {}),
     latencyMs: Math.max(0, clock.now() - request.receivedAt),
     caller: request.caller,
     modelKey: ask !== undefined && catalogue.snapshot().models.has(ask.model) ? ask.model : undefined,
