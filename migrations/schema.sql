@@ -6,7 +6,7 @@ create type settlement_record as (
   ord integer, request_log_id uuid, request_id text, scope text, api_key_id uuid, user_id uuid, team_id text, service_account_id text, model_key text, provider_key text, prompt_tokens bigint, completion_tokens bigint, total_tokens bigint,
   charged boolean, upstream_model text, pricing_status text, unpriced_reason text, input_picousd_per_token numeric, output_picousd_per_token numeric, pricing_source text, cost_picousd numeric, logged boolean, resolved_model_key text,
   status_code integer, error_code text, latency_ms integer, caller_service text, caller_component text, caller_env text, exposed_tool_count integer, invoked_tool_count integer, user_agent_raw text, agent_harness_key text,
-  agent_harness_label text, metadata_json jsonb, blocked_cost_usd text, tags jsonb, attempts jsonb
+  agent_harness_label text, metadata_json jsonb, blocked_cost_usd text, tags jsonb, attempts jsonb, limited_tokens bigint
 );
 -- settlement_record: What a request leaves behind, as `gateway_settle` reads it. It grows by attributes at its end, which older releases leave out.
 
@@ -159,6 +159,30 @@ create table providers (
   provider_key text not null, kind text not null, config_json jsonb not null, enabled boolean not null default true, updated_at timestamp with time zone not null default now(), constraint providers_pkey PRIMARY KEY (provider_key)
 );
 -- providers: An upstream as configured, placeholders unresolved. What kinds there are the codec of the configuration says.
+
+create table rate_limit_holds (
+  subject text not null, request_log_id uuid not null, process_id uuid not null, expires_at timestamp with time zone not null, constraint rate_limit_holds_pkey PRIMARY KEY (subject, request_log_id)
+);
+-- rate_limit_holds: A request in flight that is limited by its subject: gone when it ends, with its process, or when it expires. Its tokens are counted by whoever takes it away, and so once.
+CREATE INDEX rate_limit_holds_process_id_idx ON rate_limit_holds USING btree (process_id);
+CREATE INDEX rate_limit_holds_request_log_id_idx ON rate_limit_holds USING btree (request_log_id);
+
+create table rate_limit_windows (
+  subject text not null, window_start timestamp with time zone not null default '-infinity'::timestamp with time zone, requests bigint not null default 0, tokens numeric(38,0) not null default 0,
+  constraint rate_limit_windows_pkey PRIMARY KEY (subject)
+);
+-- rate_limit_windows: What a limited subject has taken of the minute that begins at `window_start`; its lock is the one under which its requests are judged. Made with its limit, and never deleted.
+
+create table rate_limits (
+  subject_kind text not null, subject_id text not null, subject text not null generated always as (((subject_kind || ':'::text) || subject_id)) stored, requests_per_minute bigint, tokens_per_minute bigint, requests_in_flight bigint,
+  from_config boolean not null default false, version integer not null default 1, created_at timestamp with time zone not null default now(), updated_at timestamp with time zone not null default now(),
+  constraint rate_limits_pkey PRIMARY KEY (subject),
+  constraint rate_limits_range_check CHECK ((((requests_per_minute >= 1) AND (requests_per_minute <= '9007199254740991'::bigint)) AND ((tokens_per_minute >= 1) AND (tokens_per_minute <= '9007199254740991'::bigint)) AND ((requests_in_flight >= 1) AND (requests_in_flight <= '9007199254740991'::bigint)))),
+  constraint rate_limits_some_check CHECK ((num_nonnulls(requests_per_minute, tokens_per_minute, requests_in_flight) > 0)),
+  constraint rate_limits_subject_kind_check CHECK ((subject_kind = ANY (ARRAY['api_key'::text, 'user'::text, 'team'::text, 'model'::text])))
+);
+-- rate_limits: What one key, owner or model may do: in a minute, and at once. One that is `from_config` is in the file, and goes when its block goes from there. Its ids are no foreign keys, for they are of several tables.
+-- subject: As windows and holds name it.
 
 create table request_claims (
   request_id_sha256 bytea not null, ownership_scope_key text not null, request_log_id uuid not null, expires_at timestamp with time zone not null, process_id uuid,
@@ -337,8 +361,12 @@ create unlogged table write_probes (
 --   Counted spend of a window in picodollars: a sum of at most 31 rows.
 -- function counts_toward_spend(pricing_status text) returns boolean
 --   Whether a ledger row counts toward spend and budget windows; the others are visible in reports.
+-- function end_rate_limit_holds(items settlement_record[], releases uuid[], t timestamp with time zone) returns void
+--   Ends what requests hold, and counts their tokens in the minute of their settlement, once: a second try finds no holds.
 -- function gateway_admit(scopes json, asks json, claim_seconds integer, process uuid DEFAULT NULL::uuid) returns json
 --   Admission: reads without a lock, for the limit itself is kept by gateway_settle.
+-- function gateway_admit_limited(scopes json, asks json, claim_seconds integer, process uuid, subjects text[], limited json) returns jsonb
+--   Admission under rate limits: their invariant is of this function, under the locks of the subjects' windows, taken in sorted order.
 -- function gateway_beat(process uuid, releases uuid[], pages integer) returns void
 --   Keeps a process among those that are there, ends what it could not, and probes whether rows can be written.
 -- function gateway_drop_log_partitions(cutoff timestamp with time zone) returns integer
@@ -373,6 +401,8 @@ create unlogged table write_probes (
 --   Not seen for so long by one who was there all the time: after an outage of the database nobody is gone before everybody could be seen again.
 -- function raise_budget_alert(budget uuid, owner_user uuid, owner_team text, cadence text, amount_10000 bigint, starts timestamp with time zone, ends timestamp with time zone, spent_before numeric, spent_after numeric, t timestamp with time zone, mail_ready boolean) returns void
 --   One alert with its queued deliveries; nothing when this window has had its alert.
+-- function rate_limit_flights(subjects text[], max_flights bigint[], asked integer, t timestamp with time zone, process uuid) returns bigint[]
+--   How many requests of each limited subject are in flight; 0 where nobody asks.
 -- function request_digest(request_id text) returns bytea
 --   SHA-256 of the id's UTF-8 bytes: unique keys are made on it, so that the length of an id never fails an insert. The cast reads backslashes as escapes, hence the replacing; convert_to would not be immutable, and not be inlined.
 -- function rollup_bucket(at timestamp with time zone) returns timestamp with time zone

@@ -66,7 +66,7 @@ export interface FinishedRequest {
   readonly statusCode: number;
   readonly errorCode: EndCode | undefined;
   /** The rate limit that refused it. */
-  readonly rateLimit?: NonNullable<GatewayError['rateLimit']>;
+  readonly rateLimit?: GatewayError['rateLimit'] | undefined;
   readonly latencyMs: number;
   readonly caller: Caller | undefined;
   /** Of the catalogue; undefined where the request names none that is there. */

@@ -1,4 +1,4 @@
-import { type Measure, type Standing, standingAt, tightest, type Tightest } from './rate-limit.ts';
+import { type Measure, type LimitStanding, standingAt, tightest, type Tightest } from './rate-limit.ts';
 
 /** Whose names the headers have: each family's clients read their own. */
 export type HeaderStyle = 'openai' | 'messages';
@@ -15,7 +15,7 @@ const shown = ['requests', 'tokens'] as const satisfies readonly Measure[];
 /** What is left of the tightest limit of each measure, and when its window ends; nothing of a measure without limits. */
 export function limitHeaders(
   style: HeaderStyle,
-  standings: readonly Standing[],
+  standings: readonly LimitStanding[],
   now: Date,
 ): Readonly<Record<string, string>> {
   const present = standings.map((standing) => standingAt(standing, now));

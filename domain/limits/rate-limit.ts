@@ -13,7 +13,7 @@ export interface LimitSubject {
 }
 
 /** What a limit counts; the order is that in which a refusal names them. */
-export const measures = ['requests', 'tokens', 'in_flight'] as const;
+const measures = ['requests', 'tokens', 'in_flight'] as const;
 export type Measure = (typeof measures)[number];
 
 /** The most of each measure: of requests and tokens in a minute, and in flight at once. Undefined: as many as come. */
@@ -29,7 +29,7 @@ export interface RateLimit {
 }
 
 /** A limit, and what is taken of it in a window. */
-export interface Standing {
+export interface LimitStanding {
   readonly limit: RateLimit;
   readonly window: Window;
   readonly requests: number;
@@ -39,7 +39,7 @@ export interface Standing {
 
 /** A measure of a limit of which nothing is left. */
 export interface FullLimit {
-  readonly standing: Standing;
+  readonly standing: LimitStanding;
   readonly measure: Measure;
 }
 
@@ -54,7 +54,7 @@ export function minuteOf(at: Date): Window {
   return { from: new Date(from), until: new Date(from + minuteMs) };
 }
 
-export const untouched = (limit: RateLimit, at: Date): Standing => ({
+export const untouched = (limit: RateLimit, at: Date): LimitStanding => ({
   limit,
   window: minuteOf(at),
   requests: 0,
@@ -63,7 +63,7 @@ export const untouched = (limit: RateLimit, at: Date): Standing => ({
 });
 
 /** In a window that has ended nothing counts any more; what is in flight still is. */
-export const standingAt = (standing: Standing, at: Date): Standing =>
+export const standingAt = (standing: LimitStanding, at: Date): LimitStanding =>
   at < standing.window.until ? standing : { ...untouched(standing.limit, at), inFlight: standing.inFlight };
 
 /**
@@ -71,21 +71,23 @@ export const standingAt = (standing: Standing, at: Date): Standing =>
  * then counts in all of them; one that is refused counts in none. `gateway_admit_limited` applies the rule in SQL under
  * the locks of the subjects, and tests hold it against this.
  */
-export function judged(standings: readonly Standing[]): Either<readonly FullLimit[], readonly Standing[]> {
+export function judged(
+  standings: readonly LimitStanding[],
+): Either<readonly FullLimit[], readonly LimitStanding[]> {
   const full = standings.flatMap((standing) =>
     measures.filter((measure) => isFull(standing, measure)).map((measure) => ({ standing, measure })),
   );
   return full.length > 0 ? E.left(full) : E.right(standings.map(withRequest));
 }
 
-const withRequest = (standing: Standing): Standing => ({
+const withRequest = (standing: LimitStanding): LimitStanding => ({
   ...standing,
   requests: standing.requests + 1,
   inFlight: standing.inFlight + 1,
 });
 
 /** Tokens are known when a request ends: they count then, in the window of that moment, and may overfill it. */
-export function withTokens(standing: Standing, tokens: number, at: Date): Standing {
+export function withTokens(standing: LimitStanding, tokens: number, at: Date): LimitStanding {
   const now = standingAt(standing, at);
   return { ...now, tokens: now.tokens + tokens };
 }
@@ -93,16 +95,16 @@ export function withTokens(standing: Standing, tokens: number, at: Date): Standi
 const mostOf = ({ terms }: RateLimit, measure: Measure): number | undefined =>
   measure === 'in_flight' ? terms.inFlight : terms[measure];
 
-const takenOf = (standing: Standing, measure: Measure): number =>
+const takenOf = (standing: LimitStanding, measure: Measure): number =>
   measure === 'in_flight' ? standing.inFlight : standing[measure];
 
 /** Never below 0: a limit may have been lowered, and tokens overfill theirs. Undefined where there is no limit. */
-export function remainingOf(standing: Standing, measure: Measure): number | undefined {
+function remainingOf(standing: LimitStanding, measure: Measure): number | undefined {
   const most = mostOf(standing.limit, measure);
   return most === undefined ? undefined : Math.max(0, most - takenOf(standing, measure));
 }
 
-const isFull = (standing: Standing, measure: Measure): boolean => remainingOf(standing, measure) === 0;
+const isFull = (standing: LimitStanding, measure: Measure): boolean => remainingOf(standing, measure) === 0;
 
 /** The limit of a measure that has the least left of all, and how much that is. */
 export interface Tightest {
@@ -112,7 +114,7 @@ export interface Tightest {
 }
 
 /** Undefined where none of the limits has this measure. Of several with as little left the first is meant. */
-export function tightest(standings: readonly Standing[], measure: Measure): Tightest | undefined {
+export function tightest(standings: readonly LimitStanding[], measure: Measure): Tightest | undefined {
   let found: Tightest | undefined;
   for (const standing of standings) {
     const limit = mostOf(standing.limit, measure);

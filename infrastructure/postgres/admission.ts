@@ -9,17 +9,17 @@ import type {
   LimitVerdict,
   StoreUnavailable,
 } from '../../application/ports/ledger.ts';
+import type { LimitStandings } from '../../application/ports/limit-standings.ts';
 import { scopeOf } from '../../domain/identity/caller.ts';
 import {
   judged,
   minuteOf,
   type RateLimit,
-  type Standing,
+  type LimitStanding,
   subjectKey,
 } from '../../domain/limits/rate-limit.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
 import { storeUnavailable } from '../../domain/shared/gateway-error.ts';
-import type { LimitStandings } from '../limit-standings.ts';
 import { instantText, int8 } from './codecs.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import { askRow, scopeRow } from './ledger-rows.ts';
@@ -141,9 +141,9 @@ function verdictOf(
   { limits }: LimitedAsk,
   found: ReadonlyMap<string, LimitedResult['limits'][number] | undefined>,
   judgement: LimitedResult['judged'][number] | undefined,
-): { readonly verdict: LimitVerdict; readonly now: readonly Standing[] } {
+): { readonly verdict: LimitVerdict; readonly now: readonly LimitStanding[] } {
   if (judgement === undefined) throw new TypeError('a limited request was not judged');
-  const before = limits.flatMap(({ subject }, index): readonly Standing[] => {
+  const before = limits.flatMap(({ subject }, index): readonly LimitStanding[] => {
     const [counts, inForce] = [judgement.counts[index], found.get(subjectKey(subject))];
     if (counts === undefined || inForce === undefined) return [];
     const [requests, tokens, inFlight] = counts;

@@ -15,7 +15,7 @@ export const termsOf = (columns: t.TypeOf<typeof limitColumns>): LimitTerms => (
   inFlight: columns.requests_in_flight ?? undefined,
 });
 
-export const subjectKind = t.keyof({
+const subjectKind = t.keyof({
   api_key: null,
   user: null,
   team: null,

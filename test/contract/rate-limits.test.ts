@@ -7,7 +7,7 @@ import {
   judged,
   type LimitTerms,
   type RateLimit,
-  type Standing,
+  type LimitStanding,
   standingAt,
   untouched,
   withTokens,
@@ -201,7 +201,7 @@ describe('the verdicts of the statement', () => {
             limits.push(await aLimit(query, isNone ? { requests: 3 } : each));
           }
           let now = Date.parse('2028-07-01T00:00:00Z');
-          let standings: readonly Standing[] = limits.map((limit) => untouched(limit, new Date(now)));
+          let standings: readonly LimitStanding[] = limits.map((limit) => untouched(limit, new Date(now)));
           const inFlight: { ask: ReturnType<typeof limitedAsk>; bits: number }[] = [];
           for (const step of steps) {
             if ('afterSecs' in step) now += step.afterSecs * 1000;

@@ -87,9 +87,11 @@ export function limitsConfig(
         key('team', 'team:crew'),
         key('account', 'service_account:ci'),
         ...stories.map(([name, each]) =>
-          key(name as Story, name === 'blocked' ? 'user:poor@example.com' : 'user:a@example.com', {
-            ...(each === undefined ? {} : { limits: each }),
-          }),
+          key(
+            name as Story,
+            name === 'blocked' ? 'user:poor@example.com' : 'user:a@example.com',
+            each === undefined ? {} : { limits: each },
+          ),
         ),
       ],
     },

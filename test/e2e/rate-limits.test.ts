@@ -125,7 +125,7 @@ describe('the headers of a limited key', () => {
     expect(limitHeadersOf(reply)).toMatchObject(shown);
   });
 
-  it('are on an error of the upstream, in the place of the upstream’s own', async () => {
+  it('are on an error of the upstream, beside its retry-after', async () => {
     const reply = await ask('told', { body: { model: 'fails' } });
     expect([reply.status, reply.headers.get('x-gateway-error')]).toEqual([429, 'upstream_error']);
     expect(reply.headers.get('retry-after')).toBe('7');

@@ -1,14 +1,12 @@
 import { limitHeaders } from '../../../domain/limits/limit-headers.ts';
-import type { RateLimit, Standing } from '../../../domain/limits/rate-limit.ts';
+import type { LimitStandings } from '../../../application/ports/limit-standings.ts';
+import type { RateLimit } from '../../../domain/limits/rate-limit.ts';
 import type { Envelope } from '../error-presenter.ts';
 import type { RequestContext } from '../request-context.ts';
 
 export interface LimitsPorts {
-  /** What these limits stand at, as far as this process knows, by the clock of the database. */
-  readonly limitsNow: (limits: readonly RateLimit[]) => {
-    readonly standings: readonly Standing[];
-    readonly now: Date;
-  };
+  /** What these limits stand at, as far as this process knows. */
+  readonly limitsNow: LimitStandings['of'];
 }
 
 /** Puts what is left of rate limits onto an answer that is yet to be sent; nothing where there are none. */

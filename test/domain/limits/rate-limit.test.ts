@@ -7,12 +7,10 @@ import {
   type FullLimit,
   judged,
   limitedTokens,
-  measures,
   minuteOf,
-  remainingOf,
-  type Standing,
+  type LimitStanding,
   standingAt,
-  subjectKinds,
+  tightest,
   untouched,
   withTokens,
 } from '../../../domain/limits/rate-limit.ts';
@@ -24,9 +22,9 @@ const anInstant = fc.date({
 });
 
 const aMost = fc.option(fc.integer({ min: 1, max: 20 }), { nil: undefined });
-const aStanding: fc.Arbitrary<Standing> = fc
+const aStanding: fc.Arbitrary<LimitStanding> = fc
   .record({
-    kind: fc.constantFrom(...subjectKinds),
+    kind: fc.constantFrom('api_key', 'user', 'team', 'model'),
     id: fc.string({ minLength: 1, maxLength: 4 }),
     terms: fc.record({ requests: aMost, tokens: aMost, inFlight: aMost }),
     taken: fc.record({ requests: fc.nat(25), tokens: fc.nat(40), inFlight: fc.nat(25) }),
@@ -39,7 +37,10 @@ const aStanding: fc.Arbitrary<Standing> = fc
 
 const noTerms = { requests: undefined, tokens: undefined, inFlight: undefined };
 const at = new Date('2028-03-15T12:00:48.500Z');
-const standing = (terms: Partial<Standing['limit']['terms']>, taken: Partial<Standing> = {}): Standing => ({
+const standing = (
+  terms: Partial<LimitStanding['limit']['terms']>,
+  taken: Partial<LimitStanding> = {},
+): LimitStanding => ({
   ...untouched({ subject: { kind: 'api_key', id: 'k' }, terms: { ...noTerms, ...terms } }, at),
   ...taken,
 });
@@ -89,7 +90,8 @@ describe('the verdict of several limits', () => {
             standings.map((each) => ({ ...each, requests: each.requests + 1, inFlight: each.inFlight + 1 })),
           );
         else
-          for (const { standing: each, measure } of verdict.left) expect(remainingOf(each, measure)).toBe(0);
+          for (const { standing: each, measure } of verdict.left)
+            expect(tightest([each], measure)?.remaining).toBe(0);
       }),
     );
   });
@@ -97,7 +99,7 @@ describe('the verdict of several limits', () => {
   it('never lets in more than the most, however many ask', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), fc.nat(60), (most, asked) => {
-        let now: readonly Standing[] = [standing({ requests: most })];
+        let now: readonly LimitStanding[] = [standing({ requests: most })];
         let admitted = 0;
         for (let turn = 0; turn < asked; turn += 1) {
           const verdict = judged(now);
@@ -148,7 +150,7 @@ describe('a refusal by limits', () => {
     fc.assert(
       fc.property(
         aStanding,
-        fc.constantFrom(...measures),
+        fc.constantFrom('requests', 'tokens', 'in_flight'),
         fc.integer({ min: 0, max: 59_999 }),
         (each, measure, ms) => {
           const now = new Date(each.window.from.getTime() + ms);
@@ -211,7 +213,7 @@ describe('headers of limits', () => {
             expect(name.startsWith(headerPrefix[style])).toBe(true);
             if (!name.includes('remaining')) continue;
             const measure = name.includes('tokens') ? 'tokens' : 'requests';
-            const left = all.flatMap((each) => remainingOf(standingAt(each, now), measure) ?? []);
+            const left = all.flatMap((each) => tightest([standingAt(each, now)], measure)?.remaining ?? []);
             expect(Number(value)).toBe(Math.min(...left));
             expect(Number(value)).toBeGreaterThanOrEqual(0);
           }

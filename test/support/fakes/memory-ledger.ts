@@ -17,7 +17,7 @@ import { countsTowardSpend } from '../../../domain/ledger/usage-cost-event.ts';
 import {
   judged,
   type RateLimit,
-  type Standing,
+  type LimitStanding,
   standingAt,
   subjectKey,
   untouched,
@@ -50,7 +50,7 @@ export class MemoryLedger implements Ledger {
   readonly journal: SettlementRecord[] = [];
   private readonly budgets = new Map<string, Budget>();
   private readonly claims = new Map<string, string>();
-  private readonly standings = new Map<string, Standing>();
+  private readonly standings = new Map<string, LimitStanding>();
   private readonly holds = new Map<string, readonly RateLimit[]>();
   private readonly closedWindows = new Set<string>();
 
@@ -109,12 +109,12 @@ export class MemoryLedger implements Ledger {
     return { kind: 'admitted', held: true };
   }
 
-  private standing(limit: RateLimit): Standing {
+  private standing(limit: RateLimit): LimitStanding {
     const known = this.standings.get(subjectKey(limit.subject)) ?? untouched(limit, this.now);
     return standingAt({ ...known, limit }, this.now);
   }
 
-  private keep(standing: Standing): void {
+  private keep(standing: LimitStanding): void {
     this.standings.set(subjectKey(standing.limit.subject), standing);
   }
 
