@@ -12,6 +12,7 @@ import { alertsStore } from '../infrastructure/postgres/alerts-store.ts';
 import { budgetsStore } from '../infrastructure/postgres/budgets-store.ts';
 import { databaseFault, isDatabaseTrouble } from '../infrastructure/postgres/database-fault.ts';
 import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-store.ts';
+import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
 import { loginAttemptsStore, sessionStore } from '../infrastructure/postgres/session-store.ts';
@@ -28,6 +29,7 @@ export const adminRoutesOf = (pool: DatabasePool, config: LiveConfig): readonly 
     budgets: budgetsStore(pool, mailReady(config)),
     budgetAlerts: alertsStore(pool),
     adminEvents: adminEventsStore(pool),
+    rateLimits: rateLimitsStore(pool),
     reports: reportStore(pool),
     requestLogs: requestLogsStore(pool),
     mcpInvocations: mcpInvocationsStore(pool),

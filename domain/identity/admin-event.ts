@@ -5,9 +5,11 @@ export const adminActions = [
   'api_key.create',
   'api_key.revoke',
   'admin.create',
+  'rate_limit.set',
+  'rate_limit.delete',
 ] as const;
 export type AdminAction = (typeof adminActions)[number];
 
-/** What a change is of: a budget's target is its owner. */
-export const adminTargetKinds = ['user', 'team', 'api_key'] as const;
+/** What a change is of: a budget's target is its owner, and a rate limit's what it limits. */
+export const adminTargetKinds = ['user', 'team', 'api_key', 'model'] as const;
 export type AdminTargetKind = (typeof adminTargetKinds)[number];

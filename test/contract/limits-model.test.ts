@@ -7,12 +7,17 @@ import { type LimitTerms, minuteOf, type RateLimit, subjectKey } from '../../dom
 import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
-import { queries } from '../support/gateway.ts';
-import { admitted, aTeam, aUser, openLedger, type OpenLedger } from './ledger-bench.ts';
+import { openSql } from './budget-audit.ts';
+import { admitted, aTeam, aUser, openLedger, type OpenLedger, type Query } from './ledger-bench.ts';
 import { aLimit, askTogether, endOf, limitedAsk, noTerms, setLimit } from './limits-bench.ts';
 
 const database = withDatabase();
-const query = queries(database.url);
+let sql: ReturnType<typeof openSql>;
+beforeAll(() => {
+  sql = openSql(database.url());
+});
+afterAll(() => sql.end());
+const query: Query = (text, values) => sql.query(text, values);
 
 /** Everything that was admitted, and what of it is over. */
 interface Admitted {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
+import { sql } from 'slonik';
 import type { Caller } from '../../domain/identity/caller.ts';
 import {
   judged,
@@ -150,6 +151,17 @@ describe('admission under rate limits', () => {
     expect(wordsOf(await admitted(ledger(), unlimited))).toBe('unlimited');
     await held.commit();
     expect(wordsOf(await waiting)).toBe('admitted');
+  });
+
+  it('lets nobody in while the database only reads', async () => {
+    const { pool, ...own } = await openLedger(databaseUrl(), { connections: 1 });
+    const user = await aUser(query);
+    const limit = await aLimit(query, { requests: 9 });
+    await pool.query(sql.unsafe`set default_transaction_read_only = on`);
+    expect(await own.admit(limitedAsk(user, [limit]))).toMatchObject({ left: { code: 'store_unavailable' } });
+    await pool.query(sql.unsafe`set default_transaction_read_only = off`);
+    await pool.end();
+    expect(await takenOf(query, limit)).toMatchObject({ requests: 0 });
   });
 
   it('fails those alone whose lock is stuck, and admits nobody whom it cannot count', async () => {
