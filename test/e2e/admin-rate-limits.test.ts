@@ -104,7 +104,8 @@ describe('rate limits over the admin API', () => {
     const all = await admin('GET', `${root}?page_size=200`);
     const keys = itemsOf(all.data).map(({ subject_kind, subject_id }) => `${subject_kind}:${subject_id}`);
     expect(keys.length).toBeGreaterThan(10);
-    expect(keys.map((each) => each.split(':')[0])).toEqual(keys.map((each) => each.split(':')[0]).toSorted());
+    const kinds = keys.map((each) => each.split(':')[0] ?? '');
+    expect(kinds).toEqual(kinds.toSorted((one, other) => (one < other ? -1 : Number(one > other))));
     const second = await admin('GET', `${root}?page_size=4&page=2`);
     expect(second.data).toMatchObject({
       page: 2,
