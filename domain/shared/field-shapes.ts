@@ -10,11 +10,11 @@ export type ValueShape = readonly [name: string, is: (value: Json) => boolean, s
 export type FieldShapes = readonly (readonly [field: string, shape: ValueShape])[];
 
 export const aBoolean: ValueShape = ['a boolean', (value) => typeof value === 'boolean', { type: 'boolean' }];
-export const anObject: ValueShape = ['an object', isObject, { type: 'object' }];
+export const anObject: ValueShape = ['an object', isObject, { type: 'object', additionalProperties: true }];
 export const anArrayOfObjects: ValueShape = [
   'an array of objects',
   (value) => isArray(value) && value.every(isObject),
-  { type: 'array', items: { type: 'object' } },
+  { type: 'array', items: { type: 'object', additionalProperties: true } },
 ];
 export const aStringOrObjects: ValueShape = [
   'a string or an array of objects',

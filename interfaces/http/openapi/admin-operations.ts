@@ -56,7 +56,7 @@ function operationOf(
       security,
       parameters: [...pathParameters(route.path), ...queryParameters(route.query), ...versionHeader(ifMatch)],
       ...(body === undefined ? {} : { requestBody: requestBody(body) }),
-      responses: { '200': answer(route), ...errorAnswers(codes) },
+      responses: { '200': answer(route), ...errorAnswers(codes, 'openai') },
     },
   };
 }

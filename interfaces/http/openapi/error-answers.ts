@@ -1,5 +1,6 @@
 import { type ErrorCode, type GatewayError, statusOf } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
+import { keptStatuses } from '../../../domain/upstream/upstream-fault.ts';
 import { type Envelope, errorTypes, messagesError, openAiError } from '../error-presenter.ts';
 
 /** `{error: {message, type, param, code}}`; `data` shows the present state where a change came too late. */
@@ -52,29 +53,65 @@ const schemaName = { openai: 'Error', messages: 'MessagesError' } as const satis
   keyof typeof errorSchemas
 >;
 
-/** The answers that errors of these codes give, by their status. */
-export function errorAnswers(codes: readonly ErrorCode[], envelope: Envelope = 'openai'): JsonObject {
-  const byStatus = Map.groupBy(new Set(codes), (code) => statusOf[code]);
-  const sorted = [...byStatus].toSorted(([left], [right]) => left - right);
-  return Object.fromEntries(sorted.map(([status, of]) => [String(status), errorAnswer(of, envelope)]));
+/** The answers that errors of these codes give, by their status, in one of these envelopes. */
+export function errorAnswers(
+  codes: readonly ErrorCode[],
+  ...envelopes: readonly [Envelope, ...Envelope[]]
+): JsonObject {
+  const answers = [...new Set(codes)].flatMap((code) => statusesOf(code).map((status) => ({ status, code })));
+  const byStatus = [...Map.groupBy(answers, ({ status }) => status)].toSorted(
+    ([left], [right]) => left - right,
+  );
+  return Object.fromEntries(
+    byStatus.map(([status, of]) => [
+      String(status),
+      errorAnswer(
+        of.map(({ code }) => code),
+        envelopes,
+      ),
+    ]),
+  );
 }
 
-const errorAnswer = (codes: readonly ErrorCode[], envelope: Envelope): JsonObject => ({
+/** An upstream's status that callers can act on stays; the others are 502, 503 and 504 (rules 35.1 to 35.7). */
+const upstreamStatuses = [...keptStatuses, 502, 503, 504];
+
+const statusesOf = (code: ErrorCode): readonly number[] =>
+  code === 'upstream_error' ? upstreamStatuses : [statusOf[code]];
+
+const errorAnswer = (codes: readonly ErrorCode[], envelopes: readonly Envelope[]): JsonObject => ({
   description: `${codes.map((code) => `\`${code}\``).join(', ')}.`,
   headers: {
     'x-request-id': { $ref: '#/components/headers/RequestId' },
-    'x-gateway-error': {
-      description: "The gateway's own code.",
-      schema: { type: 'string' },
-    },
+    'x-gateway-error': { $ref: '#/components/headers/GatewayError' },
   },
   content: {
     'application/json': {
-      schema: { $ref: `#/components/schemas/${schemaName[envelope]}` },
-      examples: Object.fromEntries(codes.map((code) => [code, { value: errorExample(code, envelope) }])),
+      schema: anyOneOf(envelopes.map((each) => ({ $ref: `#/components/schemas/${schemaName[each]}` }))),
+      examples: Object.fromEntries(
+        envelopes.flatMap((each) =>
+          codes.map((code) => {
+            const name = `${schemaName[each]}_${code}`;
+            return [name, { $ref: `#/components/examples/${name}` }];
+          }),
+        ),
+      ),
     },
   },
 });
+
+const anyOneOf = (schemas: readonly JsonObject[]): JsonObject =>
+  (schemas.length === 1 ? schemas[0] : undefined) ?? { anyOf: schemas };
+
+/** One for each code and envelope. */
+export const errorExamples: JsonObject = Object.fromEntries(
+  (['openai', 'messages'] as const).flatMap((envelope) =>
+    (Object.keys(statusOf) as ErrorCode[]).map((code) => [
+      `${schemaName[envelope]}_${code}`,
+      { value: errorExample(code, envelope) },
+    ]),
+  ),
+);
 
 function errorExample(code: ErrorCode, envelope: Envelope): JsonObject {
   const error: GatewayError = { code, message: 'What is wrong, in a sentence.' };

@@ -46,25 +46,37 @@ interface Door {
   /** Of a whole answer: what the gateway itself relies on; the rest is the upstream's. */
   readonly answer: JsonObject;
   readonly streams: boolean;
+  /** Beside those of every model request. */
+  readonly errors: readonly ErrorCode[];
 }
 
-const nonEmptyList: JsonObject = { type: 'array', minItems: 1, items: { type: 'object' } };
+const nonEmptyList: JsonObject = {
+  type: 'array',
+  minItems: 1,
+  items: { type: 'object', additionalProperties: true },
+};
 const positive: JsonObject = { type: 'integer', minimum: 1 };
 const members = (properties: JsonObject): JsonObject => ({
   type: 'object',
   properties,
   required: Object.keys(properties),
+  additionalProperties: true,
 });
 
 const messagesDoor = {
   envelope: 'messages',
   shapes: messagesShapes,
+  errors: ['thread_unsupported_request'],
 } as const;
 
 const message = {
   ...messagesDoor,
   required: { messages: nonEmptyList, max_tokens: positive },
-  answer: members({ type: { const: 'message' }, content: { type: 'array' }, usage: { type: 'object' } }),
+  answer: members({
+    type: { enum: ['message'] },
+    content: { type: 'array' },
+    usage: { type: 'object', additionalProperties: true },
+  }),
   streams: true,
 };
 
@@ -82,6 +94,7 @@ const doors: readonly Door[] = [
     envelope: 'openai',
     required: { messages: nonEmptyList },
     shapes: chatShapes,
+    errors: [],
     answer: members({ choices: { type: 'array' } }),
     streams: true,
   },
@@ -91,6 +104,7 @@ const doors: readonly Door[] = [
     envelope: 'openai',
     required: {},
     shapes: responsesShapes,
+    errors: [],
     answer: members({ output: { type: 'array' } }),
     streams: true,
   },
@@ -111,6 +125,7 @@ const doors: readonly Door[] = [
       },
     },
     shapes: [],
+    errors: [],
     answer: members({ data: { type: 'array' } }),
     streams: false,
   },
@@ -125,7 +140,7 @@ const doorOperation = (door: Door): Operation => ({
     tags: ['Models'],
     parameters: [requestIdHeader],
     requestBody: { required: true, content: { 'application/json': requestContent(door) } },
-    responses: { '200': modelAnswer(door), ...errorAnswers(ofRequests, door.envelope) },
+    responses: { '200': modelAnswer(door), ...errorAnswers([...ofRequests, ...door.errors], door.envelope) },
   },
 });
 
@@ -149,6 +164,7 @@ function requestContent({ required, shapes }: Door): JsonObject {
         ...Object.fromEntries(shapes.map(([field, [, , schema]]) => [field, orNullSchema(schema)])),
       },
       required: Object.keys(properties),
+      additionalProperties: true,
     },
     example: exampleOf({ type: 'object', properties }),
   };
@@ -183,7 +199,7 @@ const readOperation = (path: string, summary: string, schema: JsonObject, codes:
         headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
         content: { 'application/json': { schema, example: exampleOf(schema) } },
       },
-      ...errorAnswers(codes),
+      ...errorAnswers(codes, 'openai', 'messages'),
     },
   },
 });
