@@ -19,6 +19,7 @@ import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-store.ts';
 import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
 import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
+import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
 import { serviceAccountsStore } from '../infrastructure/postgres/service-accounts-store.ts';
@@ -49,6 +50,7 @@ export const adminRoutesOf = (
     budgets: budgetsStore(pool, mailReady(config)),
     budgetAlerts: alertsStore(pool),
     adminEvents: adminEventsStore(pool),
+    rateLimits: rateLimitsStore(pool),
     reports: reportStore(pool),
     requestLogs: requestLogsStore(pool),
     mcpInvocations: mcpInvocationsStore(pool),

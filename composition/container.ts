@@ -3,6 +3,7 @@ import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
 import { listModels } from '../application/list-models.ts';
 import type { Clock } from '../application/ports/clock.ts';
+import type { LimitStandings } from '../application/ports/limit-standings.ts';
 import type { SeedStore } from '../application/ports/seed.ts';
 import type { Telemetry } from '../application/ports/telemetry.ts';
 import { serveModelRequest } from '../application/serve-model-request.ts';
@@ -14,6 +15,7 @@ import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { causeOf, databaseFaultLog, defectFields, type Log } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import { accountsStore, type CachedAccounts } from '../infrastructure/postgres/accounts-store.ts';
+import { limitStandings } from '../infrastructure/limit-standings.ts';
 import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
@@ -61,6 +63,7 @@ export const tokens = {
   accounts: token<CachedAccounts>('Accounts'),
   catalogue: token<LiveCatalogue>('Catalogue'),
   freshness: token<Freshness>('Freshness'),
+  standings: token<LimitStandings>('LimitStandings'),
   follower: token<StateFollower>('StateFollower'),
   process: token<GatewayProcess>('GatewayProcess'),
   keyUse: token<KeyUse>('KeyUse'),
@@ -112,10 +115,12 @@ function bindStores(container: Container): void {
       process: GatewayProcess,
       use: KeyUse,
       clock: Clock,
+      standings: LimitStandings,
     ) =>
       notingKeys(
         ledgerStore(pool, {
           process,
+          standings,
           journal: journal.keep,
           ...settlingOptions(config, log),
           claimSeconds: () => claimSeconds(config),
@@ -123,7 +128,7 @@ function bindStores(container: Container): void {
         use,
         clock.now,
       ),
-    [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock],
+    [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock, tokens.standings],
   );
   container
     .bind(tokens.process)
@@ -161,6 +166,7 @@ function bindState(container: Container): void {
     [tokens.foundations],
   );
   container.bind(tokens.freshness).toResolvedValue(() => new Freshness(), []);
+  container.bind(tokens.standings).toResolvedValue(limitStandings, [tokens.clock]);
   container.bind(tokens.accounts).toResolvedValue(
     ({ pool, log }: Foundations, freshness: Freshness) =>
       accountsStore(
@@ -250,12 +256,14 @@ function bindApp(container: Container): void {
       gates: Gates,
       admin: AdminApiPorts,
       cut: CutOff,
+      standings: LimitStandings,
     ) =>
       gatewayApp({
         admin,
         authenticate: authenticate(accounts),
         serve: serveModelRequest(ports, config.policy),
         listModels: listModels(ports.catalogue),
+        limitsNow: standings.of,
         telemetry,
         gate: gates.models,
         pace: gates.pace,
@@ -272,6 +280,14 @@ function bindApp(container: Container): void {
         onDefect: (error, requestId) =>
           log.error({ request_id: requestId, ...defectFields(error, cleaned(config)) }, 'defect'),
       }),
-    [tokens.foundations, tokens.accounts, tokens.servePorts, tokens.gates, tokens.admin, tokens.cutOff],
+    [
+      tokens.foundations,
+      tokens.accounts,
+      tokens.servePorts,
+      tokens.gates,
+      tokens.admin,
+      tokens.cutOff,
+      tokens.standings,
+    ],
   );
 }

@@ -1,3 +1,5 @@
+import type { RateLimit } from '../limits/rate-limit.ts';
+
 /** Who pays: budgets and spend belong to a user or a team. */
 export type Owner =
   | { readonly kind: 'user'; readonly userId: string }
@@ -16,6 +18,8 @@ export interface Caller {
   readonly keyOwner: KeyOwner;
   /** Empty means every model. */
   readonly allowedModels: readonly string[];
+  /** The rate limits of the key and of its owner; absent where neither has one. */
+  readonly limits?: readonly RateLimit[];
 }
 
 export const ownerOf = (caller: Caller): Owner =>
