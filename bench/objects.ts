@@ -16,7 +16,7 @@ import { serviceAccountsStore } from '../infrastructure/postgres/service-account
 import { teamsStore } from '../infrastructure/postgres/teams-store.ts';
 import { usersStore } from '../infrastructure/postgres/users-store.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
-import { printedData } from '../interfaces/http/admin/json-text.ts';
+import { printedData } from '../interfaces/http/json-text.ts';
 import { keyRoutes } from '../interfaces/http/admin/key-routes.ts';
 import { serviceAccountRoutes } from '../interfaces/http/admin/service-account-routes.ts';
 import { teamRoutes } from '../interfaces/http/admin/team-routes.ts';

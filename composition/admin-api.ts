@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabasePool } from 'slonik';
+import { type TestModelPorts, testModel } from '../application/models/test-model.ts';
 import { logIn } from '../application/admin/log-in.ts';
 import { bearerOf } from '../application/admin/manage-tokens.ts';
 import { currentSession, logOut } from '../application/admin/session.ts';
@@ -16,12 +17,16 @@ import { budgetsStore } from '../infrastructure/postgres/budgets-store.ts';
 import { databaseFault, isDatabaseTrouble } from '../infrastructure/postgres/database-fault.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-store.ts';
+import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
+import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
+import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
 import { serviceAccountsStore } from '../infrastructure/postgres/service-accounts-store.ts';
 import { loginAttemptsStore, sessionStore } from '../infrastructure/postgres/session-store.ts';
 import { teamsStore } from '../infrastructure/postgres/teams-store.ts';
 import { usersStore } from '../infrastructure/postgres/users-store.ts';
+import { catalogueInsight } from '../infrastructure/providers/catalogue-insight.ts';
 import { sessionTokens } from '../infrastructure/session-tokens.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
 import { adminRoutes } from '../interfaces/http/admin/routes.ts';
@@ -30,11 +35,22 @@ import type { Gates } from '../interfaces/http/gates.ts';
 import { mailReady } from './settling.ts';
 
 /** The calls that are open to platform admins, over their stores. */
-export const adminRoutesOf = (pool: DatabasePool, config: LiveConfig, clock: Clock): readonly AdminRoute[] =>
+export const adminRoutesOf = (
+  pool: DatabasePool,
+  config: LiveConfig,
+  clock: Clock,
+  tested: Omit<TestModelPorts, 'modelTests'>,
+): readonly AdminRoute[] =>
   adminRoutes({
+    modelList: modelListStore(
+      pool,
+      catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now }),
+    ),
+    testModel: testModel({ ...tested, modelTests: modelTestsStore(pool) }, config.policy),
     budgets: budgetsStore(pool, mailReady(config)),
     budgetAlerts: alertsStore(pool),
     adminEvents: adminEventsStore(pool),
+    rateLimits: rateLimitsStore(pool),
     reports: reportStore(pool),
     requestLogs: requestLogsStore(pool),
     mcpInvocations: mcpInvocationsStore(pool),

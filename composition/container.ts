@@ -3,10 +3,11 @@ import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
 import { listModels } from '../application/list-models.ts';
 import type { Clock } from '../application/ports/clock.ts';
-import type { Ledger } from '../application/ports/ledger.ts';
+import type { LimitStandings } from '../application/ports/limit-standings.ts';
 import type { SeedStore } from '../application/ports/seed.ts';
 import type { Telemetry } from '../application/ports/telemetry.ts';
 import { serveModelRequest } from '../application/serve-model-request.ts';
+import type { ServePorts } from '../application/serve-ports.ts';
 import { adminApi, adminRoutesOf } from './admin-api.ts';
 import { type BudgetAlerting, budgetAlerting } from './budget-alerting.ts';
 import { systemClock } from '../infrastructure/clock.ts';
@@ -14,6 +15,7 @@ import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { causeOf, databaseFaultLog, defectFields, type Log } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import { accountsStore, type CachedAccounts } from '../infrastructure/postgres/accounts-store.ts';
+import { limitStandings } from '../infrastructure/limit-standings.ts';
 import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
@@ -34,6 +36,7 @@ import { authenticate } from '../interfaces/http/authenticate.ts';
 import { cutOff, type CutOff } from '../interfaces/http/cut-off.ts';
 import { type Gates, gatesOf } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
+import { testRoom } from './model-tests.ts';
 import { claimSeconds, cleaned, journalOf, processOf, settlingOptions } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
@@ -60,6 +63,7 @@ export const tokens = {
   accounts: token<CachedAccounts>('Accounts'),
   catalogue: token<LiveCatalogue>('Catalogue'),
   freshness: token<Freshness>('Freshness'),
+  standings: token<LimitStandings>('LimitStandings'),
   follower: token<StateFollower>('StateFollower'),
   process: token<GatewayProcess>('GatewayProcess'),
   keyUse: token<KeyUse>('KeyUse'),
@@ -69,6 +73,7 @@ export const tokens = {
   recovery: token<Recovery>('Recovery'),
   upstream: token<Executor>('Upstream'),
   largeBodies: token<LargeBodyThread>('LargeBodies'),
+  servePorts: token<ServePorts>('ServePorts'),
   seed: token<SeedStore>('SeedStore'),
   adminRoutes: token<readonly AdminRoute[]>('AdminRoutes'),
   admin: token<AdminApiPorts>('AdminApi'),
@@ -110,10 +115,12 @@ function bindStores(container: Container): void {
       process: GatewayProcess,
       use: KeyUse,
       clock: Clock,
+      standings: LimitStandings,
     ) =>
       notingKeys(
         ledgerStore(pool, {
           process,
+          standings,
           journal: journal.keep,
           ...settlingOptions(config, log),
           claimSeconds: () => claimSeconds(config),
@@ -121,7 +128,7 @@ function bindStores(container: Container): void {
         use,
         clock.now,
       ),
-    [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock],
+    [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock, tokens.standings],
   );
   container
     .bind(tokens.process)
@@ -159,6 +166,7 @@ function bindState(container: Container): void {
     [tokens.foundations],
   );
   container.bind(tokens.freshness).toResolvedValue(() => new Freshness(), []);
+  container.bind(tokens.standings).toResolvedValue(limitStandings, [tokens.clock]);
   container.bind(tokens.accounts).toResolvedValue(
     ({ pool, log }: Foundations, freshness: Freshness) =>
       accountsStore(
@@ -197,12 +205,13 @@ function bindAlerts(container: Container): void {
 }
 
 function bindAdminApi(container: Container): void {
-  container
-    .bind(tokens.adminRoutes)
-    .toResolvedValue(
-      ({ pool, config }: Foundations, clock: Clock) => adminRoutesOf(pool, config, clock),
-      [tokens.foundations, tokens.clock],
-    );
+  container.bind(tokens.adminRoutes).toResolvedValue(
+    ({ pool, config, telemetry }: Foundations, ports: ServePorts, gates: Gates, cut: CutOff) => {
+      const enter = testRoom(gates.models, cut);
+      return adminRoutesOf(pool, config, ports.clock, { ...ports, enter, telemetry, digest: textDigest });
+    },
+    [tokens.foundations, tokens.servePorts, tokens.gates, tokens.cutOff],
+  );
   container
     .bind(tokens.admin)
     .toResolvedValue(adminApi, [tokens.foundations, tokens.clock, tokens.gates, tokens.adminRoutes]);
@@ -222,6 +231,19 @@ function bindService(container: Container): void {
       }),
     [tokens.foundations, tokens.upstream],
   );
+  container
+    .bind(tokens.servePorts)
+    .toResolvedValue(
+      (
+        catalogue: LiveCatalogue,
+        ledger: LedgerStore,
+        upstream: Executor,
+        thread: LargeBodyThread,
+        payloads: PayloadStore,
+        clock: Clock,
+      ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock }),
+      [tokens.catalogue, tokens.ledger, tokens.upstream, tokens.largeBodies, tokens.payloads, tokens.clock],
+    );
   bindApp(container);
 }
 
@@ -230,29 +252,23 @@ function bindApp(container: Container): void {
     (
       { config, log, telemetry, notReady, draining }: Foundations,
       accounts: CachedAccounts,
-      catalogue: LiveCatalogue,
-      ledger: Ledger,
-      upstream: Executor,
-      thread: LargeBodyThread,
-      payloads: PayloadStore,
-      clock: Clock,
+      ports: ServePorts,
       gates: Gates,
       admin: AdminApiPorts,
       cut: CutOff,
+      standings: LimitStandings,
     ) =>
       gatewayApp({
         admin,
         authenticate: authenticate(accounts),
-        serve: serveModelRequest(
-          { catalogue, ledger, upstream, largeBodies: thread, payloads, clock },
-          config.policy,
-        ),
-        listModels: listModels(catalogue),
+        serve: serveModelRequest(ports, config.policy),
+        listModels: listModels(ports.catalogue),
+        limitsNow: standings.of,
         telemetry,
         gate: gates.models,
         pace: gates.pace,
         decompress,
-        clock,
+        clock: ports.clock,
         digest: textDigest,
         keepAlive: streamKeepAlive(() => config.loaded().config.server.streamKeepaliveSecs),
         corsOrigins: () => config.loaded().config.server.corsOrigins,
@@ -267,15 +283,11 @@ function bindApp(container: Container): void {
     [
       tokens.foundations,
       tokens.accounts,
-      tokens.catalogue,
-      tokens.ledger,
-      tokens.upstream,
-      tokens.largeBodies,
-      tokens.payloads,
-      tokens.clock,
+      tokens.servePorts,
       tokens.gates,
       tokens.admin,
       tokens.cutOff,
+      tokens.standings,
     ],
   );
 }

@@ -6,7 +6,7 @@ create type settlement_record as (
   ord integer, request_log_id uuid, request_id text, scope text, api_key_id uuid, user_id uuid, team_id text, service_account_id text, model_key text, provider_key text, prompt_tokens bigint, completion_tokens bigint, total_tokens bigint,
   charged boolean, upstream_model text, pricing_status text, unpriced_reason text, input_picousd_per_token numeric, output_picousd_per_token numeric, pricing_source text, cost_picousd numeric, logged boolean, resolved_model_key text,
   status_code integer, error_code text, latency_ms integer, caller_service text, caller_component text, caller_env text, exposed_tool_count integer, invoked_tool_count integer, user_agent_raw text, agent_harness_key text,
-  agent_harness_label text, metadata_json jsonb, blocked_cost_usd text, tags jsonb, attempts jsonb
+  agent_harness_label text, metadata_json jsonb, blocked_cost_usd text, tags jsonb, attempts jsonb, limited_tokens bigint
 );
 -- settlement_record: What a request leaves behind, as `gateway_settle` reads it. It grows by attributes at its end, which older releases leave out.
 
@@ -188,6 +188,30 @@ create table providers (
 );
 -- providers: An upstream as configured, placeholders unresolved. What kinds there are the codec of the configuration says.
 
+create table rate_limit_holds (
+  subject text not null, request_log_id uuid not null, process_id uuid not null, expires_at timestamp with time zone not null, constraint rate_limit_holds_pkey PRIMARY KEY (subject, request_log_id)
+);
+-- rate_limit_holds: A request in flight that is limited by its subject: gone when it ends, with its process, or when it expires. Its tokens are counted by whoever takes it away, and so once.
+CREATE INDEX rate_limit_holds_process_id_idx ON rate_limit_holds USING btree (process_id);
+CREATE INDEX rate_limit_holds_request_log_id_idx ON rate_limit_holds USING btree (request_log_id);
+
+create table rate_limit_windows (
+  subject text not null, window_start timestamp with time zone not null default '-infinity'::timestamp with time zone, requests bigint not null default 0, tokens numeric(38,0) not null default 0,
+  constraint rate_limit_windows_pkey PRIMARY KEY (subject)
+);
+-- rate_limit_windows: What a limited subject has taken of the minute that begins at `window_start`; its lock is the one under which its requests are judged. Made with its limit, and never deleted.
+
+create table rate_limits (
+  subject_kind text not null, subject_id text not null, subject text not null generated always as (((subject_kind || ':'::text) || subject_id)) stored, requests_per_minute bigint, tokens_per_minute bigint, requests_in_flight bigint,
+  from_config boolean not null default false, version integer not null default 1, created_at timestamp with time zone not null default now(), updated_at timestamp with time zone not null default now(),
+  constraint rate_limits_pkey PRIMARY KEY (subject),
+  constraint rate_limits_range_check CHECK ((((requests_per_minute >= 1) AND (requests_per_minute <= '9007199254740991'::bigint)) AND ((tokens_per_minute >= 1) AND (tokens_per_minute <= '9007199254740991'::bigint)) AND ((requests_in_flight >= 1) AND (requests_in_flight <= '9007199254740991'::bigint)))),
+  constraint rate_limits_some_check CHECK ((num_nonnulls(requests_per_minute, tokens_per_minute, requests_in_flight) > 0)),
+  constraint rate_limits_subject_kind_check CHECK ((subject_kind = ANY (ARRAY['api_key'::text, 'user'::text, 'team'::text, 'model'::text])))
+);
+-- rate_limits: What one key, owner or model may do: in a minute, and at once. One that is `from_config` is in the file, and goes when its block goes from there. Its ids are no foreign keys, for they are of several tables.
+-- subject: As windows and holds name it.
+
 create table request_claims (
   request_id_sha256 bytea not null, ownership_scope_key text not null, request_log_id uuid not null, expires_at timestamp with time zone not null, process_id uuid,
   constraint request_claims_pkey PRIMARY KEY (request_id_sha256, ownership_scope_key)
@@ -303,7 +327,7 @@ create table tool_cardinality_rollups (
 -- tool_cardinality_rollups: Tool counts of a user's request-log rows in a 12-hour bucket; rows where a dimension was not recorded are not in its count. Writers are as in `harness_rollups`.
 
 create table usage_cost_events (
-  request_log_id uuid not null, request_id text not null, request_id_sha256 bytea not null generated always as (request_digest(request_id)) stored, ownership_scope_key text not null, api_key_id uuid not null, user_id uuid, team_id text,
+  request_log_id uuid not null, request_id text not null, request_id_sha256 bytea not null generated always as (request_digest(request_id)) stored, ownership_scope_key text not null, api_key_id uuid, user_id uuid, team_id text,
   service_account_id text, model_key text not null, provider_key text not null, upstream_model text not null, prompt_tokens bigint, completion_tokens bigint, total_tokens bigint, pricing_status text not null, unpriced_reason text,
   input_picousd_per_token numeric(38,0), output_picousd_per_token numeric(38,0), pricing_source text, cost_picousd numeric(38,0), occurred_at timestamp with time zone not null,
   constraint usage_cost_events_pkey PRIMARY KEY (request_log_id, ownership_scope_key), constraint usage_cost_events_request_scope_key UNIQUE (request_id_sha256, ownership_scope_key),
@@ -311,6 +335,8 @@ create table usage_cost_events (
   constraint usage_cost_events_pricing_status_check CHECK ((pricing_status = ANY (ARRAY['priced'::text, 'legacy_estimated'::text, 'unpriced'::text, 'usage_missing'::text])))
 );
 -- usage_cost_events: One accounted request of one owner: its tokens, the prices used, and the exact cost. Never updated.
+-- api_key_id: Null: no key came with the request; an admin tested a route of its model.
+CREATE INDEX usage_cost_events_counted_idx ON usage_cost_events USING btree (ownership_scope_key, occurred_at, request_log_id) INCLUDE (cost_picousd) WHERE counts_toward_spend(pricing_status);
 
 create table usage_daily_totals (
   ownership_scope_key text not null, day date not null, counted_picousd numeric(38,0) not null default 0, constraint usage_daily_totals_pkey PRIMARY KEY (ownership_scope_key, day)
@@ -372,6 +398,8 @@ create unlogged table write_probes (
 --   A user budget notifies the user; a team budget notifies active team owners or admins.
 -- function budget_alert_threshold_bps() returns integer
 --   The threshold is fixed: an alert is due at 20 % remaining, 2000 of 10000. As in domain/budget/budget-alert.ts.
+-- function budget_dry_run(scope text, amount_10000 bigint, from_time timestamp with time zone, until_time timestamp with time zone, OUT spent numeric, OUT blocks_from timestamp with time zone, OUT blocked_count bigint, OUT blocked_cost numeric) returns record
+--   What a hard budget of an amount would have blocked in a window; changes nothing.
 -- function budget_terms_json(budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, timezone text, from_config boolean) returns json
 --   A budget as events tell of it.
 -- function budget_window_end(cadence text, at timestamp with time zone) returns timestamp with time zone
@@ -381,8 +409,12 @@ create unlogged table write_probes (
 --   Counted spend of a window in picodollars: a sum of at most 31 rows.
 -- function counts_toward_spend(pricing_status text) returns boolean
 --   Whether a ledger row counts toward spend and budget windows; the others are visible in reports.
+-- function end_rate_limit_holds(items settlement_record[], releases uuid[], t timestamp with time zone) returns void
+--   Ends what requests hold, and counts their tokens in the minute of their settlement, once: a second try finds no holds.
 -- function gateway_admit(scopes json, asks json, claim_seconds integer, process uuid DEFAULT NULL::uuid) returns json
 --   Admission: reads without a lock, for the limit itself is kept by gateway_settle.
+-- function gateway_admit_limited(scopes json, asks json, claim_seconds integer, process uuid, subjects text[], limited json) returns jsonb
+--   Admission under rate limits: their invariant is of this function, under the locks of the subjects' windows, taken in sorted order.
 -- function gateway_beat(process uuid, releases uuid[], pages integer) returns void
 --   Keeps a process among those that are there, ends what it could not, and probes whether rows can be written.
 -- function gateway_drop_log_partitions(cutoff timestamp with time zone) returns integer
@@ -417,6 +449,8 @@ create unlogged table write_probes (
 --   Not seen for so long by one who was there all the time: after an outage of the database nobody is gone before everybody could be seen again.
 -- function raise_budget_alert(budget uuid, owner_user uuid, owner_team text, cadence text, amount_10000 bigint, starts timestamp with time zone, ends timestamp with time zone, spent_before numeric, spent_after numeric, t timestamp with time zone, mail_ready boolean) returns void
 --   One alert with its queued deliveries; nothing when this window has had its alert.
+-- function rate_limit_flights(subjects text[], max_flights bigint[], asked integer, t timestamp with time zone, process uuid) returns bigint[]
+--   How many requests of each limited subject are in flight; 0 where nobody asks.
 -- function request_digest(request_id text) returns bytea
 --   SHA-256 of the id's UTF-8 bytes: unique keys are made on it, so that the length of an id never fails an insert. The cast reads backslashes as escapes, hence the replacing; convert_to would not be immutable, and not be inlined.
 -- function rollup_bucket(at timestamp with time zone) returns timestamp with time zone

@@ -17,9 +17,19 @@ export const adminActions = [
   'service_account.update',
   'admin_token.create',
   'admin_token.revoke',
+  'model.test',
+  'rate_limit.set',
+  'rate_limit.delete',
 ] as const;
 export type AdminAction = (typeof adminActions)[number];
 
-/** What a change is of: a budget's target is its owner, a membership's its team. */
-export const adminTargetKinds = ['user', 'team', 'service_account', 'api_key', 'admin_token'] as const;
+/** What a change is of: a budget's target is its owner, a membership's its team, a rate limit's what it limits. */
+export const adminTargetKinds = [
+  'user',
+  'team',
+  'service_account',
+  'api_key',
+  'admin_token',
+  'model',
+] as const;
 export type AdminTargetKind = (typeof adminTargetKinds)[number];

@@ -1,3 +1,4 @@
+import type { RateLimit } from '../limits/rate-limit.ts';
 import type { JsonObject } from '../shared/json.ts';
 import type { Capabilities } from './capabilities.ts';
 
@@ -9,6 +10,9 @@ export type ApiFamily = 'chat_completions' | 'messages' | 'responses' | 'embeddi
 
 /** Counting tokens uses no model: platforms do not bill it, and it writes no ledger row. */
 export const isCharged = (family: ApiFamily): boolean => family !== 'count_tokens';
+
+/** A route by its model and its place in the file. */
+export const routeIdOf = (modelId: string, position: number): string => `${modelId}#${position}`;
 
 /** One way to serve a model: a provider, the model's name there, and what the pair can do. */
 export interface Route {
@@ -45,6 +49,8 @@ export interface Model {
   readonly createdAt: Date;
   /** The enabled ones, in the order in which they are tried (`routesInOrder`). */
   readonly routes: readonly Route[];
+  /** Of all requests for it, whoever makes them. */
+  readonly limit?: RateLimit;
 }
 
 /** The one route that executes, and who is behind it. */

@@ -87,7 +87,7 @@ describe('a user', () => {
         admin('PATCH', userPath(user), { name: `n${n}` }, { 'if-match': '"1"' }),
       ),
     );
-    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+    expect(answers.map(({ status }) => status).toSorted((left, right) => left - right)).toEqual([
       200,
       ...Array(7).fill(409),
     ]);

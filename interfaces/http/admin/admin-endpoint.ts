@@ -27,7 +27,7 @@ import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
 import { AdminCallRecord } from './admin-call-record.ts';
 import type { AdminFailure, AdminRoute, BodyInputs, RouteTerms } from './admin-route.ts';
 import type { Inputs } from './inputs.ts';
-import { type AdminData, printedData } from './json-text.ts';
+import { type AdminData, printedData } from '../json-text.ts';
 import { sessionToken } from './session-cookie.ts';
 
 /** Whose API token a call shows, and what it may do. */

@@ -5,9 +5,9 @@ import type { Page } from '../../../application/ports/page.ts';
 import { changesState } from '../../../domain/identity/cross-origin.ts';
 import { type ErrorCode, type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { isObject, type Json } from '../../../domain/shared/json.ts';
-import { pageValue } from './answers.ts';
+import { pageValue } from '../answers.ts';
 import { type Input, type Inputs, readInputs, type ValuesOf } from './inputs.ts';
-import type { AdminData } from './json-text.ts';
+import type { AdminData } from '../json-text.ts';
 import { presentPage } from './page-body.ts';
 import { pageShape, type QueryPage, readPage, readQuery } from './query.ts';
 

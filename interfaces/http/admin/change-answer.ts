@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Changed } from '../../../application/ports/changes.ts';
 import { type AdminFailure, conflictWith, notFound } from './admin-route.ts';
-import type { AdminData } from './json-text.ts';
+import type { AdminData } from '../json-text.ts';
 
 /** How an object is named in answers. */
 interface Named<A, B extends AdminData> {

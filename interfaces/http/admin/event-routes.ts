@@ -3,9 +3,9 @@ import type * as t from 'io-ts';
 import type { AdminEvent, AdminEvents } from '../../../application/ports/admin-events.ts';
 import { adminActions, adminTargetKinds } from '../../../domain/identity/admin-event.ts';
 import { type AdminRoute, listRoute } from './admin-route.ts';
-import { instantValue, orNull, objectOf, jsonValue, textValue, uuidValue } from './answers.ts';
+import { instantValue, orNull, objectOf, jsonValue, textValue, uuidValue } from '../answers.ts';
 import { optionalInput } from './inputs.ts';
-import { nullIfMissing, storedJsonText } from './json-text.ts';
+import { nullIfMissing, storedJsonText } from '../json-text.ts';
 import { instantParam, nameParam, oneOf, uuid } from './query.ts';
 
 export interface EventRoutePorts {

@@ -12,8 +12,8 @@ import {
   orNull,
   textValue,
   uuidValue,
-} from './answers.ts';
-import { nullIfMissing } from './json-text.ts';
+} from '../answers.ts';
+import { nullIfMissing } from '../json-text.ts';
 
 /** Who made something. */
 export const creator = objectOf({ user_id: uuidValue, name: textValue });

@@ -17,7 +17,7 @@ import {
   orNull,
   textValue,
   uuidValue,
-} from './answers.ts';
+} from '../answers.ts';
 
 const teamRole = choiceValue(teamRoles);
 

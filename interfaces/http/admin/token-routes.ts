@@ -14,9 +14,9 @@ import {
   orNull,
   textValue,
   uuidValue,
-} from './answers.ts';
+} from '../answers.ts';
 import { choiceInput, optionalInput, orNullInput } from './inputs.ts';
-import { nullIfMissing } from './json-text.ts';
+import { nullIfMissing } from '../json-text.ts';
 import { creator, presentCreator } from './key-bodies.ts';
 import { displayNameInput } from './object-inputs.ts';
 import { instantInput } from './query.ts';
