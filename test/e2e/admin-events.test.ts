@@ -278,7 +278,7 @@ describe('GET /events', () => {
 
   it.each([
     ['action=budget.change', 'action'],
-    ['target_kind=model', 'target_kind'],
+    ['target_kind=planet', 'target_kind'],
     ['actor_user_id=root', 'actor_user_id'],
     ['target_id=', 'target_id'],
     ['from=yesterday', 'from'],
