@@ -2,6 +2,7 @@ import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
 import { listModels } from '../application/list-models.ts';
+import { testModel } from '../application/models/test-model.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { SeedStore } from '../application/ports/seed.ts';
 import type { Telemetry } from '../application/ports/telemetry.ts';
@@ -17,7 +18,9 @@ import { accountsStore, type CachedAccounts } from '../infrastructure/postgres/a
 import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
+import { type KeyUse, keyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from '../infrastructure/postgres/ledger-store.ts';
+import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
 import { payloadStore, type PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { Freshness, StateFollower } from '../infrastructure/postgres/state-follower.ts';
@@ -62,6 +65,7 @@ export const tokens = {
   freshness: token<Freshness>('Freshness'),
   follower: token<StateFollower>('StateFollower'),
   process: token<GatewayProcess>('GatewayProcess'),
+  keyUse: token<KeyUse>('KeyUse'),
   ledger: token<LedgerStore>('Ledger'),
   journal: token<Journal>('Journal'),
   payloads: token<PayloadStore>('Payloads'),
@@ -100,15 +104,28 @@ function bindStores(container: Container): void {
   container
     .bind(tokens.seed)
     .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
+  container
+    .bind(tokens.keyUse)
+    .toResolvedValue(({ pool }: Foundations) => keyUse(pool), [tokens.foundations]);
   container.bind(tokens.ledger).toResolvedValue(
-    ({ pool, config, log }: Foundations, journal: Journal, process: GatewayProcess) =>
-      ledgerStore(pool, {
-        process,
-        journal: journal.keep,
-        ...settlingOptions(config, log),
-        claimSeconds: () => claimSeconds(config),
-      }),
-    [tokens.foundations, tokens.journal, tokens.process],
+    (
+      { pool, config, log }: Foundations,
+      journal: Journal,
+      process: GatewayProcess,
+      use: KeyUse,
+      clock: Clock,
+    ) =>
+      notingKeys(
+        ledgerStore(pool, {
+          process,
+          journal: journal.keep,
+          ...settlingOptions(config, log),
+          claimSeconds: () => claimSeconds(config),
+        }),
+        use,
+        clock.now,
+      ),
+    [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock],
   );
   container
     .bind(tokens.process)
@@ -187,7 +204,8 @@ function bindAdminApi(container: Container): void {
   container.bind(tokens.adminRoutes).toResolvedValue(
     ({ pool, config, telemetry }: Foundations, ports: ServePorts, gates: Gates, cut: CutOff) => {
       const enter = testRoom(gates.models, cut);
-      return adminRoutesOf(pool, config, ports.clock, { ...ports, enter, telemetry, digest: textDigest });
+      const tested = { ...ports, modelTests: modelTestsStore(pool), enter, telemetry, digest: textDigest };
+      return adminRoutesOf(pool, config, ports.clock, testModel(tested, config.policy));
     },
     [tokens.foundations, tokens.servePorts, tokens.gates, tokens.cutOff],
   );

@@ -82,7 +82,8 @@ async function setBudget(
   return connection.oneFirst(sql.type(row(t.type({ changed: t.boolean })))`
     select gateway_set_budget(${userId}, ${teamId}, ${terms?.cadence ?? null},
                               ${terms?.amount10000.toString() ?? null}::bigint, ${terms?.hardLimit ?? null},
-                              ${terms?.timezone ?? null}, false, ${mailReady}, ${actor.userId}, ${actor.address}) as changed
+                              ${terms?.timezone ?? null}, false, ${mailReady}, ${actor.userId}, ${actor.address},
+                              ${actor.adminTokenId ?? null}) as changed
   `);
 }
 

@@ -14,7 +14,7 @@ import {
   objectOf,
   orNull,
   textValue,
-} from './answers.ts';
+} from '../answers.ts';
 import { ownerIds } from './budget-bodies.ts';
 import { dryRunBody } from './budget-input.ts';
 import { budgetsRoot, ownersOf } from './budget-routes.ts';

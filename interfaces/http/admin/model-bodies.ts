@@ -23,8 +23,8 @@ import {
   textValue,
   usdValue,
   uuidValue,
-} from './answers.ts';
-import { JsonText } from './json-text.ts';
+} from '../answers.ts';
+import { JsonText } from '../json-text.ts';
 
 const capabilityValue = objectOf({ configured: flagValue, effective: flagValue, reason: orNull(textValue) });
 
