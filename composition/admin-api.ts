@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabasePool } from 'slonik';
-import { type TestModelPorts, testModel } from '../application/models/test-model.ts';
 import { logIn } from '../application/admin/log-in.ts';
 import { bearerOf } from '../application/admin/manage-tokens.ts';
 import { currentSession, logOut } from '../application/admin/session.ts';
@@ -29,6 +28,7 @@ import { usersStore } from '../infrastructure/postgres/users-store.ts';
 import { catalogueInsight } from '../infrastructure/providers/catalogue-insight.ts';
 import { sessionTokens } from '../infrastructure/session-tokens.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
+import type { ModelRoutePorts } from '../interfaces/http/admin/model-routes.ts';
 import { adminRoutes } from '../interfaces/http/admin/routes.ts';
 import type { AdminApiPorts } from '../interfaces/http/app.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
@@ -39,14 +39,14 @@ export const adminRoutesOf = (
   pool: DatabasePool,
   config: LiveConfig,
   clock: Clock,
-  tested: Omit<TestModelPorts, 'modelTests'>,
+  testModel: ModelRoutePorts['testModel'],
 ): readonly AdminRoute[] =>
   adminRoutes({
     modelList: modelListStore(
       pool,
       catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now }),
     ),
-    testModel: testModel({ ...tested, modelTests: modelTestsStore(pool) }, config.policy),
+    testModel,
     budgets: budgetsStore(pool, mailReady(config)),
     budgetAlerts: alertsStore(pool),
     adminEvents: adminEventsStore(pool),

@@ -2,6 +2,7 @@ import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
 import { listModels } from '../application/list-models.ts';
+import { testModel } from '../application/models/test-model.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { LimitStandings } from '../application/ports/limit-standings.ts';
 import type { SeedStore } from '../application/ports/seed.ts';
@@ -21,6 +22,7 @@ import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
 import { type KeyUse, keyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from '../infrastructure/postgres/ledger-store.ts';
+import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
 import { payloadStore, type PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { Freshness, StateFollower } from '../infrastructure/postgres/state-follower.ts';
@@ -208,7 +210,8 @@ function bindAdminApi(container: Container): void {
   container.bind(tokens.adminRoutes).toResolvedValue(
     ({ pool, config, telemetry }: Foundations, ports: ServePorts, gates: Gates, cut: CutOff) => {
       const enter = testRoom(gates.models, cut);
-      return adminRoutesOf(pool, config, ports.clock, { ...ports, enter, telemetry, digest: textDigest });
+      const tested = { ...ports, modelTests: modelTestsStore(pool), enter, telemetry, digest: textDigest };
+      return adminRoutesOf(pool, config, ports.clock, testModel(tested, config.policy));
     },
     [tokens.foundations, tokens.servePorts, tokens.gates, tokens.cutOff],
   );

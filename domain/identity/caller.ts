@@ -13,7 +13,7 @@ export type KeyOwner =
 
 /** Whose request it is: an authenticated caller of the public API, or the owner that an admin tests a model for. */
 export interface Caller {
-  /** Undefined: no key came with the request (rule 48.8). */
+  /** Undefined: no key came with the request (rule 49.8). */
   readonly apiKeyId: string | undefined;
   readonly keyOwner: KeyOwner;
   /** Empty means every model. */

@@ -3156,7 +3156,7 @@ export interface operations {
                      *           {
                      *             "budget_alert_id": "019a0000-0000-7000-8000-000000000001",
                      *             "owner_kind": "user",
-                     *             "owner_id": "text",
+                     *             "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *             "owner_name": "Platform",
                      *             "cadence": "daily",
                      *             "threshold_bps": 1,
@@ -3343,7 +3343,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "budget": {
                      *           "budget_id": "019a0000-0000-7000-8000-000000000001",
                      *           "cadence": "daily",
@@ -3513,7 +3513,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "deactivated": false
                      *       },
                      *       "meta": {
@@ -3815,7 +3815,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "budget": {
                      *           "budget_id": "019a0000-0000-7000-8000-000000000001",
                      *           "cadence": "daily",
@@ -3985,7 +3985,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "deactivated": false
                      *       },
                      *       "meta": {
@@ -7379,7 +7379,7 @@ export interface operations {
                      *         "owners": [
                      *           {
                      *             "owner_kind": "user",
-                     *             "owner_id": "text",
+                     *             "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *             "owner_name": "Platform",
                      *             "request_count": 0,
                      *             "spend_usd": "0.25",
