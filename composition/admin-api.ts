@@ -17,7 +17,6 @@ import { databaseFault, isDatabaseTrouble } from '../infrastructure/postgres/dat
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-store.ts';
 import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
-import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
 import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';

@@ -4266,7 +4266,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "window_days": 0,
                      *         "window_start": "2026-01-31T12:00:00.000Z",
                      *         "window_end": "2026-01-31T12:00:00.000Z",
@@ -4433,7 +4433,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "last_window": {
                      *           "window": {
                      *             "start": "2026-01-31T12:00:00.000Z",
@@ -4613,7 +4613,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "window_days": 0,
                      *         "window_start": "2026-01-31T12:00:00.000Z",
                      *         "window_end": "2026-01-31T12:00:00.000Z",
@@ -4780,7 +4780,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "last_window": {
                      *           "window": {
                      *             "start": "2026-01-31T12:00:00.000Z",
@@ -6070,7 +6070,7 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @example 019a0000-0000-7000-8000-000000000001 */
+                /** @example fast */
                 model_id: string;
             };
             cookie?: never;
@@ -6255,7 +6255,7 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @example 019a0000-0000-7000-8000-000000000001 */
+                /** @example fast */
                 model_id: string;
             };
             cookie?: never;
@@ -6774,7 +6774,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 019a0000-0000-7000-8000-000000000001 */
+                /** @example fast */
                 model_id: string;
             };
             cookie?: never;
@@ -7013,7 +7013,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 019a0000-0000-7000-8000-000000000001 */
+                /** @example fast */
                 model_id: string;
             };
             cookie?: never;
@@ -7024,7 +7024,7 @@ export interface operations {
                  * @example {
                  *       "route_position": 0,
                  *       "owner_kind": "user",
-                 *       "owner_id": "text",
+                 *       "owner_id": "019a0000-0000-7000-8000-000000000001",
                  *       "family": "chat_completions"
                  *     }
                  */
@@ -8687,7 +8687,7 @@ export interface operations {
                      *             "public_id": "text",
                      *             "name": "Ada",
                      *             "owner_kind": "user",
-                     *             "owner_id": "text",
+                     *             "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *             "owner_name": "Platform",
                      *             "allowed_models": [
                      *               "text"
@@ -8827,7 +8827,7 @@ export interface operations {
                  * @example {
                  *       "name": "Ada",
                  *       "owner_kind": "user",
-                 *       "owner_id": "text",
+                 *       "owner_id": "019a0000-0000-7000-8000-000000000001",
                  *       "allowed_models": [],
                  *       "expires_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -8858,7 +8858,7 @@ export interface operations {
                      *         "public_id": "text",
                      *         "name": "Ada",
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "owner_name": "Platform",
                      *         "allowed_models": [
                      *           "text"
@@ -9012,7 +9012,7 @@ export interface operations {
                      *         "public_id": "text",
                      *         "name": "Ada",
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "owner_name": "Platform",
                      *         "allowed_models": [
                      *           "text"
@@ -9170,7 +9170,7 @@ export interface operations {
                      *         "public_id": "text",
                      *         "name": "Ada",
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "owner_name": "Platform",
                      *         "allowed_models": [
                      *           "text"
@@ -9367,7 +9367,7 @@ export interface operations {
                      *         "public_id": "text",
                      *         "name": "Ada",
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "owner_name": "Platform",
                      *         "allowed_models": [
                      *           "text"
@@ -9559,7 +9559,7 @@ export interface operations {
                      *         "public_id": "text",
                      *         "name": "Ada",
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "owner_name": "Platform",
                      *         "allowed_models": [
                      *           "text"
@@ -12202,4 +12202,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 6eb79bf18e851c2f5f57979a9155f75a2b6954a67e27c1da53bc4609bf924704.
+// Of the description with SHA-256 a414e8d6df26ab69d63c966a06693748a7c5f243d9ffb978a3f57602357ba5de.
