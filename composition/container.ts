@@ -2,12 +2,13 @@ import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
 import { listModels } from '../application/list-models.ts';
+import { testModel } from '../application/models/test-model.ts';
 import type { Clock } from '../application/ports/clock.ts';
-import type { Ledger } from '../application/ports/ledger.ts';
 import type { LimitStandings } from '../application/ports/limit-standings.ts';
 import type { SeedStore } from '../application/ports/seed.ts';
 import type { Telemetry } from '../application/ports/telemetry.ts';
 import { serveModelRequest } from '../application/serve-model-request.ts';
+import type { ServePorts } from '../application/serve-ports.ts';
 import { adminApi, adminRoutesOf } from './admin-api.ts';
 import { type BudgetAlerting, budgetAlerting } from './budget-alerting.ts';
 import { systemClock } from '../infrastructure/clock.ts';
@@ -19,7 +20,9 @@ import { limitStandings } from '../infrastructure/limit-standings.ts';
 import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
+import { type KeyUse, keyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from '../infrastructure/postgres/ledger-store.ts';
+import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
 import { payloadStore, type PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { Freshness, StateFollower } from '../infrastructure/postgres/state-follower.ts';
@@ -35,6 +38,7 @@ import { authenticate } from '../interfaces/http/authenticate.ts';
 import { cutOff, type CutOff } from '../interfaces/http/cut-off.ts';
 import { type Gates, gatesOf } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
+import { testRoom } from './model-tests.ts';
 import { claimSeconds, cleaned, journalOf, processOf, settlingOptions } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
@@ -64,12 +68,14 @@ export const tokens = {
   standings: token<LimitStandings>('LimitStandings'),
   follower: token<StateFollower>('StateFollower'),
   process: token<GatewayProcess>('GatewayProcess'),
+  keyUse: token<KeyUse>('KeyUse'),
   ledger: token<LedgerStore>('Ledger'),
   journal: token<Journal>('Journal'),
   payloads: token<PayloadStore>('Payloads'),
   recovery: token<Recovery>('Recovery'),
   upstream: token<Executor>('Upstream'),
   largeBodies: token<LargeBodyThread>('LargeBodies'),
+  servePorts: token<ServePorts>('ServePorts'),
   seed: token<SeedStore>('SeedStore'),
   adminRoutes: token<readonly AdminRoute[]>('AdminRoutes'),
   admin: token<AdminApiPorts>('AdminApi'),
@@ -101,21 +107,30 @@ function bindStores(container: Container): void {
   container
     .bind(tokens.seed)
     .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
+  container
+    .bind(tokens.keyUse)
+    .toResolvedValue(({ pool }: Foundations) => keyUse(pool), [tokens.foundations]);
   container.bind(tokens.ledger).toResolvedValue(
     (
       { pool, config, log }: Foundations,
       journal: Journal,
       process: GatewayProcess,
+      use: KeyUse,
+      clock: Clock,
       standings: LimitStandings,
     ) =>
-      ledgerStore(pool, {
-        process,
-        standings,
-        journal: journal.keep,
-        ...settlingOptions(config, log),
-        claimSeconds: () => claimSeconds(config),
-      }),
-    [tokens.foundations, tokens.journal, tokens.process, tokens.standings],
+      notingKeys(
+        ledgerStore(pool, {
+          process,
+          standings,
+          journal: journal.keep,
+          ...settlingOptions(config, log),
+          claimSeconds: () => claimSeconds(config),
+        }),
+        use,
+        clock.now,
+      ),
+    [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock, tokens.standings],
   );
   container
     .bind(tokens.process)
@@ -192,9 +207,14 @@ function bindAlerts(container: Container): void {
 }
 
 function bindAdminApi(container: Container): void {
-  container
-    .bind(tokens.adminRoutes)
-    .toResolvedValue(({ pool, config }: Foundations) => adminRoutesOf(pool, config), [tokens.foundations]);
+  container.bind(tokens.adminRoutes).toResolvedValue(
+    ({ pool, config, telemetry }: Foundations, ports: ServePorts, gates: Gates, cut: CutOff) => {
+      const enter = testRoom(gates.models, cut);
+      const tested = { ...ports, modelTests: modelTestsStore(pool), enter, telemetry, digest: textDigest };
+      return adminRoutesOf(pool, config, ports.clock, testModel(tested, config.policy));
+    },
+    [tokens.foundations, tokens.servePorts, tokens.gates, tokens.cutOff],
+  );
   container
     .bind(tokens.admin)
     .toResolvedValue(adminApi, [tokens.foundations, tokens.clock, tokens.gates, tokens.adminRoutes]);
@@ -214,6 +234,19 @@ function bindService(container: Container): void {
       }),
     [tokens.foundations, tokens.upstream],
   );
+  container
+    .bind(tokens.servePorts)
+    .toResolvedValue(
+      (
+        catalogue: LiveCatalogue,
+        ledger: LedgerStore,
+        upstream: Executor,
+        thread: LargeBodyThread,
+        payloads: PayloadStore,
+        clock: Clock,
+      ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock }),
+      [tokens.catalogue, tokens.ledger, tokens.upstream, tokens.largeBodies, tokens.payloads, tokens.clock],
+    );
   bindApp(container);
 }
 
@@ -222,12 +255,7 @@ function bindApp(container: Container): void {
     (
       { config, log, telemetry, notReady, draining }: Foundations,
       accounts: CachedAccounts,
-      catalogue: LiveCatalogue,
-      ledger: Ledger,
-      upstream: Executor,
-      thread: LargeBodyThread,
-      payloads: PayloadStore,
-      clock: Clock,
+      ports: ServePorts,
       gates: Gates,
       admin: AdminApiPorts,
       cut: CutOff,
@@ -236,17 +264,14 @@ function bindApp(container: Container): void {
       gatewayApp({
         admin,
         authenticate: authenticate(accounts),
-        serve: serveModelRequest(
-          { catalogue, ledger, upstream, largeBodies: thread, payloads, clock },
-          config.policy,
-        ),
-        listModels: listModels(catalogue),
+        serve: serveModelRequest(ports, config.policy),
+        listModels: listModels(ports.catalogue),
         limitsNow: standings.of,
         telemetry,
         gate: gates.models,
         pace: gates.pace,
         decompress,
-        clock,
+        clock: ports.clock,
         digest: textDigest,
         keepAlive: streamKeepAlive(() => config.loaded().config.server.streamKeepaliveSecs),
         corsOrigins: () => config.loaded().config.server.corsOrigins,
@@ -261,12 +286,7 @@ function bindApp(container: Container): void {
     [
       tokens.foundations,
       tokens.accounts,
-      tokens.catalogue,
-      tokens.ledger,
-      tokens.upstream,
-      tokens.largeBodies,
-      tokens.payloads,
-      tokens.clock,
+      tokens.servePorts,
       tokens.gates,
       tokens.admin,
       tokens.cutOff,

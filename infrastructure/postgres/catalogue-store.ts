@@ -1,24 +1,16 @@
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
-import type { Json } from '../../domain/shared/json.ts';
 import type { StoredCatalogue } from '../providers/live-catalogue.ts';
-import { nullable, timestamp } from './codecs.ts';
+import { jsonColumn, nullable, timestamp } from './codecs.ts';
 import { row } from './pool.ts';
 import { limitJson, rateLimitOf } from './rate-limit-rows.ts';
 
-const json = new t.Type<Json, Json>(
-  'JSON',
-  (value): value is Json => value !== undefined,
-  (value) => t.success(value as Json),
-  t.identity,
-);
-
-const providerRow = t.type({ provider_key: t.string, config_json: json });
+const providerRow = t.type({ provider_key: t.string, config_json: jsonColumn });
 const routeRow = t.type({
   model_key: t.string,
   created_at: timestamp,
   position: t.union([t.number, t.null]),
-  config_json: json,
+  config_json: jsonColumn,
   limit_json: nullable(limitJson),
 });
 

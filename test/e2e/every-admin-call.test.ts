@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
-import type { JsonObject } from '../../domain/shared/json.ts';
 import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
 import { aKey, basicConfig } from '../support/gateway.ts';
 import { answerFaults, description, operations } from '../support/openapi/description.ts';
@@ -24,15 +22,8 @@ const exampled = ({ path, operation }: Operation): string =>
   );
 
 const administration = operations.filter(({ operation }) => operation.tags.includes('Administration'));
-const changes = administration.filter(({ method }) => method !== 'get');
 const named = (list: readonly Operation[]) =>
   list.map((each) => [each.method.toUpperCase(), each.path, each] as const);
-
-const call = (operation: Operation, over: { readonly path?: string; readonly headers?: object } = {}) =>
-  fetch(`${scene.gateway().url}${over.path ?? exampled(operation)}`, {
-    method: operation.method.toUpperCase(),
-    headers: { ...over.headers },
-  });
 
 describe('the description', () => {
   it('is served as it is, to who has no session either', async () => {
@@ -59,32 +50,6 @@ describe('every documented call', () => {
 });
 
 describe('every route of the admin API', () => {
-  const codeOf = async (answer: Response): Promise<unknown> =>
-    ((await answer.json()) as { error: { code: unknown } }).error.code;
-
-  it.each(named(administration))('refuses who has no session: %s %s', async (_method, _path, operation) => {
-    const answer = await call(operation);
-    expect(answer.status).toBe(401);
-    expect(await codeOf(answer)).toBe('session_required');
-  });
-
-  it.each(named(administration))(
-    'refuses a session that is not known, or over: %s %s',
-    async (_method, _path, operation) => {
-      const cookie = `gateway_session=${'x'.repeat(43)}`;
-      const answer = await call(operation, { headers: { cookie, 'sec-fetch-site': 'same-origin' } });
-      expect(await codeOf(answer)).toBe('session_required');
-    },
-  );
-
-  it.each(named(changes))(
-    'refuses a change that comes from another site: %s %s',
-    async (method, _path, operation) => {
-      const answer = await admin(method, exampled(operation), {}, { 'sec-fetch-site': 'cross-site' });
-      expect([answer.status, answer.error?.code]).toEqual([403, 'cross_origin']);
-    },
-  );
-
   it.each(named(administration))(
     'names a query parameter that it does not know: %s %s',
     async (method, _path, operation) => {
@@ -96,29 +61,5 @@ describe('every route of the admin API', () => {
         'no_such_thing',
       ]);
     },
-  );
-
-  it.each(named(changes.filter(({ operation }) => operation.requestBody !== undefined)))(
-    'names what is wrong in any body, and never fails: %s %s',
-    async (method, _path, operation) => {
-      const { schema, example } = operation.operation.requestBody!.content['application/json'];
-      const members = Object.keys(schema['properties'] as JsonObject);
-      const anyBody = fc.oneof(
-        fc.dictionary(fc.oneof(fc.constantFrom(...members), fc.string()), fc.jsonValue({ maxDepth: 2 })),
-        fc
-          .tuple(fc.constantFrom(...members), fc.jsonValue({ maxDepth: 2 }))
-          .map(([member, value]) => ({ ...(example as JsonObject), [member]: value })),
-        fc.jsonValue({ maxDepth: 2 }),
-      );
-      await fc.assert(
-        fc.asyncProperty(anyBody, async (body) => {
-          const answer = await admin(method, exampled(operation), body);
-          expect(answer.status).toBeLessThan(500);
-          if (answer.status === 400) expect(typeof answer.error?.param).toBe('string');
-        }),
-        { numRuns: 200 },
-      );
-    },
-    60_000,
   );
 });

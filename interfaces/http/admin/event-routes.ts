@@ -31,6 +31,7 @@ const adminEvent = objectOf({
   before_json: orNull(jsonValue),
   after_json: orNull(jsonValue),
   remote_address: orNull(textValue),
+  admin_token_id: orNull(uuidValue),
 });
 
 /** What admins changed, newest first. */
@@ -66,5 +67,6 @@ function presentEvent(event: AdminEvent): t.TypeOf<typeof adminEvent> {
     before_json: storedJsonText(event.before),
     after_json: storedJsonText(event.after),
     remote_address: nullIfMissing(event.remoteAddress),
+    admin_token_id: nullIfMissing(event.adminTokenId),
   };
 }

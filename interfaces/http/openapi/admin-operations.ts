@@ -16,7 +16,7 @@ const always: readonly ErrorCode[] = [
   'shutting_down',
   'internal_error',
 ];
-const ofAdmins: readonly ErrorCode[] = ['session_required', 'admin_required'];
+const ofAdmins: readonly ErrorCode[] = ['session_required', 'invalid_credentials', 'admin_required'];
 const ofChanges: readonly ErrorCode[] = ['cross_origin', 'request_too_large'];
 
 /** An operation, and where it stands in the description. */
@@ -29,7 +29,12 @@ export interface Operation {
 }
 
 export const adminOperation = (route: AdminRoute): Operation =>
-  operationOf(route, 'Administration', [{ session: [] }], [...always, ...ofAdmins]);
+  operationOf(
+    route,
+    'Administration',
+    route.sessionOnly === true ? [{ session: [] }] : [{ session: [] }, { adminToken: [] }],
+    [...always, ...ofAdmins],
+  );
 
 export const openOperation = (route: OpenRoute): Operation => operationOf(route, 'Sign-in', [], always);
 

@@ -42,6 +42,7 @@ export function openApiDocument({ admin, open }: Described): JsonObject {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key, `gwk_…`.' },
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key, `gwk_…`.' },
+        adminToken: { type: 'http', scheme: 'bearer', description: 'A token of an admin, `gwa_…`.' },
         session: { type: 'apiKey', in: 'cookie', name: 'gateway_session', description: 'Set by the login.' },
       },
     },

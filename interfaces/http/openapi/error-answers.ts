@@ -73,7 +73,7 @@ export function errorAnswers(
   );
 }
 
-/** An upstream's status that callers can act on stays; the others are 502, 503 and 504 (rules 35.1 to 35.7). */
+/** An upstream's status that callers can act on stays; the others are 502, 503 and 504 (rules 35.1, 35.2, 35.3, 35.4, 35.5, 35.6, 35.7). */
 const upstreamStatuses = [...keptStatuses, 502, 503, 504];
 
 const statusesOf = (code: ErrorCode): readonly number[] =>

@@ -312,6 +312,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/spend/budgets/users/{user_id}/days": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A user's spend and blocked answers by UTC day. */
+        get: operations["get_admin_spend_budgets_users_by_user_id_days"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/spend/budgets/users/{user_id}/dry-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a hard budget of an amount would have blocked of a user's requests; changes nothing. */
+        post: operations["post_admin_spend_budgets_users_by_user_id_dry_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/spend/budgets/teams/{team_id}/days": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A team's spend and blocked answers by UTC day. */
+        get: operations["get_admin_spend_budgets_teams_by_team_id_days"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/spend/budgets/teams/{team_id}/dry-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a hard budget of an amount would have blocked of a team's requests; changes nothing. */
+        post: operations["post_admin_spend_budgets_teams_by_team_id_dry_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/rate-limits": {
         parameters: {
             query?: never;
@@ -410,6 +478,74 @@ export interface paths {
         };
         /** What admins changed, newest first. */
         get: operations["get_admin_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Models with their routes, what each can do and what it costs, by id. */
+        get: operations["get_admin_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/models/{model_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One model; slashes in its id are percent-encoded. */
+        get: operations["get_admin_models_by_model_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/models/{model_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends one tiny request over a route of a model, for an owner, and tells what happened. */
+        post: operations["post_admin_models_by_model_id_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Providers, without anything that is secret, by id. */
+        get: operations["get_admin_providers"];
         put?: never;
         post?: never;
         delete?: never;
@@ -532,6 +668,221 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** API keys, newest first. */
+        get: operations["get_admin_api_keys"];
+        put?: never;
+        /** Makes an API key; the secret is in this answer alone. */
+        post: operations["post_admin_api_keys"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/api-keys/{api_key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An API key, without its secret. */
+        get: operations["get_admin_api_keys_by_api_key_id"];
+        put?: never;
+        post?: never;
+        /** Revokes an API key for good; every replica refuses it within 5 seconds. */
+        delete: operations["delete_admin_api_keys_by_api_key_id"];
+        options?: never;
+        head?: never;
+        /** Changes what an API key is called, which models it may use, and when it expires. */
+        patch: operations["patch_admin_api_keys_by_api_key_id"];
+        trace?: never;
+    };
+    "/api/v1/admin/api-keys/{api_key_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives an API key a new secret, shown in this answer alone; the one before it lives on for a while. */
+        post: operations["post_admin_api_keys_by_api_key_id_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Users, newest first. */
+        get: operations["get_admin_users"];
+        put?: never;
+        /** Makes a user. */
+        post: operations["post_admin_users"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A user with the teams that the user is a member of. */
+        get: operations["get_admin_users_by_user_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Changes a user; one who is not active is refused everywhere, and keeps budgets and keys. */
+        patch: operations["patch_admin_users_by_user_id"];
+        trace?: never;
+    };
+    "/api/v1/admin/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Teams, newest first. */
+        get: operations["get_admin_teams"];
+        put?: never;
+        /** Makes a team. */
+        post: operations["post_admin_teams"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/teams/{team_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A team. */
+        get: operations["get_admin_teams_by_team_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Changes a team; the keys of one that is not active are refused, and its budget stays. */
+        patch: operations["patch_admin_teams_by_team_id"];
+        trace?: never;
+    };
+    "/api/v1/admin/teams/{team_id}/members/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Makes a user a member of a team, or gives a member this role. */
+        put: operations["put_admin_teams_by_team_id_members_by_user_id"];
+        post?: never;
+        /** Takes a user out of a team. */
+        delete: operations["delete_admin_teams_by_team_id_members_by_user_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/service-accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Service accounts, newest first. */
+        get: operations["get_admin_service_accounts"];
+        put?: never;
+        /** Makes a service account. */
+        post: operations["post_admin_service_accounts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/service-accounts/{service_account_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A service account. */
+        get: operations["get_admin_service_accounts_by_service_account_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Changes a service account; the keys of one that is not active are refused. */
+        patch: operations["patch_admin_service_accounts_by_service_account_id"];
+        trace?: never;
+    };
+    "/api/v1/admin/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** API tokens of all admins, newest first. */
+        get: operations["get_admin_tokens"];
+        put?: never;
+        /** Makes an API token of the admin who is logged in; the secret is in this answer alone. */
+        post: operations["post_admin_tokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/tokens/{admin_token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revokes an API token at once. */
+        delete: operations["delete_admin_tokens_by_admin_token_id"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2733,7 +3084,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2805,7 +3156,7 @@ export interface operations {
                      *           {
                      *             "budget_alert_id": "019a0000-0000-7000-8000-000000000001",
                      *             "owner_kind": "user",
-                     *             "owner_id": "text",
+                     *             "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *             "owner_name": "Platform",
                      *             "cadence": "daily",
                      *             "threshold_bps": 1,
@@ -2900,7 +3251,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2962,21 +3313,21 @@ export interface operations {
                  * @example {
                  *       "cadence": "daily",
                  *       "amount_10000": 1000000,
-                 *       "hard_limit": true,
-                 *       "timezone": "UTC"
+                 *       "timezone": "UTC",
+                 *       "hard_limit": true
                  *     }
                  */
                 "application/json": {
                     /** @enum {unknown} */
                     cadence: "daily" | "weekly" | "monthly";
                     amount_10000: number;
-                    hard_limit: boolean;
                     /**
                      * @default UTC
                      * @example UTC
                      * @example Europe/Paris
                      */
                     timezone?: string;
+                    hard_limit: boolean;
                 };
             };
         };
@@ -2992,7 +3343,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "budget": {
                      *           "budget_id": "019a0000-0000-7000-8000-000000000001",
                      *           "cadence": "daily",
@@ -3071,7 +3422,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3162,7 +3513,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "deactivated": false
                      *       },
                      *       "meta": {
@@ -3195,7 +3546,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3361,7 +3712,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3434,21 +3785,21 @@ export interface operations {
                  * @example {
                  *       "cadence": "daily",
                  *       "amount_10000": 1000000,
-                 *       "hard_limit": true,
-                 *       "timezone": "UTC"
+                 *       "timezone": "UTC",
+                 *       "hard_limit": true
                  *     }
                  */
                 "application/json": {
                     /** @enum {unknown} */
                     cadence: "daily" | "weekly" | "monthly";
                     amount_10000: number;
-                    hard_limit: boolean;
                     /**
                      * @default UTC
                      * @example UTC
                      * @example Europe/Paris
                      */
                     timezone?: string;
+                    hard_limit: boolean;
                 };
             };
         };
@@ -3464,7 +3815,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "budget": {
                      *           "budget_id": "019a0000-0000-7000-8000-000000000001",
                      *           "cadence": "daily",
@@ -3543,7 +3894,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3634,7 +3985,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "deactivated": false
                      *       },
                      *       "meta": {
@@ -3667,7 +4018,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3833,7 +4184,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3857,6 +4208,700 @@ export interface operations {
             };
             /** @description `not_found`. */
             404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_spend_budgets_users_by_user_id_days: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: never;
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "owner_kind": "user",
+                     *         "owner_id": "text",
+                     *         "window_days": 0,
+                     *         "window_start": "2026-01-31T12:00:00.000Z",
+                     *         "window_end": "2026-01-31T12:00:00.000Z",
+                     *         "days": [
+                     *           {
+                     *             "day": "2026-01-31",
+                     *             "request_count": 0,
+                     *             "spend_usd": "0.25",
+                     *             "spend_usd_10000": 1,
+                     *             "blocked_answers": {
+                     *               "count": 0,
+                     *               "cost_usd": "0.25",
+                     *               "cost_usd_10000": 1
+                     *             }
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            owner_kind: "user" | "team";
+                            owner_id: string;
+                            window_days: number;
+                            /** Format: date-time */
+                            window_start: string;
+                            /** Format: date-time */
+                            window_end: string;
+                            days: {
+                                /** Format: date */
+                                day: string;
+                                request_count: number;
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                                blocked_answers: {
+                                    count: number;
+                                    /** @example 0.25 */
+                                    cost_usd: string;
+                                    cost_usd_10000: number;
+                                };
+                            }[];
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_admin_spend_budgets_users_by_user_id_dry_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "cadence": "daily",
+                 *       "amount_10000": 1000000,
+                 *       "timezone": "UTC"
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {unknown} */
+                    cadence: "daily" | "weekly" | "monthly";
+                    amount_10000: number;
+                    /**
+                     * @default UTC
+                     * @example UTC
+                     * @example Europe/Paris
+                     */
+                    timezone?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "owner_kind": "user",
+                     *         "owner_id": "text",
+                     *         "last_window": {
+                     *           "window": {
+                     *             "start": "2026-01-31T12:00:00.000Z",
+                     *             "end": "2026-01-31T12:00:00.000Z"
+                     *           },
+                     *           "spend_usd": "0.25",
+                     *           "spend_usd_10000": 1,
+                     *           "would_block_from": "2026-01-31T12:00:00.000Z",
+                     *           "blocked_requests": 0,
+                     *           "blocked_cost_usd": "0.25",
+                     *           "blocked_cost_usd_10000": 1
+                     *         },
+                     *         "current_window": {
+                     *           "window": {
+                     *             "start": "2026-01-31T12:00:00.000Z",
+                     *             "end": "2026-01-31T12:00:00.000Z"
+                     *           },
+                     *           "spend_usd": "0.25",
+                     *           "spend_usd_10000": 1,
+                     *           "would_block_from": "2026-01-31T12:00:00.000Z",
+                     *           "blocked_requests": 0,
+                     *           "blocked_cost_usd": "0.25",
+                     *           "blocked_cost_usd_10000": 1
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            owner_kind: "user" | "team";
+                            owner_id: string;
+                            last_window: {
+                                window: {
+                                    /** Format: date-time */
+                                    start: string;
+                                    /** Format: date-time */
+                                    end: string;
+                                };
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                                would_block_from: string | null;
+                                blocked_requests: number;
+                                /** @example 0.25 */
+                                blocked_cost_usd: string;
+                                blocked_cost_usd_10000: number;
+                            };
+                            current_window: {
+                                window: {
+                                    /** Format: date-time */
+                                    start: string;
+                                    /** Format: date-time */
+                                    end: string;
+                                };
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                                would_block_from: string | null;
+                                blocked_requests: number;
+                                /** @example 0.25 */
+                                blocked_cost_usd: string;
+                                blocked_cost_usd_10000: number;
+                            };
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_spend_budgets_teams_by_team_id_days: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: never;
+            path: {
+                /** @example platform */
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "owner_kind": "user",
+                     *         "owner_id": "text",
+                     *         "window_days": 0,
+                     *         "window_start": "2026-01-31T12:00:00.000Z",
+                     *         "window_end": "2026-01-31T12:00:00.000Z",
+                     *         "days": [
+                     *           {
+                     *             "day": "2026-01-31",
+                     *             "request_count": 0,
+                     *             "spend_usd": "0.25",
+                     *             "spend_usd_10000": 1,
+                     *             "blocked_answers": {
+                     *               "count": 0,
+                     *               "cost_usd": "0.25",
+                     *               "cost_usd_10000": 1
+                     *             }
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            owner_kind: "user" | "team";
+                            owner_id: string;
+                            window_days: number;
+                            /** Format: date-time */
+                            window_start: string;
+                            /** Format: date-time */
+                            window_end: string;
+                            days: {
+                                /** Format: date */
+                                day: string;
+                                request_count: number;
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                                blocked_answers: {
+                                    count: number;
+                                    /** @example 0.25 */
+                                    cost_usd: string;
+                                    cost_usd_10000: number;
+                                };
+                            }[];
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_admin_spend_budgets_teams_by_team_id_dry_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example platform */
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "cadence": "daily",
+                 *       "amount_10000": 1000000,
+                 *       "timezone": "UTC"
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {unknown} */
+                    cadence: "daily" | "weekly" | "monthly";
+                    amount_10000: number;
+                    /**
+                     * @default UTC
+                     * @example UTC
+                     * @example Europe/Paris
+                     */
+                    timezone?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "owner_kind": "user",
+                     *         "owner_id": "text",
+                     *         "last_window": {
+                     *           "window": {
+                     *             "start": "2026-01-31T12:00:00.000Z",
+                     *             "end": "2026-01-31T12:00:00.000Z"
+                     *           },
+                     *           "spend_usd": "0.25",
+                     *           "spend_usd_10000": 1,
+                     *           "would_block_from": "2026-01-31T12:00:00.000Z",
+                     *           "blocked_requests": 0,
+                     *           "blocked_cost_usd": "0.25",
+                     *           "blocked_cost_usd_10000": 1
+                     *         },
+                     *         "current_window": {
+                     *           "window": {
+                     *             "start": "2026-01-31T12:00:00.000Z",
+                     *             "end": "2026-01-31T12:00:00.000Z"
+                     *           },
+                     *           "spend_usd": "0.25",
+                     *           "spend_usd_10000": 1,
+                     *           "would_block_from": "2026-01-31T12:00:00.000Z",
+                     *           "blocked_requests": 0,
+                     *           "blocked_cost_usd": "0.25",
+                     *           "blocked_cost_usd_10000": 1
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            owner_kind: "user" | "team";
+                            owner_id: string;
+                            last_window: {
+                                window: {
+                                    /** Format: date-time */
+                                    start: string;
+                                    /** Format: date-time */
+                                    end: string;
+                                };
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                                would_block_from: string | null;
+                                blocked_requests: number;
+                                /** @example 0.25 */
+                                blocked_cost_usd: string;
+                                blocked_cost_usd_10000: number;
+                            };
+                            current_window: {
+                                window: {
+                                    /** Format: date-time */
+                                    start: string;
+                                    /** Format: date-time */
+                                    end: string;
+                                };
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                                would_block_from: string | null;
+                                blocked_requests: number;
+                                /** @example 0.25 */
+                                blocked_cost_usd: string;
+                                blocked_cost_usd_10000: number;
+                            };
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     "x-gateway-error": components["headers"]["GatewayError"];
@@ -3990,7 +5035,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4142,7 +5187,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4283,7 +5328,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4468,7 +5513,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4609,7 +5654,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4794,7 +5839,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4935,7 +5980,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5120,7 +6165,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5261,7 +6306,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5344,8 +6389,8 @@ export interface operations {
         parameters: {
             query?: {
                 actor_user_id?: string;
-                action?: "budget.set" | "budget.delete" | "api_key.create" | "api_key.revoke" | "admin.create" | "rate_limit.set" | "rate_limit.delete";
-                target_kind?: "user" | "team" | "api_key" | "model";
+                action?: "budget.set" | "budget.delete" | "api_key.create" | "api_key.update" | "api_key.rotate" | "api_key.revoke" | "admin.create" | "user.create" | "user.update" | "team.create" | "team.update" | "team_member.set" | "team_member.delete" | "service_account.create" | "service_account.update" | "admin_token.create" | "admin_token.revoke" | "model.test" | "rate_limit.set" | "rate_limit.delete";
+                target_kind?: "user" | "team" | "service_account" | "api_key" | "admin_token" | "model";
                 target_id?: string;
                 from?: string;
                 to?: string;
@@ -5378,7 +6423,8 @@ export interface operations {
                      *             "target_id": "text",
                      *             "before_json": {},
                      *             "after_json": {},
-                     *             "remote_address": "text"
+                     *             "remote_address": "text",
+                     *             "admin_token_id": "019a0000-0000-7000-8000-000000000001"
                      *           }
                      *         ],
                      *         "page": 0,
@@ -5407,6 +6453,7 @@ export interface operations {
                                 /** @description Any JSON. */
                                 after_json: unknown;
                                 remote_address: string | null;
+                                admin_token_id: string | null;
                             }[];
                             page: number;
                             page_size: number;
@@ -5431,7 +6478,816 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_models: {
+        parameters: {
+            query?: {
+                model?: string;
+                provider?: string;
+                enabled?: boolean;
+                page?: number;
+                page_size?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "items": [
+                     *           {
+                     *             "model_key": "fast",
+                     *             "enabled": false,
+                     *             "created_at": "2026-01-31T12:00:00.000Z",
+                     *             "routes": [
+                     *               {
+                     *                 "position": 0,
+                     *                 "provider_key": "openai",
+                     *                 "provider_kind": "text",
+                     *                 "provider_enabled": false,
+                     *                 "upstream_model": "text",
+                     *                 "priority": 0,
+                     *                 "enabled": false,
+                     *                 "capabilities": {
+                     *                   "chat_completions": {
+                     *                     "configured": false,
+                     *                     "effective": false,
+                     *                     "reason": "text"
+                     *                   },
+                     *                   "responses": {
+                     *                     "configured": false,
+                     *                     "effective": false,
+                     *                     "reason": "text"
+                     *                   },
+                     *                   "embeddings": {
+                     *                     "configured": false,
+                     *                     "effective": false,
+                     *                     "reason": "text"
+                     *                   },
+                     *                   "stream": {
+                     *                     "configured": false,
+                     *                     "effective": false,
+                     *                     "reason": "text"
+                     *                   },
+                     *                   "tools": {
+                     *                     "configured": false,
+                     *                     "effective": false,
+                     *                     "reason": "text"
+                     *                   },
+                     *                   "vision": {
+                     *                     "configured": false,
+                     *                     "effective": false,
+                     *                     "reason": "text"
+                     *                   },
+                     *                   "json_schema": {
+                     *                     "configured": false,
+                     *                     "effective": false,
+                     *                     "reason": "text"
+                     *                   }
+                     *                 },
+                     *                 "compatibility": {},
+                     *                 "priced": false,
+                     *                 "price": {
+                     *                   "input_usd_per_million": "0.25",
+                     *                   "output_usd_per_million": "0.25",
+                     *                   "source": "text"
+                     *                 },
+                     *                 "unpriced_reason": "text"
+                     *               }
+                     *             ],
+                     *             "last_day": {
+                     *               "since": "2026-01-31T12:00:00.000Z",
+                     *               "requests": 0,
+                     *               "errors": 0,
+                     *               "is_lower_bound": false
+                     *             }
+                     *           }
+                     *         ],
+                     *         "page": 0,
+                     *         "page_size": 0,
+                     *         "total": 0,
+                     *         "total_is_lower_bound": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            items: {
+                                model_key: string;
+                                enabled: boolean;
+                                /** Format: date-time */
+                                created_at: string;
+                                routes: {
+                                    position: number;
+                                    provider_key: string;
+                                    provider_kind: string;
+                                    provider_enabled: boolean;
+                                    upstream_model: string;
+                                    priority: number;
+                                    enabled: boolean;
+                                    capabilities: {
+                                        chat_completions: {
+                                            configured: boolean;
+                                            effective: boolean;
+                                            reason: string | null;
+                                        };
+                                        responses: {
+                                            configured: boolean;
+                                            effective: boolean;
+                                            reason: string | null;
+                                        };
+                                        embeddings: {
+                                            configured: boolean;
+                                            effective: boolean;
+                                            reason: string | null;
+                                        };
+                                        stream: {
+                                            configured: boolean;
+                                            effective: boolean;
+                                            reason: string | null;
+                                        };
+                                        tools: {
+                                            configured: boolean;
+                                            effective: boolean;
+                                            reason: string | null;
+                                        };
+                                        vision: {
+                                            configured: boolean;
+                                            effective: boolean;
+                                            reason: string | null;
+                                        };
+                                        json_schema: {
+                                            configured: boolean;
+                                            effective: boolean;
+                                            reason: string | null;
+                                        };
+                                    };
+                                    /** @description Any JSON. */
+                                    compatibility: unknown;
+                                    priced: boolean;
+                                    price: {
+                                        /** @example 0.25 */
+                                        input_usd_per_million: string;
+                                        /** @example 0.25 */
+                                        output_usd_per_million: string;
+                                        source: string;
+                                    } | null;
+                                    unpriced_reason: string | null;
+                                }[];
+                                last_day: {
+                                    /** Format: date-time */
+                                    since: string;
+                                    requests: number;
+                                    errors: number;
+                                    is_lower_bound: boolean;
+                                };
+                            }[];
+                            page: number;
+                            page_size: number;
+                            total: number;
+                            total_is_lower_bound: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_models_by_model_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "model_key": "fast",
+                     *         "enabled": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "routes": [
+                     *           {
+                     *             "position": 0,
+                     *             "provider_key": "openai",
+                     *             "provider_kind": "text",
+                     *             "provider_enabled": false,
+                     *             "upstream_model": "text",
+                     *             "priority": 0,
+                     *             "enabled": false,
+                     *             "capabilities": {
+                     *               "chat_completions": {
+                     *                 "configured": false,
+                     *                 "effective": false,
+                     *                 "reason": "text"
+                     *               },
+                     *               "responses": {
+                     *                 "configured": false,
+                     *                 "effective": false,
+                     *                 "reason": "text"
+                     *               },
+                     *               "embeddings": {
+                     *                 "configured": false,
+                     *                 "effective": false,
+                     *                 "reason": "text"
+                     *               },
+                     *               "stream": {
+                     *                 "configured": false,
+                     *                 "effective": false,
+                     *                 "reason": "text"
+                     *               },
+                     *               "tools": {
+                     *                 "configured": false,
+                     *                 "effective": false,
+                     *                 "reason": "text"
+                     *               },
+                     *               "vision": {
+                     *                 "configured": false,
+                     *                 "effective": false,
+                     *                 "reason": "text"
+                     *               },
+                     *               "json_schema": {
+                     *                 "configured": false,
+                     *                 "effective": false,
+                     *                 "reason": "text"
+                     *               }
+                     *             },
+                     *             "compatibility": {},
+                     *             "priced": false,
+                     *             "price": {
+                     *               "input_usd_per_million": "0.25",
+                     *               "output_usd_per_million": "0.25",
+                     *               "source": "text"
+                     *             },
+                     *             "unpriced_reason": "text"
+                     *           }
+                     *         ],
+                     *         "last_day": {
+                     *           "since": "2026-01-31T12:00:00.000Z",
+                     *           "requests": 0,
+                     *           "errors": 0,
+                     *           "is_lower_bound": false
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            model_key: string;
+                            enabled: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            routes: {
+                                position: number;
+                                provider_key: string;
+                                provider_kind: string;
+                                provider_enabled: boolean;
+                                upstream_model: string;
+                                priority: number;
+                                enabled: boolean;
+                                capabilities: {
+                                    chat_completions: {
+                                        configured: boolean;
+                                        effective: boolean;
+                                        reason: string | null;
+                                    };
+                                    responses: {
+                                        configured: boolean;
+                                        effective: boolean;
+                                        reason: string | null;
+                                    };
+                                    embeddings: {
+                                        configured: boolean;
+                                        effective: boolean;
+                                        reason: string | null;
+                                    };
+                                    stream: {
+                                        configured: boolean;
+                                        effective: boolean;
+                                        reason: string | null;
+                                    };
+                                    tools: {
+                                        configured: boolean;
+                                        effective: boolean;
+                                        reason: string | null;
+                                    };
+                                    vision: {
+                                        configured: boolean;
+                                        effective: boolean;
+                                        reason: string | null;
+                                    };
+                                    json_schema: {
+                                        configured: boolean;
+                                        effective: boolean;
+                                        reason: string | null;
+                                    };
+                                };
+                                /** @description Any JSON. */
+                                compatibility: unknown;
+                                priced: boolean;
+                                price: {
+                                    /** @example 0.25 */
+                                    input_usd_per_million: string;
+                                    /** @example 0.25 */
+                                    output_usd_per_million: string;
+                                    source: string;
+                                } | null;
+                                unpriced_reason: string | null;
+                            }[];
+                            last_day: {
+                                /** Format: date-time */
+                                since: string;
+                                requests: number;
+                                errors: number;
+                                is_lower_bound: boolean;
+                            };
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_admin_models_by_model_id_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "route_position": 0,
+                 *       "owner_kind": "user",
+                 *       "owner_id": "text",
+                 *       "family": "chat_completions"
+                 *     }
+                 */
+                "application/json": {
+                    route_position?: number;
+                    /** @enum {unknown} */
+                    owner_kind: "user" | "team";
+                    owner_id: string;
+                    /** @enum {unknown} */
+                    family?: "chat_completions" | "messages" | "responses" | "embeddings";
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "outcome": "text",
+                     *         "status": 0,
+                     *         "latency_ms": 0,
+                     *         "family": "chat_completions",
+                     *         "provider_key": "openai",
+                     *         "upstream_model": "text",
+                     *         "usage": {
+                     *           "prompt_tokens": 0,
+                     *           "completion_tokens": 0,
+                     *           "total_tokens": 0
+                     *         },
+                     *         "cost_usd": "0.25",
+                     *         "error": {
+                     *           "code": "text",
+                     *           "message": "text",
+                     *           "upstream_status": 0
+                     *         },
+                     *         "request_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "request_log_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "text": "text"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            outcome: string;
+                            status: number;
+                            latency_ms: number;
+                            /** @enum {unknown} */
+                            family: "chat_completions" | "messages" | "responses" | "embeddings";
+                            provider_key: string | null;
+                            upstream_model: string | null;
+                            usage: {
+                                prompt_tokens: number;
+                                completion_tokens: number;
+                                total_tokens: number;
+                            } | null;
+                            cost_usd: string | null;
+                            error: {
+                                code: string;
+                                message: string;
+                                upstream_status: number | null;
+                            } | null;
+                            /** Format: uuid */
+                            request_id: string;
+                            request_log_id: string | null;
+                            text: string | null;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`. */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_providers: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "items": [
+                     *           {
+                     *             "provider_key": "openai",
+                     *             "kind": "text",
+                     *             "enabled": false,
+                     *             "host": "text",
+                     *             "endpointb_host": "text",
+                     *             "pricing_provider_id": "text",
+                     *             "routes": 0,
+                     *             "last_day": {
+                     *               "since": "2026-01-31T12:00:00.000Z",
+                     *               "requests": 0,
+                     *               "errors": 0,
+                     *               "is_lower_bound": false
+                     *             }
+                     *           }
+                     *         ],
+                     *         "page": 0,
+                     *         "page_size": 0,
+                     *         "total": 0,
+                     *         "total_is_lower_bound": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            items: {
+                                provider_key: string;
+                                kind: string;
+                                enabled: boolean;
+                                host: string | null;
+                                endpointb_host: string | null;
+                                pricing_provider_id: string;
+                                routes: number;
+                                last_day: {
+                                    /** Format: date-time */
+                                    since: string;
+                                    requests: number;
+                                    errors: number;
+                                    is_lower_bound: boolean;
+                                };
+                            }[];
+                            page: number;
+                            page_size: number;
+                            total: number;
+                            total_is_lower_bound: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5523,7 +7379,7 @@ export interface operations {
                      *         "owners": [
                      *           {
                      *             "owner_kind": "user",
-                     *             "owner_id": "text",
+                     *             "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *             "owner_name": "Platform",
                      *             "request_count": 0,
                      *             "spend_usd": "0.25",
@@ -5623,7 +7479,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5805,7 +7661,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5959,7 +7815,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6174,7 +8030,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6422,7 +8278,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6601,7 +8457,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6742,7 +8598,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `session_required`. */
+            /** @description `session_required`, `invalid_credentials`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6799,5 +8655,3551 @@ export interface operations {
             };
         };
     };
+    get_admin_api_keys: {
+        parameters: {
+            query?: {
+                owner_kind?: "user" | "team" | "service_account";
+                owner_id?: string;
+                name?: string;
+                status?: "active" | "revoked" | "expired";
+                page?: number;
+                page_size?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "items": [
+                     *           {
+                     *             "api_key_id": "019a0000-0000-7000-8000-000000000001",
+                     *             "public_id": "text",
+                     *             "name": "Ada",
+                     *             "owner_kind": "user",
+                     *             "owner_id": "text",
+                     *             "owner_name": "Platform",
+                     *             "allowed_models": [
+                     *               "text"
+                     *             ],
+                     *             "expires_at": "2026-01-31T12:00:00.000Z",
+                     *             "previous_expires_at": "2026-01-31T12:00:00.000Z",
+                     *             "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *             "revoked_by": "admin",
+                     *             "last_used_on": "2026-01-31",
+                     *             "from_config": false,
+                     *             "created_at": "2026-01-31T12:00:00.000Z",
+                     *             "created_by": {
+                     *               "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *               "name": "Ada"
+                     *             },
+                     *             "version": 0,
+                     *             "active": false
+                     *           }
+                     *         ],
+                     *         "page": 0,
+                     *         "page_size": 0,
+                     *         "total": 0,
+                     *         "total_is_lower_bound": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            items: {
+                                /** Format: uuid */
+                                api_key_id: string;
+                                public_id: string;
+                                name: string;
+                                /** @enum {unknown} */
+                                owner_kind: "user" | "team" | "service_account";
+                                owner_id: string;
+                                owner_name: string;
+                                allowed_models: string[];
+                                expires_at: string | null;
+                                previous_expires_at: string | null;
+                                revoked_at: string | null;
+                                revoked_by: ("admin" | "config") | null;
+                                last_used_on: string | null;
+                                from_config: boolean;
+                                /** Format: date-time */
+                                created_at: string;
+                                created_by: {
+                                    /** Format: uuid */
+                                    user_id: string;
+                                    name: string;
+                                } | null;
+                                version: number;
+                                active: boolean;
+                            }[];
+                            page: number;
+                            page_size: number;
+                            total: number;
+                            total_is_lower_bound: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_admin_api_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Ada",
+                 *       "owner_kind": "user",
+                 *       "owner_id": "text",
+                 *       "allowed_models": [],
+                 *       "expires_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                    /** @enum {unknown} */
+                    owner_kind: "user" | "team" | "service_account";
+                    owner_id: string;
+                    /** @default [] */
+                    allowed_models?: string[];
+                    expires_at?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "api_key_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "public_id": "text",
+                     *         "name": "Ada",
+                     *         "owner_kind": "user",
+                     *         "owner_id": "text",
+                     *         "owner_name": "Platform",
+                     *         "allowed_models": [
+                     *           "text"
+                     *         ],
+                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "previous_expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_by": "admin",
+                     *         "last_used_on": "2026-01-31",
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "created_by": {
+                     *           "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *           "name": "Ada"
+                     *         },
+                     *         "version": 0,
+                     *         "active": false,
+                     *         "api_key": "text"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            api_key_id: string;
+                            public_id: string;
+                            name: string;
+                            /** @enum {unknown} */
+                            owner_kind: "user" | "team" | "service_account";
+                            owner_id: string;
+                            owner_name: string;
+                            allowed_models: string[];
+                            expires_at: string | null;
+                            previous_expires_at: string | null;
+                            revoked_at: string | null;
+                            revoked_by: ("admin" | "config") | null;
+                            last_used_on: string | null;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            created_by: {
+                                /** Format: uuid */
+                                user_id: string;
+                                name: string;
+                            } | null;
+                            version: number;
+                            active: boolean;
+                            api_key: string;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_api_keys_by_api_key_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                api_key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "api_key_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "public_id": "text",
+                     *         "name": "Ada",
+                     *         "owner_kind": "user",
+                     *         "owner_id": "text",
+                     *         "owner_name": "Platform",
+                     *         "allowed_models": [
+                     *           "text"
+                     *         ],
+                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "previous_expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_by": "admin",
+                     *         "last_used_on": "2026-01-31",
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "created_by": {
+                     *           "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *           "name": "Ada"
+                     *         },
+                     *         "version": 0,
+                     *         "active": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            api_key_id: string;
+                            public_id: string;
+                            name: string;
+                            /** @enum {unknown} */
+                            owner_kind: "user" | "team" | "service_account";
+                            owner_id: string;
+                            owner_name: string;
+                            allowed_models: string[];
+                            expires_at: string | null;
+                            previous_expires_at: string | null;
+                            revoked_at: string | null;
+                            revoked_by: ("admin" | "config") | null;
+                            last_used_on: string | null;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            created_by: {
+                                /** Format: uuid */
+                                user_id: string;
+                                name: string;
+                            } | null;
+                            version: number;
+                            active: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    delete_admin_api_keys_by_api_key_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                api_key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "api_key_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "public_id": "text",
+                     *         "name": "Ada",
+                     *         "owner_kind": "user",
+                     *         "owner_id": "text",
+                     *         "owner_name": "Platform",
+                     *         "allowed_models": [
+                     *           "text"
+                     *         ],
+                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "previous_expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_by": "admin",
+                     *         "last_used_on": "2026-01-31",
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "created_by": {
+                     *           "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *           "name": "Ada"
+                     *         },
+                     *         "version": 0,
+                     *         "active": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            api_key_id: string;
+                            public_id: string;
+                            name: string;
+                            /** @enum {unknown} */
+                            owner_kind: "user" | "team" | "service_account";
+                            owner_id: string;
+                            owner_name: string;
+                            allowed_models: string[];
+                            expires_at: string | null;
+                            previous_expires_at: string | null;
+                            revoked_at: string | null;
+                            revoked_by: ("admin" | "config") | null;
+                            last_used_on: string | null;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            created_by: {
+                                /** Format: uuid */
+                                user_id: string;
+                                name: string;
+                            } | null;
+                            version: number;
+                            active: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patch_admin_api_keys_by_api_key_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                api_key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Ada",
+                 *       "allowed_models": [
+                 *         "text"
+                 *       ],
+                 *       "expires_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": {
+                    name?: string;
+                    allowed_models?: string[];
+                    expires_at?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "api_key_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "public_id": "text",
+                     *         "name": "Ada",
+                     *         "owner_kind": "user",
+                     *         "owner_id": "text",
+                     *         "owner_name": "Platform",
+                     *         "allowed_models": [
+                     *           "text"
+                     *         ],
+                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "previous_expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_by": "admin",
+                     *         "last_used_on": "2026-01-31",
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "created_by": {
+                     *           "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *           "name": "Ada"
+                     *         },
+                     *         "version": 0,
+                     *         "active": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            api_key_id: string;
+                            public_id: string;
+                            name: string;
+                            /** @enum {unknown} */
+                            owner_kind: "user" | "team" | "service_account";
+                            owner_id: string;
+                            owner_name: string;
+                            allowed_models: string[];
+                            expires_at: string | null;
+                            previous_expires_at: string | null;
+                            revoked_at: string | null;
+                            revoked_by: ("admin" | "config") | null;
+                            last_used_on: string | null;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            created_by: {
+                                /** Format: uuid */
+                                user_id: string;
+                                name: string;
+                            } | null;
+                            version: number;
+                            active: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_admin_api_keys_by_api_key_id_rotate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                api_key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "overlap_secs": 0
+                 *     }
+                 */
+                "application/json": {
+                    /** @default 0 */
+                    overlap_secs?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "api_key_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "public_id": "text",
+                     *         "name": "Ada",
+                     *         "owner_kind": "user",
+                     *         "owner_id": "text",
+                     *         "owner_name": "Platform",
+                     *         "allowed_models": [
+                     *           "text"
+                     *         ],
+                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "previous_expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *         "revoked_by": "admin",
+                     *         "last_used_on": "2026-01-31",
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "created_by": {
+                     *           "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *           "name": "Ada"
+                     *         },
+                     *         "version": 0,
+                     *         "active": false,
+                     *         "api_key": "text"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            api_key_id: string;
+                            public_id: string;
+                            name: string;
+                            /** @enum {unknown} */
+                            owner_kind: "user" | "team" | "service_account";
+                            owner_id: string;
+                            owner_name: string;
+                            allowed_models: string[];
+                            expires_at: string | null;
+                            previous_expires_at: string | null;
+                            revoked_at: string | null;
+                            revoked_by: ("admin" | "config") | null;
+                            last_used_on: string | null;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            created_by: {
+                                /** Format: uuid */
+                                user_id: string;
+                                name: string;
+                            } | null;
+                            version: number;
+                            active: boolean;
+                            api_key: string;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_users: {
+        parameters: {
+            query?: {
+                email?: string;
+                name?: string;
+                active?: boolean;
+                role?: "user" | "platform_admin";
+                team_id?: string;
+                page?: number;
+                page_size?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "items": [
+                     *           {
+                     *             "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *             "email": "ada@example.com",
+                     *             "role": "user",
+                     *             "request_logging_enabled": false,
+                     *             "teams": [
+                     *               {
+                     *                 "team_id": "platform",
+                     *                 "role": "owner"
+                     *               }
+                     *             ],
+                     *             "name": "Ada",
+                     *             "active": false,
+                     *             "from_config": false,
+                     *             "created_at": "2026-01-31T12:00:00.000Z",
+                     *             "version": 0
+                     *           }
+                     *         ],
+                     *         "page": 0,
+                     *         "page_size": 0,
+                     *         "total": 0,
+                     *         "total_is_lower_bound": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            items: {
+                                /** Format: uuid */
+                                user_id: string;
+                                email: string;
+                                /** @enum {unknown} */
+                                role: "user" | "platform_admin";
+                                request_logging_enabled: boolean;
+                                teams: {
+                                    team_id: string;
+                                    /** @enum {unknown} */
+                                    role: "owner" | "admin" | "member";
+                                }[];
+                                name: string;
+                                active: boolean;
+                                from_config: boolean;
+                                /** Format: date-time */
+                                created_at: string;
+                                version: number;
+                            }[];
+                            page: number;
+                            page_size: number;
+                            total: number;
+                            total_is_lower_bound: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_admin_users: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com",
+                 *       "name": "Ada",
+                 *       "role": "user",
+                 *       "request_logging_enabled": true
+                 *     }
+                 */
+                "application/json": {
+                    /** Format: email */
+                    email: string;
+                    name?: string;
+                    /**
+                     * @default user
+                     * @enum {unknown}
+                     */
+                    role?: "user" | "platform_admin";
+                    /** @default true */
+                    request_logging_enabled?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "email": "ada@example.com",
+                     *         "role": "user",
+                     *         "request_logging_enabled": false,
+                     *         "teams": [
+                     *           {
+                     *             "team_id": "platform",
+                     *             "role": "owner"
+                     *           }
+                     *         ],
+                     *         "name": "Ada",
+                     *         "active": false,
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "version": 0
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            user_id: string;
+                            email: string;
+                            /** @enum {unknown} */
+                            role: "user" | "platform_admin";
+                            request_logging_enabled: boolean;
+                            teams: {
+                                team_id: string;
+                                /** @enum {unknown} */
+                                role: "owner" | "admin" | "member";
+                            }[];
+                            name: string;
+                            active: boolean;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            version: number;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_users_by_user_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "email": "ada@example.com",
+                     *         "role": "user",
+                     *         "request_logging_enabled": false,
+                     *         "teams": [
+                     *           {
+                     *             "team_id": "platform",
+                     *             "role": "owner"
+                     *           }
+                     *         ],
+                     *         "name": "Ada",
+                     *         "active": false,
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "version": 0
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            user_id: string;
+                            email: string;
+                            /** @enum {unknown} */
+                            role: "user" | "platform_admin";
+                            request_logging_enabled: boolean;
+                            teams: {
+                                team_id: string;
+                                /** @enum {unknown} */
+                                role: "owner" | "admin" | "member";
+                            }[];
+                            name: string;
+                            active: boolean;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            version: number;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patch_admin_users_by_user_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Ada",
+                 *       "role": "user",
+                 *       "request_logging_enabled": false,
+                 *       "active": false
+                 *     }
+                 */
+                "application/json": {
+                    name?: string;
+                    /** @enum {unknown} */
+                    role?: "user" | "platform_admin";
+                    request_logging_enabled?: boolean;
+                    active?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "email": "ada@example.com",
+                     *         "role": "user",
+                     *         "request_logging_enabled": false,
+                     *         "teams": [
+                     *           {
+                     *             "team_id": "platform",
+                     *             "role": "owner"
+                     *           }
+                     *         ],
+                     *         "name": "Ada",
+                     *         "active": false,
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "version": 0,
+                     *         "effects": {
+                     *           "keys_refused": 0,
+                     *           "sessions_ended": 0,
+                     *           "budget": "kept"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            user_id: string;
+                            email: string;
+                            /** @enum {unknown} */
+                            role: "user" | "platform_admin";
+                            request_logging_enabled: boolean;
+                            teams: {
+                                team_id: string;
+                                /** @enum {unknown} */
+                                role: "owner" | "admin" | "member";
+                            }[];
+                            name: string;
+                            active: boolean;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            version: number;
+                            effects: {
+                                keys_refused: number;
+                                sessions_ended: number;
+                                /** @enum {unknown} */
+                                budget: "kept" | "none";
+                            } | null;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_teams: {
+        parameters: {
+            query?: {
+                name?: string;
+                active?: boolean;
+                page?: number;
+                page_size?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "items": [
+                     *           {
+                     *             "team_id": "platform",
+                     *             "member_count": 0,
+                     *             "name": "Ada",
+                     *             "active": false,
+                     *             "from_config": false,
+                     *             "created_at": "2026-01-31T12:00:00.000Z",
+                     *             "version": 0
+                     *           }
+                     *         ],
+                     *         "page": 0,
+                     *         "page_size": 0,
+                     *         "total": 0,
+                     *         "total_is_lower_bound": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            items: {
+                                team_id: string;
+                                member_count: number;
+                                name: string;
+                                active: boolean;
+                                from_config: boolean;
+                                /** Format: date-time */
+                                created_at: string;
+                                version: number;
+                            }[];
+                            page: number;
+                            page_size: number;
+                            total: number;
+                            total_is_lower_bound: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_admin_teams: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "team_id": "platform",
+                 *       "name": "Ada"
+                 *     }
+                 */
+                "application/json": {
+                    team_id: string;
+                    name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "team_id": "platform",
+                     *         "member_count": 0,
+                     *         "name": "Ada",
+                     *         "active": false,
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "version": 0
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            team_id: string;
+                            member_count: number;
+                            name: string;
+                            active: boolean;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            version: number;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_teams_by_team_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example platform */
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "team_id": "platform",
+                     *         "member_count": 0,
+                     *         "name": "Ada",
+                     *         "active": false,
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "version": 0
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            team_id: string;
+                            member_count: number;
+                            name: string;
+                            active: boolean;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            version: number;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patch_admin_teams_by_team_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example platform */
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Ada",
+                 *       "active": false
+                 *     }
+                 */
+                "application/json": {
+                    name?: string;
+                    active?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "team_id": "platform",
+                     *         "member_count": 0,
+                     *         "name": "Ada",
+                     *         "active": false,
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "version": 0,
+                     *         "effects": {
+                     *           "keys_refused": 0,
+                     *           "sessions_ended": 0,
+                     *           "budget": "kept"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            team_id: string;
+                            member_count: number;
+                            name: string;
+                            active: boolean;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            version: number;
+                            effects: {
+                                keys_refused: number;
+                                sessions_ended: number;
+                                /** @enum {unknown} */
+                                budget: "kept" | "none";
+                            } | null;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    put_admin_teams_by_team_id_members_by_user_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example platform */
+                team_id: string;
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "owner"
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {unknown} */
+                    role: "owner" | "admin" | "member";
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "team_id": "platform",
+                     *         "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "role": "owner",
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            team_id: string;
+                            /** Format: uuid */
+                            user_id: string;
+                            /** @enum {unknown} */
+                            role: "owner" | "admin" | "member";
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    delete_admin_teams_by_team_id_members_by_user_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example platform */
+                team_id: string;
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "team_id": "platform",
+                     *         "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "removed": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            team_id: string;
+                            /** Format: uuid */
+                            user_id: string;
+                            removed: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_service_accounts: {
+        parameters: {
+            query?: {
+                name?: string;
+                active?: boolean;
+                team_id?: string;
+                page?: number;
+                page_size?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "items": [
+                     *           {
+                     *             "service_account_id": "text",
+                     *             "team_id": "platform",
+                     *             "team_name": "Platform",
+                     *             "name": "Ada",
+                     *             "active": false,
+                     *             "from_config": false,
+                     *             "created_at": "2026-01-31T12:00:00.000Z",
+                     *             "version": 0
+                     *           }
+                     *         ],
+                     *         "page": 0,
+                     *         "page_size": 0,
+                     *         "total": 0,
+                     *         "total_is_lower_bound": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            items: {
+                                service_account_id: string;
+                                team_id: string;
+                                team_name: string;
+                                name: string;
+                                active: boolean;
+                                from_config: boolean;
+                                /** Format: date-time */
+                                created_at: string;
+                                version: number;
+                            }[];
+                            page: number;
+                            page_size: number;
+                            total: number;
+                            total_is_lower_bound: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_admin_service_accounts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "service_account_id": "text",
+                 *       "name": "Ada",
+                 *       "team_id": "platform"
+                 *     }
+                 */
+                "application/json": {
+                    service_account_id: string;
+                    name?: string;
+                    team_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "service_account_id": "text",
+                     *         "team_id": "platform",
+                     *         "team_name": "Platform",
+                     *         "name": "Ada",
+                     *         "active": false,
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "version": 0
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            service_account_id: string;
+                            team_id: string;
+                            team_name: string;
+                            name: string;
+                            active: boolean;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            version: number;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_service_accounts_by_service_account_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                service_account_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "service_account_id": "text",
+                     *         "team_id": "platform",
+                     *         "team_name": "Platform",
+                     *         "name": "Ada",
+                     *         "active": false,
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "version": 0
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            service_account_id: string;
+                            team_id: string;
+                            team_name: string;
+                            name: string;
+                            active: boolean;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            version: number;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patch_admin_service_accounts_by_service_account_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                service_account_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Ada",
+                 *       "active": false,
+                 *       "team_id": "platform"
+                 *     }
+                 */
+                "application/json": {
+                    name?: string;
+                    active?: boolean;
+                    team_id?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "service_account_id": "text",
+                     *         "team_id": "platform",
+                     *         "team_name": "Platform",
+                     *         "name": "Ada",
+                     *         "active": false,
+                     *         "from_config": false,
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "version": 0,
+                     *         "effects": {
+                     *           "keys_refused": 0,
+                     *           "sessions_ended": 0,
+                     *           "budget": "kept"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            service_account_id: string;
+                            team_id: string;
+                            team_name: string;
+                            name: string;
+                            active: boolean;
+                            from_config: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            version: number;
+                            effects: {
+                                keys_refused: number;
+                                sessions_ended: number;
+                                /** @enum {unknown} */
+                                budget: "kept" | "none";
+                            } | null;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_admin_tokens: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "items": [
+                     *           {
+                     *             "admin_token_id": "019a0000-0000-7000-8000-000000000001",
+                     *             "public_id": "text",
+                     *             "name": "Ada",
+                     *             "scope": "read",
+                     *             "created_by": {
+                     *               "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *               "name": "Ada"
+                     *             },
+                     *             "created_at": "2026-01-31T12:00:00.000Z",
+                     *             "expires_at": "2026-01-31T12:00:00.000Z",
+                     *             "last_used_on": "2026-01-31",
+                     *             "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *             "active": false
+                     *           }
+                     *         ],
+                     *         "page": 0,
+                     *         "page_size": 0,
+                     *         "total": 0,
+                     *         "total_is_lower_bound": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            items: {
+                                /** Format: uuid */
+                                admin_token_id: string;
+                                public_id: string;
+                                name: string;
+                                /** @enum {unknown} */
+                                scope: "read" | "write";
+                                created_by: {
+                                    /** Format: uuid */
+                                    user_id: string;
+                                    name: string;
+                                };
+                                /** Format: date-time */
+                                created_at: string;
+                                expires_at: string | null;
+                                last_used_on: string | null;
+                                revoked_at: string | null;
+                                active: boolean;
+                            }[];
+                            page: number;
+                            page_size: number;
+                            total: number;
+                            total_is_lower_bound: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_admin_tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Ada",
+                 *       "scope": "read",
+                 *       "expires_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                    /** @enum {unknown} */
+                    scope: "read" | "write";
+                    expires_at?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "admin_token_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "public_id": "text",
+                     *         "name": "Ada",
+                     *         "scope": "read",
+                     *         "created_by": {
+                     *           "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *           "name": "Ada"
+                     *         },
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "last_used_on": "2026-01-31",
+                     *         "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *         "active": false,
+                     *         "token": "text"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            admin_token_id: string;
+                            public_id: string;
+                            name: string;
+                            /** @enum {unknown} */
+                            scope: "read" | "write";
+                            created_by: {
+                                /** Format: uuid */
+                                user_id: string;
+                                name: string;
+                            };
+                            /** Format: date-time */
+                            created_at: string;
+                            expires_at: string | null;
+                            last_used_on: string | null;
+                            revoked_at: string | null;
+                            active: boolean;
+                            token: string;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    delete_admin_tokens_by_admin_token_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                admin_token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "admin_token_id": "019a0000-0000-7000-8000-000000000001",
+                     *         "public_id": "text",
+                     *         "name": "Ada",
+                     *         "scope": "read",
+                     *         "created_by": {
+                     *           "user_id": "019a0000-0000-7000-8000-000000000001",
+                     *           "name": "Ada"
+                     *         },
+                     *         "created_at": "2026-01-31T12:00:00.000Z",
+                     *         "expires_at": "2026-01-31T12:00:00.000Z",
+                     *         "last_used_on": "2026-01-31",
+                     *         "revoked_at": "2026-01-31T12:00:00.000Z",
+                     *         "active": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            admin_token_id: string;
+                            public_id: string;
+                            name: string;
+                            /** @enum {unknown} */
+                            scope: "read" | "write";
+                            created_by: {
+                                /** Format: uuid */
+                                user_id: string;
+                                name: string;
+                            };
+                            /** Format: date-time */
+                            created_at: string;
+                            expires_at: string | null;
+                            last_used_on: string | null;
+                            revoked_at: string | null;
+                            active: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
 }
-// Of the description with SHA-256 895303c56292238f7b2dd2596de605c961ddf84b677ba8b6f8b732ae8600fd46.
+// Of the description with SHA-256 6eb79bf18e851c2f5f57979a9155f75a2b6954a67e27c1da53bc4609bf924704.

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { JsonObject } from '../../../domain/shared/json.ts';
+import type { AdminRoute } from '../../../interfaces/http/admin/admin-route.ts';
 import { type AdminRoutePorts, adminRoutes } from '../../../interfaces/http/admin/routes.ts';
 import { type SessionRoutesPorts, sessionRoutes } from '../../../interfaces/http/admin/session-routes.ts';
 import { openApiDocument } from '../../../interfaces/http/openapi/document.ts';
@@ -10,9 +11,12 @@ import { openApiDocument } from '../../../interfaces/http/openapi/document.ts';
 /** Ports that no route asks before it is called. */
 const none = {} as AdminRoutePorts & SessionRoutesPorts;
 
+/** The routes of the admin API as they are declared. */
+export const declaredRoutes: readonly AdminRoute[] = adminRoutes(none);
+
 /** The description that a gateway serves. */
 export const description: JsonObject = openApiDocument({
-  admin: adminRoutes(none),
+  admin: declaredRoutes,
   open: sessionRoutes(none),
 });
 

@@ -1,0 +1,72 @@
+import * as t from 'io-ts';
+import { type CommonQueryMethods, type DatabasePool, type FragmentSqlToken, sql } from 'slonik';
+import type { Page, PageAsk } from '../../application/ports/page.ts';
+import { int8 } from './codecs.ts';
+import { row } from './pool.ts';
+import { boundedTotal, exactTotal, readAsPlanned, readList } from './time-list.ts';
+
+/** What admins manage, newest first. */
+export interface ObjectList {
+  /** What stands behind `from`, its conditions after `where` included. */
+  readonly rows: FragmentSqlToken;
+  /** When a row was created, and its id: the order of the list, and of the index that it is read by. */
+  readonly time: FragmentSqlToken;
+  readonly key: FragmentSqlToken;
+  /** Few rows that no index has in this order, such as the members of a team: they are read, then sorted. */
+  readonly sorted?: boolean;
+}
+
+/**
+ * One page of a list in one snapshot; `read` reads the rows of these ids in any order: a statement that asked for the
+ * order would be answered by walking through the whole list.
+ */
+export async function readObjects<A>(
+  pool: DatabasePool,
+  list: ObjectList,
+  ask: PageAsk,
+  read: (connection: CommonQueryMethods, ids: readonly string[]) => Promise<readonly A[]>,
+  idOf: (item: A) => string,
+): Promise<Page<A>> {
+  return (list.sorted === true ? readAsPlanned : readList)(pool, async (connection) => {
+    const { total, ids } = await idsOf(connection, list, ask);
+    const found = new Map((await read(connection, ids)).map((item) => [idOf(item), item]));
+    const items = ids.flatMap((id) => found.get(id) ?? []);
+    return { items, ...boundedTotal(total) };
+  });
+}
+
+const foundRow = t.type({ total: int8, ids: t.array(t.string) });
+
+/** The rows are gone through once: they are counted up to the bound of `total`, and the page is one of them. */
+async function idsOf(connection: CommonQueryMethods, list: ObjectList, { page, pageSize }: PageAsk) {
+  const { rows, time, key } = list;
+  const offset = (page - 1) * pageSize;
+  const found = await connection.one(sql.type(row(foundRow))`
+    with found as materialized (
+      select ${key} as id, ${time} as created_at from ${rows} order by ${time} desc, ${key} desc limit ${exactTotal + 1}
+    )
+    select (select count(*) from found) as total,
+           array(select f.id::text from found f order by f.created_at desc, f.id desc
+                 offset ${offset} limit ${pageSize}) as ids
+  `);
+  const isBehind = offset + pageSize > exactTotal && found.total > exactTotal;
+  return isBehind ? { total: found.total, ids: await idsBehind(connection, list, offset, pageSize) } : found;
+}
+
+/** A page that lies behind what is counted. */
+const idsBehind = (
+  connection: CommonQueryMethods,
+  { rows, time, key }: ObjectList,
+  offset: number,
+  size: number,
+): Promise<readonly string[]> =>
+  connection.anyFirst(sql.type(row(t.type({ id: t.string })))`
+    select p.id::text as id from (
+      select ${key} as id, ${time} as created_at from ${rows}
+      order by ${time} desc, ${key} desc offset ${offset} limit ${size}
+    ) p order by p.created_at desc, p.id desc
+  `);
+
+/** Rows whose text, which is folded to lower case, holds this part in any case of letters. */
+export const holds = (folded: FragmentSqlToken, part: string): FragmentSqlToken =>
+  sql.fragment`strpos(${folded}, (select lower(${part}))) > 0`;
