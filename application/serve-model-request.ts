@@ -39,9 +39,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     const fit = facts.redaction.fit(refusal);
     const why = facts.request.link.lost();
     await settle.unsent(facts, why === undefined ? { kind: 'refused', error: fit } : { kind: 'left', why });
-    const { limits } = facts;
-    const error = why === 'shutting_down' ? shuttingDown() : fit;
-    return { kind: 'refused', error, ...(limits === undefined ? {} : { limits }) };
+    return under(facts, { kind: 'refused', error: why === 'shutting_down' ? shuttingDown() : fit });
   };
 
   return async function serve<A extends Ask>(family: Family<A>, request: ModelRequest): Promise<ModelAnswer> {
@@ -82,7 +80,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (rejection !== undefined) return refuse(admitted, rejection);
     if (request.link.lost() !== undefined) return refuse(admitted, callerLeft);
 
-    return { ...(await call(admitted)), limits };
+    return under(admitted, await call(admitted));
   };
 }
 
@@ -124,6 +122,10 @@ function resolve(
   const mismatch = E.isLeft(resolved) && resolved.left.code === 'invalid_request';
   return mismatch && unserved !== undefined ? E.left(unserved(model.id)) : resolved;
 }
+
+/** An answer to a request under limits goes with them. */
+const under = ({ limits = [] }: Facts, answer: ModelAnswer): ModelAnswer =>
+  limits.length === 0 ? answer : { ...answer, limits };
 
 /** Whose limits a request comes under: those of its key, of who pays for it, and of its model. */
 const limitsOf = (

@@ -17,7 +17,14 @@ export const pathOf = (family: Family): string =>
 const bodyOf = (family: Family, stream: boolean): object =>
   family === 'embeddings' ? { input: 'Hi' } : talkOf[family].body(stream);
 
-export const keys = { user: aKey(), team: aKey(), limited: aKey(), poor: aKey(), tight: aKey() };
+export const keys = {
+  user: aKey(),
+  team: aKey(),
+  limited: aKey(),
+  poor: aKey(),
+  tight: aKey(),
+  narrow: aKey(),
+};
 
 const modelNames = ['good', 'free', 'mute', 'odd', 'dear', 'silent', 'broken'] as const;
 
@@ -52,6 +59,7 @@ export const config = (upstreamUrl: string, server: object): ConfigFile => ({
     { name: 'limited', owner: 'user:a@example.com', value: keys.limited, allowed_models: ['free'] },
     { name: 'poor', owner: 'user:poor@example.com', value: keys.poor },
     { name: 'tight', owner: 'user:tight@example.com', value: keys.tight },
+    { name: 'narrow', owner: 'team:platform', value: keys.narrow, limits: { requests_in_flight: 1 } },
   ],
 });
 

@@ -40,6 +40,8 @@ interface Documented {
   readonly departed?: string;
   readonly duplicate?: boolean;
   readonly unusable?: boolean;
+  /** What a rate limit of its key has none left of. */
+  readonly full?: 'in_flight';
   readonly tags?: Readonly<Record<string, string>>;
 }
 
@@ -89,6 +91,8 @@ class Expected {
     if (it.pricing === 'priced') this.add('gateway.spend', labels, usd);
     if (it.unbilled !== undefined)
       this.add('gateway.spend.unbilled', { ...labels, reason: it.unbilled }, usd);
+    if (it.full !== undefined)
+      this.add('gateway.rate_limit.refusals', { ...labels, subject_kind: 'api_key', measure: it.full });
     if (it.duplicate === true) this.add('gateway.duplicates', labels);
     if (it.unusable === true) this.add('gateway.usage.unusable', labels);
   }
@@ -283,6 +287,13 @@ describe('each request family and each outcome yields exactly the documented poi
     await sent(good, again);
     await sent({ family, usage: true, usd, call: '', duplicate: true, unbilled: 'duplicate' }, again);
     const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
+    // As if a request of this key were in flight.
+    await query(
+      `insert into rate_limit_holds
+       select subject, gen_random_uuid(), process_id, now() + interval '1 hour' from rate_limits, gateway_processes`,
+    );
+    const full = { outcome: 'overloaded', code: 'rate_limited' } as const;
+    await sent({ family, ...full, owner: 'team', full: 'in_flight' }, { key: keys.narrow });
     await sent(good, { more: { tools: [tool, { ...tool, function: { ...tool.function, name: 'g' } }] } });
   }
 
