@@ -126,7 +126,13 @@ async function answer(pool: DatabasePool, query: string): Promise<string> {
   const [list] = requestLogRoutes({ requestLogs: requestLogsStore(pool) });
   if (list === undefined) throw new Error('there is no list');
   const admin = { userId: '', email: '', address: '' };
-  const body = await list.handle({ admin, params: {}, query: new URLSearchParams(query), body: undefined });
+  const body = await list.handle({
+    admin,
+    params: {},
+    query: new URLSearchParams(query),
+    body: undefined,
+    ifMatch: undefined,
+  });
   if (E.isLeft(body)) throw new Error(`${query}: ${body.left.message}`);
   return printedData({ data: body.right });
 }

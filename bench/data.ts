@@ -55,6 +55,7 @@ async function answer(reports: Reports, wanted: string, query: string): Promise<
     params: {},
     query: new URLSearchParams(query),
     body: undefined,
+    ifMatch: undefined,
   });
   if (E.isLeft(body)) throw new Error(body.left.message);
   return JSON.stringify(body.right);

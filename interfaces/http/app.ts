@@ -7,8 +7,8 @@ import { redactedError } from '../../domain/payload/redact.ts';
 import { withSecrets } from '../../domain/payload/secrets.ts';
 import type { Digest } from '../../domain/shared/digest.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
-import { adminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
-import type { AdminRoute } from './admin/admin-route.ts';
+import { adminEndpoint, type AdminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
+import type { AdminRoute, RouteTerms } from './admin/admin-route.ts';
 import { maxLoginBytes } from './admin/login-bodies.ts';
 import { type SessionRoutesPorts, sessionRoutes } from './admin/session-routes.ts';
 import { crossOrigin } from './cors.ts';
@@ -111,10 +111,13 @@ function routes(ports: AppPorts): Router<State> {
 }
 
 function mountAdminApi(router: Router<State>, ports: AdminApiPorts): void {
-  for (const route of [...sessionRoutes(ports), ...ports.routes.map(forAdmins(ports))]) {
-    const answer = adminEndpoint(ports, route);
-    router.register(route.path, [route.method], (ctx) => answer(ctx.state.request, ctx.params));
-  }
+  const asEndpoint = forAdmins(ports);
+  const on = ({ method }: Pick<RouteTerms, 'method'>, endpoint: AdminEndpoint): void => {
+    const answer = adminEndpoint(ports, endpoint);
+    router.register(endpoint.path, [method], (ctx) => answer(ctx.state.request, ctx.params));
+  };
+  for (const route of sessionRoutes(ports)) on(route, route);
+  for (const route of ports.routes) on(route, asEndpoint(route));
 }
 
 const modelsPrefix = '/v1/models/';

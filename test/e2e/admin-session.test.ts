@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
+import { adminRoute } from '../../interfaces/http/admin/admin-route.ts';
+import { textValue } from '../../interfaces/http/admin/answers.ts';
 import type { DatabasePool } from 'slonik';
 import { stringify } from 'yaml';
 import { createAdmin } from '../../application/admin/create-admin.ts';
@@ -447,18 +449,22 @@ describe('an admin endpoint in the application', () => {
       notReady: async () => undefined,
       draining: () => false,
     });
-    const answers = { path: '/api/v1/admin/probe/:id', handle: async () => E.right('in') };
+    const declared = { summary: 'A probe.', answer: textValue };
+    const answers = { ...declared, path: '/api/v1/admin/probe/:id', handle: async () => E.right('in') };
     const breaks = {
+      ...declared,
       path: '/api/v1/admin/breaks',
       handle: async () => {
         throw new TypeError(`secrets: ${secrets.join(' ')} ${'x'.repeat(10_000)}`);
       },
     };
-    container.rebind(tokens.adminRoutes).toConstantValue([
-      { method: 'GET', ...answers },
-      { method: 'PUT', ...answers },
-      { method: 'GET', ...breaks },
-    ]);
+    container
+      .rebind(tokens.adminRoutes)
+      .toConstantValue([
+        adminRoute({ method: 'GET', ...answers }),
+        adminRoute({ method: 'PUT', ...answers }),
+        adminRoute({ method: 'GET', ...breaks }),
+      ]);
     const handle = container.get(tokens.app).callback();
     const server = createServer((req, res) => void handle(req, res));
     servers.push(server.listen(0, '127.0.0.1'));

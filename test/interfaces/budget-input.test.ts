@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { readBudgetTerms } from '../../interfaces/http/admin/budget-input.ts';
+import { pipe } from 'fp-ts/lib/function.js';
+import { readBody } from '../../interfaces/http/admin/admin-route.ts';
+import { budgetBody, budgetTerms } from '../../interfaces/http/admin/budget-input.ts';
 import type { Json } from '../../domain/shared/json.ts';
 
 const isTimezone = (name: string): boolean => ['UTC', 'Europe/Paris'].includes(name);
-const read = (body: Json | undefined) => readBudgetTerms(body, isTimezone);
+const read = (body: Json | undefined) => pipe(readBody(body, budgetBody(isTimezone)), E.map(budgetTerms));
 const good = { cadence: 'daily', amount_10000: 5, hard_limit: true, timezone: 'Europe/Paris' };
 
 describe('the terms of a budget', () => {

@@ -1,14 +1,21 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import type * as t from 'io-ts';
 import { type CurrentSession, platformAdmin } from '../../../application/admin/session.ts';
 import type { EndedAdminCall } from '../../../application/ports/admin-access.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import { changesState, isCrossOrigin } from '../../../domain/identity/cross-origin.ts';
-import { type GatewayError, overloaded, storeUnavailable } from '../../../domain/shared/gateway-error.ts';
+import {
+  type ErrorCode,
+  errorStatus,
+  type GatewayError,
+  overloaded,
+  storeUnavailable,
+} from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { type Arrivals, hangingUp } from '../body-pace.ts';
 import { clientAddress, type ClientOrigin, countedOrigin } from '../client-address.ts';
-import { connectionHeaders, sendError } from '../error-presenter.ts';
+import { connectionHeaders, errorHeaders, openAiError, sendError } from '../error-presenter.ts';
 import type { AdminGates } from '../gates.ts';
 import type { Lease } from '../load-gate.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
@@ -16,7 +23,8 @@ import { sendJson } from '../send-json.ts';
 import { handedOver } from '../stalled-caller.ts';
 import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
 import { AdminCallRecord } from './admin-call-record.ts';
-import type { AdminRoute } from './admin-route.ts';
+import type { AdminFailure, AdminRoute, BodyInputs, RouteTerms } from './admin-route.ts';
+import type { Inputs } from './inputs.ts';
 import { type AdminData, printedData } from './json-text.ts';
 import { sessionToken } from './session-cookie.ts';
 
@@ -48,20 +56,41 @@ export interface OpenCall {
   readonly record: AdminCallRecord;
 }
 
-/** An endpoint that decides itself who may call it. */
-export interface OpenRoute {
-  readonly method: AdminRoute['method'];
+/** What an endpoint does; it decides itself who may call it. */
+export interface AdminEndpoint {
   readonly path: string;
   /** Which gate it is behind; that of calls unless given. */
   readonly gate?: 'calls' | 'logins';
-  readonly handle: (call: OpenCall) => Promise<Either<GatewayError, AdminData>>;
+  readonly handle: (call: OpenCall) => Promise<Either<AdminFailure, AdminData>>;
 }
 
-/** An admin endpoint as an open one: session and role first, the body last. */
+/** A route that is not for admins alone. */
+export type OpenRoute = RouteTerms & AdminEndpoint;
+
+interface DeclaredOpen<C extends t.Mixed> extends Pick<AdminEndpoint, 'gate'> {
+  readonly method: RouteTerms['method'];
+  readonly path: string;
+  readonly summary: string;
+  readonly query?: Inputs;
+  readonly body?: BodyInputs;
+  readonly answer: C;
+  readonly errors: readonly ErrorCode[];
+  readonly handle: (call: OpenCall) => Promise<Either<GatewayError, t.TypeOf<C>>>;
+}
+
+/** An open route by its declaration; it reads its inputs itself, since it decides when. */
+export const openRoute = <C extends t.Mixed>(declared: DeclaredOpen<C>): OpenRoute => ({
+  query: {},
+  body: undefined,
+  ifMatch: undefined,
+  ...declared,
+});
+
+/** What an admin route does: session and role first, the body last. */
 export const forAdmins =
   (ports: AdminEndpointPorts) =>
-  (route: AdminRoute): OpenRoute => ({
-    ...route,
+  ({ method, path, handle }: Pick<AdminRoute, 'method' | 'path' | 'handle'>): AdminEndpoint => ({
+    path,
     handle: async (call) => {
       const { token, params, query, record } = call;
       const current = await ports.currentSession(token);
@@ -70,10 +99,11 @@ export const forAdmins =
       const admin = platformAdmin(current.right.person);
       if (E.isLeft(admin)) return admin;
       const { userId, email } = admin.right;
-      const read = changesState(route.method) ? await bodyOf(ports, call) : E.right(undefined);
+      const read = changesState(method) ? await bodyOf(ports, call) : E.right(undefined);
       if (E.isLeft(read)) return read;
       const { address } = record;
-      return route.handle({ admin: { userId, email, address }, params, query, body: read.right });
+      const ifMatch = header(call.context.req, 'if-match');
+      return handle({ admin: { userId, email, address }, params, query, body: read.right, ifMatch });
     },
   });
 
@@ -86,7 +116,7 @@ const bodyOf = (
 
 /** One endpoint: origin → handler → `{data, meta}`, or the error in the OpenAI envelope. */
 export const adminEndpoint =
-  (ports: AdminEndpointPorts, { handle, path, gate = 'calls' }: OpenRoute) =>
+  (ports: AdminEndpointPorts, { handle, path, gate = 'calls' }: AdminEndpoint) =>
   async (context: RequestContext, params: Readonly<Record<string, string>>): Promise<void> => {
     const address = addressOf(ports, context);
     const origin = countedOrigin(address);
@@ -139,9 +169,9 @@ const notFound: GatewayError = { code: 'not_found', message: 'There is nothing a
 
 async function answerOf(
   ports: AdminEndpointPorts,
-  handle: OpenRoute['handle'],
+  handle: AdminEndpoint['handle'],
   call: OpenCall,
-): Promise<Either<GatewayError, AdminData>> {
+): Promise<Either<AdminFailure, AdminData>> {
   const { req } = call.context;
   const origin = {
     method: req.method ?? '',
@@ -161,6 +191,15 @@ async function answerOf(
   }
 }
 
+/** The error's envelope; beside `error` stands `data` where the failure says how things are. */
+function sendFailure(context: RequestContext, failure: AdminFailure): void {
+  const { present, ...error } = failure;
+  if (present === undefined) return sendError(context, 'openai', error, connectionHeaders(error));
+  if (context.res.headersSent || context.res.destroyed) return;
+  const headers = { ...errorHeaders(error), ...idHeaders(context) };
+  sendJson(context.res, errorStatus(error), headers, printedData({ ...openAiError(error), data: present }));
+}
+
 /** The origin of `public_base_url`, else of `Host`: the gateway itself speaks plain HTTP. */
 const ownOrigin = (publicBaseUrl: string | undefined, host: string | undefined): string | undefined =>
   URL.parse(publicBaseUrl ?? `http://${host ?? ''}`)?.origin;
@@ -169,11 +208,11 @@ function answer(
   { clock }: AdminEndpointPorts,
   context: RequestContext,
   record: AdminCallRecord,
-  result: Either<GatewayError, AdminData>,
+  result: Either<AdminFailure, AdminData>,
 ): void {
   if (E.isLeft(result)) {
     record.errorCode = result.left.code;
-    sendError(context, 'openai', result.left, connectionHeaders(result.left));
+    sendFailure(context, result.left);
   } else if (!context.res.destroyed) {
     const meta = { generated_at: new Date(clock.now()).toISOString() };
     sendJson(context.res, 200, idHeaders(context), printedData({ data: result.right, meta }));

@@ -1,7 +1,15 @@
+import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import type { Json } from '../../../domain/shared/json.ts';
+import type * as t from 'io-ts';
+import type { Page } from '../../../application/ports/page.ts';
+import { changesState } from '../../../domain/identity/cross-origin.ts';
+import { type ErrorCode, type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
+import { isObject, type Json } from '../../../domain/shared/json.ts';
+import { pageValue } from './answers.ts';
+import { type Input, type Inputs, readInputs, type ValuesOf } from './inputs.ts';
 import type { AdminData } from './json-text.ts';
+import { presentPage } from './page-body.ts';
+import { pageShape, type QueryPage, readPage, readQuery } from './query.ts';
 
 /** Who is logged in; the role was read at this request. */
 export interface Admin {
@@ -19,12 +27,178 @@ export interface AdminCall {
   readonly query: URLSearchParams;
   /** The JSON body of a call that has one. */
   readonly body: Json | undefined;
+  /** The header `If-Match`. */
+  readonly ifMatch: string | undefined;
 }
 
-/** One admin endpoint. What it gives back becomes `data` of `{data, meta: {generated_at}}`, with status 200. */
-export interface AdminRoute {
+/** An expected failure, with the present state of what could not be changed. */
+export type AdminFailure = GatewayError & { readonly present?: AdminData };
+
+/** What a body is of, as in `a budget`, and its members. */
+export interface BodyInputs<B extends Inputs = Inputs> {
+  readonly of: string;
+  readonly members: B;
+}
+
+/** What a route takes and gives; the description of the API is made of it (`openapi.json`). */
+export interface RouteTerms {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Such as `/api/v1/admin/spend/budgets/users/:user_id`. */
   readonly path: string;
-  readonly handle: (call: AdminCall) => Promise<Either<GatewayError, AdminData>>;
+  /** One sentence. */
+  readonly summary: string;
+  readonly query: Inputs;
+  /** Undefined: it takes none. */
+  readonly body: BodyInputs | undefined;
+  /** Undefined: it has no versions. */
+  readonly ifMatch: Input<unknown> | undefined;
+  /** Of `data`. */
+  readonly answer: t.Mixed;
+  /** Beside those of each call: no session, no admin, wrong input, no database, overload, a defect. */
+  readonly errors: readonly ErrorCode[];
 }
+
+/** One admin endpoint. What it gives back becomes `data` of `{data, meta: {generated_at}}`, with status 200. */
+export interface AdminRoute extends RouteTerms {
+  /** Whether it leaves everything as it was, also where its method is one that changes things. */
+  readonly isRead: boolean;
+  readonly handle: (call: AdminCall) => Promise<Either<AdminFailure, AdminData>>;
+}
+
+/** A call whose inputs were read by the codecs of its route. */
+export interface ReadCall<Q extends Inputs, B extends Inputs, V> {
+  readonly admin: Admin;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: ValuesOf<Q>;
+  readonly body: ValuesOf<B>;
+  /** The version that `If-Match` names. */
+  readonly ifMatch: V | undefined;
+}
+
+interface Declared<Q extends Inputs, B extends Inputs, C extends t.Mixed, V> {
+  readonly method: RouteTerms['method'];
+  readonly path: string;
+  readonly summary: string;
+  readonly query?: Q;
+  readonly body?: BodyInputs<B>;
+  readonly ifMatch?: Input<V>;
+  readonly answer: C;
+  readonly errors?: readonly ErrorCode[];
+  readonly isRead?: boolean;
+  readonly handle: (call: ReadCall<Q, B, V>) => Promise<Either<AdminFailure, t.TypeOf<C>>>;
+}
+
+const none: Inputs = {};
+
+/** A route by its declaration: the inputs are read by their codecs before `handle` is called. */
+export const adminRoute = <
+  C extends t.Mixed,
+  Q extends Inputs = Inputs,
+  B extends Inputs = Inputs,
+  V = unknown,
+>({
+  query = none as Q,
+  body,
+  ifMatch,
+  errors = [],
+  handle,
+  isRead,
+  ...declared
+}: Declared<Q, B, C, V>): AdminRoute => ({
+  ...declared,
+  query,
+  body,
+  ifMatch,
+  errors,
+  isRead: isRead ?? !changesState(declared.method),
+  handle: async (call) => {
+    const asked = readQuery(call.query, query);
+    if (E.isLeft(asked)) return asked;
+    const given = readBody(call.body, body);
+    if (E.isLeft(given)) return given;
+    const version = readVersion(call.ifMatch, ifMatch);
+    if (E.isLeft(version)) return version;
+    const { admin, params } = call;
+    return handle({ admin, params, query: asked.right, body: given.right, ifMatch: version.right });
+  },
+});
+
+interface List<Q extends Inputs, C extends t.Mixed, A> {
+  readonly path: string;
+  readonly summary: string;
+  /** The filters. */
+  readonly query: Q;
+  readonly item: C;
+  readonly errors?: readonly ErrorCode[];
+  /** Fails where there is nothing that has such a list. */
+  readonly find: (
+    asked: ValuesOf<Q>,
+    page: QueryPage,
+    params: AdminCall['params'],
+  ) => Promise<Either<AdminFailure, Page<A>>>;
+  readonly present: (item: A) => t.TypeOf<C>;
+}
+
+/** A list in pages. */
+export const listRoute = <Q extends Inputs, C extends t.Mixed, A>({
+  item,
+  find,
+  present,
+  query,
+  errors = [],
+  ...declared
+}: List<Q, C, A>): AdminRoute => ({
+  ...declared,
+  method: 'GET',
+  query: { ...query, ...pageShape },
+  body: undefined,
+  ifMatch: undefined,
+  answer: pageValue(item),
+  errors,
+  isRead: true,
+  handle: async (call) => {
+    const read = readPage(call.query, query);
+    if (E.isLeft(read)) return read;
+    const { page, pageSize } = read.right;
+    const found = await find(read.right, { page, pageSize }, call.params);
+    return E.isLeft(found) ? found : E.right(presentPage({ page, pageSize }, found.right, present));
+  },
+});
+
+/** The members of a body by their codecs; an error names the field. */
+export function readBody<B extends Inputs>(
+  given: Json | undefined,
+  body: BodyInputs<B> | undefined,
+): Either<GatewayError, ValuesOf<B>> {
+  const { of, members } = body ?? { of: 'this call, which takes no body', members: none as B };
+  if (body !== undefined && !isObject(given))
+    return E.left(invalidRequest('The body must be a JSON object.', 'body'));
+  return readInputs(isObject(given) ? given : {}, members, (name) => `\`${name}\` is no field of ${of}.`);
+}
+
+const quoted = /^(?:W\/)?"(.*)"$/;
+
+function readVersion<V>(
+  header: string | undefined,
+  codec: Input<V> | undefined,
+): Either<GatewayError, V | undefined> {
+  if (header === undefined) return E.right(undefined);
+  if (codec === undefined)
+    return E.left(invalidRequest('What is at this path has no versions to match.', 'if-match'));
+  const read = codec.decode(quoted.exec(header)?.[1] ?? header);
+  return E.isLeft(read) ? E.left(invalidRequest(`\`If-Match\` ${read.left[0]?.message}.`, 'if-match')) : read;
+}
+
+/** There is nothing of the id that the path's parameter gives. */
+export const notFound = (what: string, param: string): AdminFailure => ({
+  code: 'not_found',
+  message: `There is no ${what} of this id.`,
+  param,
+});
+
+/** Somebody else has changed it since; the answer shows what it is now. */
+export const conflictWith = (present: AdminData): AdminFailure => ({
+  code: 'conflict',
+  message: 'It was changed in the meantime: read its present state, and decide again.',
+  present,
+});

@@ -1,17 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type * as t from 'io-ts';
 import type { AdminEvent, AdminEvents } from '../../../application/ports/admin-events.ts';
 import { adminActions, adminTargetKinds } from '../../../domain/identity/admin-event.ts';
-import type { AdminRoute } from './admin-route.ts';
-import { type AdminData, nullIfMissing, storedJsonText } from './json-text.ts';
-import { presentPage } from './page-body.ts';
+import { type AdminRoute, listRoute } from './admin-route.ts';
+import { instantValue, orNull, objectOf, jsonValue, textValue, uuidValue } from './answers.ts';
 import { optionalInput } from './inputs.ts';
-import { instantParam, oneOf, readPage, nameParam, uuid } from './query.ts';
+import { nullIfMissing, storedJsonText } from './json-text.ts';
+import { instantParam, nameParam, oneOf, uuid } from './query.ts';
 
 export interface EventRoutePorts {
   readonly adminEvents: AdminEvents;
 }
 
-const listShape = {
+const filters = {
   actor_user_id: uuid,
   action: optionalInput(oneOf(adminActions)),
   target_kind: optionalInput(oneOf(adminTargetKinds)),
@@ -20,15 +21,26 @@ const listShape = {
   to: instantParam,
 };
 
+const adminEvent = objectOf({
+  admin_event_id: uuidValue,
+  occurred_at: instantValue,
+  actor_user_id: orNull(uuidValue),
+  action: textValue,
+  target_kind: textValue,
+  target_id: textValue,
+  before_json: orNull(jsonValue),
+  after_json: orNull(jsonValue),
+  remote_address: orNull(textValue),
+});
+
 /** What admins changed, newest first. */
 export const eventRoutes = ({ adminEvents }: EventRoutePorts): readonly AdminRoute[] => [
-  {
-    method: 'GET',
+  listRoute({
     path: '/api/v1/admin/events',
-    handle: async ({ query }) => {
-      const ask = readPage(query, listShape);
-      if (E.isLeft(ask)) return ask;
-      const { page, pageSize, ...asked } = ask.right;
+    summary: 'What admins changed, newest first.',
+    query: filters,
+    item: adminEvent,
+    find: async (asked, page) => {
       const filter = {
         actorUserId: asked.actor_user_id,
         action: asked.action,
@@ -37,20 +49,22 @@ export const eventRoutes = ({ adminEvents }: EventRoutePorts): readonly AdminRou
         from: asked.from,
         until: asked.to,
       };
-      const found = await adminEvents.page(filter, { page, pageSize });
-      return E.right(presentPage({ page, pageSize }, found, presentEvent));
+      return E.right(await adminEvents.page(filter, page));
     },
-  },
+    present: presentEvent,
+  }),
 ];
 
-const presentEvent = (event: AdminEvent): AdminData => ({
-  admin_event_id: event.adminEventId,
-  occurred_at: event.occurredAt.toISOString(),
-  actor_user_id: nullIfMissing(event.actorUserId),
-  action: event.action,
-  target_kind: event.targetKind,
-  target_id: event.targetId,
-  before_json: storedJsonText(event.before),
-  after_json: storedJsonText(event.after),
-  remote_address: nullIfMissing(event.remoteAddress),
-});
+function presentEvent(event: AdminEvent): t.TypeOf<typeof adminEvent> {
+  return {
+    admin_event_id: event.adminEventId,
+    occurred_at: event.occurredAt.toISOString(),
+    actor_user_id: nullIfMissing(event.actorUserId),
+    action: event.action,
+    target_kind: event.targetKind,
+    target_id: event.targetId,
+    before_json: storedJsonText(event.before),
+    after_json: storedJsonText(event.after),
+    remote_address: nullIfMissing(event.remoteAddress),
+  };
+}

@@ -2,31 +2,98 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
+import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
 
 /** The value under one name of a call: a query parameter, or a member of a body. A failure says what it must be. */
-export type Input<A> = t.Decoder<unknown, A>;
+export class Input<A> implements t.Decoder<unknown, A> {
+  /** What it must be. */
+  readonly name: string;
+  readonly validate: t.Validate<unknown, A>;
+  /** JSON Schema (2020-12) of what is accepted: no narrower than the codec, and as near as it can be said. */
+  readonly schema: JsonObject;
+  readonly isRequired: boolean;
 
-const inputOf = <A>(name: string, validate: Input<A>['validate']): Input<A> =>
-  new t.Type<A, unknown>(
-    name,
-    (given): given is A => E.isRight(validate(given, [])),
-    validate,
-    (value) => value,
-  );
+  constructor(must: string, validate: t.Validate<unknown, A>, schema: JsonObject, isRequired: boolean) {
+    this.name = must;
+    this.validate = validate;
+    this.schema = schema;
+    this.isRequired = isRequired;
+  }
+
+  decode(given: unknown): t.Validation<A> {
+    return this.validate(given, []);
+  }
+}
 
 /** An input that `read` makes a value of; undefined: the value is rejected, and `must` says what it must be. */
-export const input = <A>(must: string, read: (given: unknown) => A | undefined): Input<A> =>
-  inputOf(must, (given, context) => {
-    const value = read(given);
-    return value === undefined ? t.failure(given, context, must) : t.success(value);
-  });
+export const input = <A>(
+  must: string,
+  schema: JsonObject,
+  read: (given: unknown) => A | undefined,
+): Input<A> =>
+  new Input(
+    must,
+    (given, context) => {
+      const value = read(given);
+      return value === undefined ? t.failure(given, context, must) : t.success(value);
+    },
+    schema,
+    true,
+  );
 
 /** The same, and what stands for one that was not given. */
-export const otherwise = <A, B>(codec: Input<A>, value: B): Input<A | B> =>
-  inputOf<A | B>(codec.name, (given, context) =>
-    given === undefined ? t.success(value) : codec.validate(given, context),
+export const otherwise = <A, B extends Json | undefined>(codec: Input<A>, value: B): Input<A | B> =>
+  new Input<A | B>(
+    codec.name,
+    (given, context) => (given === undefined ? t.success(value) : codec.validate(given, context)),
+    value === undefined ? codec.schema : { ...codec.schema, default: value },
+    false,
   );
+
+/** The same, and null, which takes away what was there. */
+export const orNullInput = <A>(codec: Input<A>): Input<A | null> =>
+  new Input<A | null>(
+    codec.name,
+    (given, context) => (given === null ? t.success(null) : codec.validate(given, context)),
+    { anyOf: [codec.schema, { type: 'null' }] },
+    codec.isRequired,
+  );
+
+/** True or false. */
+export const flagInput: Input<boolean> = input('must be a boolean', { type: 'boolean' }, (given) =>
+  typeof given === 'boolean' ? given : undefined,
+);
+
+/** A whole number in a range, its ends included. */
+export const wholeInput = (from: number, to: number): Input<number> =>
+  input(
+    `must be a whole number from ${from} to ${to}`,
+    { type: 'integer', minimum: from, maximum: to },
+    (given) =>
+      typeof given === 'number' && Number.isInteger(given) && given >= from && given <= to
+        ? given
+        : undefined,
+  );
+
+/** One of these words. */
+export const choiceInput = <const W extends string>(words: readonly [W, ...W[]]): Input<W> =>
+  input(`must be one of ${words.join(', ')}`, { enum: words }, (given) =>
+    words.find((each) => each === given),
+  );
+
+/** Text that a table can hold: PostgreSQL takes neither U+0000 nor lone surrogates. */
+export const textInput = (minChars: number, maxChars: number): Input<string> =>
+  input(
+    `must be text of ${minChars} to ${maxChars} characters`,
+    { type: 'string', minLength: minChars, maxLength: maxChars },
+    (given) =>
+      typeof given === 'string' && given.length >= minChars && given.length <= maxChars && isStorable(given)
+        ? given
+        : undefined,
+  );
+
+export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
 
 /** An input that may be left out, and is undefined then. */
 export const optionalInput = <A>(codec: Input<A>): Input<A | undefined> => otherwise(codec, undefined);

@@ -1,14 +1,24 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type * as t from 'io-ts';
 import type { ListedInvocation, McpInvocations } from '../../../application/ports/mcp-invocations.ts';
-import { invocationStatuses, policyResults } from '../../../domain/mcp/invocation.ts';
 import type { Owner } from '../../../domain/identity/caller.ts';
-import type { JsonObject } from '../../../domain/shared/json.ts';
-import type { AdminRoute } from './admin-route.ts';
+import { invocationStatuses, policyResults } from '../../../domain/mcp/invocation.ts';
+import { type AdminRoute, listRoute } from './admin-route.ts';
+import {
+  countValue,
+  flagValue,
+  instantValue,
+  orNull,
+  objectOf,
+  jsonValue,
+  textValue,
+  uuidValue,
+  choiceValue,
+} from './answers.ts';
 import { detailRoute } from './detail-route.ts';
-import { type AdminData, nullIfMissing, storedJsonText } from './json-text.ts';
-import { presentPage } from './page-body.ts';
 import { optionalInput } from './inputs.ts';
-import { instantParam, oneOf, readPage, requestIdText, sha256, nameParam, uuid } from './query.ts';
+import { nullIfMissing, storedJsonText } from './json-text.ts';
+import { instantParam, nameParam, oneOf, requestIdText, sha256, uuid } from './query.ts';
 
 export interface McpRoutePorts {
   readonly mcpInvocations: McpInvocations;
@@ -16,7 +26,7 @@ export interface McpRoutePorts {
 
 const root = '/api/v1/admin/observability/mcp-invocations';
 
-const listShape = {
+const filters = {
   mcp_tool_invocation_id: uuid,
   request_id: requestIdText,
   request_id_sha256: sha256,
@@ -32,15 +42,37 @@ const listShape = {
   to: instantParam,
 };
 
+const invocation = objectOf({
+  mcp_tool_invocation_id: uuidValue,
+  request_id: textValue,
+  request_log_id: orNull(uuidValue),
+  api_key_id: orNull(uuidValue),
+  user_id: orNull(uuidValue),
+  team_id: orNull(textValue),
+  owner_kind: orNull(choiceValue(['user', 'team'])),
+  server_id: textValue,
+  server_display_name: orNull(textValue),
+  tool_id: textValue,
+  tool_display_name: orNull(textValue),
+  status: choiceValue(invocationStatuses),
+  policy_result: choiceValue(policyResults),
+  latency_ms: countValue,
+  error_code: orNull(textValue),
+  arguments_json: orNull(jsonValue),
+  result_json: orNull(jsonValue),
+  arguments_truncated: flagValue,
+  result_truncated: flagValue,
+  occurred_at: instantValue,
+});
+
 /** Per-tool invocation rows. */
 export const mcpRoutes = ({ mcpInvocations }: McpRoutePorts): readonly AdminRoute[] => [
-  {
-    method: 'GET',
+  listRoute({
     path: root,
-    handle: async ({ query }) => {
-      const ask = readPage(query, listShape);
-      if (E.isLeft(ask)) return ask;
-      const { page, pageSize, ...asked } = ask.right;
+    summary: 'MCP tool invocations, newest first.',
+    query: filters,
+    item: invocation,
+    find: async (asked, page) => {
       const filter = {
         invocationId: asked.mcp_tool_invocation_id,
         requestId: asked.request_id,
@@ -56,41 +88,45 @@ export const mcpRoutes = ({ mcpInvocations }: McpRoutePorts): readonly AdminRout
         from: asked.from,
         until: asked.to,
       };
-      const found = await mcpInvocations.page(filter, { page, pageSize });
-      return E.right(presentPage({ page, pageSize }, found, presentInvocation));
+      return E.right(await mcpInvocations.page(filter, page));
     },
-  },
+    present: presentInvocation,
+  }),
   detailRoute({
     root,
     param: 'mcp_tool_invocation_id',
     what: 'MCP invocation',
+    summary: 'One MCP tool invocation.',
+    answer: invocation,
     find: (id) => mcpInvocations.find(id),
     present: presentInvocation,
   }),
 ];
 
-const presentInvocation = (found: ListedInvocation): AdminData => ({
-  mcp_tool_invocation_id: found.invocationId,
-  request_id: found.requestId,
-  request_log_id: nullIfMissing(found.requestLogId),
-  api_key_id: nullIfMissing(found.apiKeyId),
-  ...ownerFields(found.owner),
-  server_id: found.server.id,
-  server_display_name: nullIfMissing(found.server.displayName),
-  tool_id: found.tool.id,
-  tool_display_name: nullIfMissing(found.tool.displayName),
-  status: found.status,
-  policy_result: found.policyResult,
-  latency_ms: found.latencyMs,
-  error_code: nullIfMissing(found.errorCode),
-  arguments_json: storedJsonText(found.arguments),
-  result_json: storedJsonText(found.result),
-  arguments_truncated: found.argumentsTruncated,
-  result_truncated: found.resultTruncated,
-  occurred_at: found.occurredAt.toISOString(),
-});
+function presentInvocation(found: ListedInvocation): t.TypeOf<typeof invocation> {
+  return {
+    mcp_tool_invocation_id: found.invocationId,
+    request_id: found.requestId,
+    request_log_id: nullIfMissing(found.requestLogId),
+    api_key_id: nullIfMissing(found.apiKeyId),
+    ...ownerFields(found.owner),
+    server_id: found.server.id,
+    server_display_name: nullIfMissing(found.server.displayName),
+    tool_id: found.tool.id,
+    tool_display_name: nullIfMissing(found.tool.displayName),
+    status: found.status,
+    policy_result: found.policyResult,
+    latency_ms: found.latencyMs,
+    error_code: nullIfMissing(found.errorCode),
+    arguments_json: storedJsonText(found.arguments),
+    result_json: storedJsonText(found.result),
+    arguments_truncated: found.argumentsTruncated,
+    result_truncated: found.resultTruncated,
+    occurred_at: found.occurredAt.toISOString(),
+  };
+}
 
-const ownerFields = (owner: Owner | undefined): JsonObject => ({
+const ownerFields = (owner: Owner | undefined) => ({
   user_id: owner?.kind === 'user' ? owner.userId : null,
   team_id: owner?.kind === 'team' ? owner.teamId : null,
   owner_kind: owner?.kind ?? null,

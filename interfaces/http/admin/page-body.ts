@@ -1,13 +1,12 @@
 import type { Page } from '../../../application/ports/page.ts';
-import type { AdminData } from './json-text.ts';
 import type { QueryPage as AskedPage } from './query.ts';
 
-/** `{items, page, page_size, total, total_is_lower_bound}` (rule 40.2). */
-export const presentPage = <A>(
+/** A page as {@link pageOf} types it. */
+export const presentPage = <A, B>(
   { page, pageSize }: AskedPage,
   { items, total, totalIsLowerBound }: Page<A>,
-  present: (item: A) => AdminData,
-): AdminData => ({
+  present: (item: A) => B,
+) => ({
   items: items.map(present),
   page,
   page_size: pageSize,

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
 import {
   type Input,
   input,
@@ -12,15 +13,19 @@ import {
 } from './inputs.ts';
 
 /** A parameter that is read off its text. */
-const param = <A>(must: string, read: (text: string) => A | undefined): Input<A> =>
-  input(must, (given) => (typeof given === 'string' ? read(given) : undefined));
+const param = <A>(must: string, schema: JsonObject, read: (text: string) => A | undefined): Input<A> =>
+  input(must, schema, (given) => (typeof given === 'string' ? read(given) : undefined));
 
 /** A whole number in a range, its ends included. */
 export const wholeIn = (from: number, to: number): Input<number> =>
-  param(`must be a whole number from ${from} to ${to}`, (nameParam) => {
-    const value = Number(nameParam);
-    return /^\d{1,16}$/.test(nameParam) && value >= from && value <= to ? value : undefined;
-  });
+  param(
+    `must be a whole number from ${from} to ${to}`,
+    { type: 'integer', minimum: from, maximum: to },
+    (text) => {
+      const value = Number(text);
+      return /^\d{1,16}$/.test(text) && value >= from && value <= to ? value : undefined;
+    },
+  );
 
 /** The same, and the one that is meant where none is given. */
 const whole = (from: number, to: number, unasked: number): Input<number> =>
@@ -28,7 +33,7 @@ const whole = (from: number, to: number, unasked: number): Input<number> =>
 
 /** One of these words. */
 export const oneOf = <const W extends string>(words: readonly [W, ...W[]]): Input<W> =>
-  param(`must be one of ${words.join(', ')}`, (nameParam) => words.find((each) => each === nameParam));
+  param(`must be one of ${words.join(', ')}`, { enum: words }, (text) => words.find((each) => each === text));
 
 /** The same, and the one that is meant where none is given. */
 export const word = <const W extends string>(words: readonly [W, ...W[]], unasked: W): Input<W> =>
@@ -42,8 +47,10 @@ const maxRequestIdChars = 32 * 1024;
 /** Any text of so many characters that a table can hold; may be left out. */
 const textUpTo = (maxChars: number): Input<string | undefined> =>
   optionalInput(
-    param(`must have 1 to ${maxChars} characters`, (given) =>
-      given !== '' && given.length <= maxChars && !given.includes('\0') ? given : undefined,
+    param(
+      `must have 1 to ${maxChars} characters`,
+      { type: 'string', minLength: 1, maxLength: maxChars },
+      (given) => (given !== '' && given.length <= maxChars && !given.includes('\0') ? given : undefined),
     ),
   );
 
@@ -55,7 +62,7 @@ export const requestIdText = textUpTo(maxRequestIdChars);
 
 /** A SHA-256 in hex; may be left out. */
 export const sha256: Input<string | undefined> = optionalInput(
-  param('must be a SHA-256 in 64 hex digits', (given) =>
+  param('must be a SHA-256 in 64 hex digits', { type: 'string', pattern: '^[0-9a-fA-F]{64}$' }, (given) =>
     /^[0-9a-f]{64}$/i.test(given) ? given.toLowerCase() : undefined,
   ),
 );
@@ -67,20 +74,48 @@ export const uuidIn = (given: string): string | undefined =>
   uuidShape.test(given) ? given.toLowerCase() : undefined;
 
 /** A UUID; may be left out. */
-export const uuid: Input<string | undefined> = optionalInput(param('must be a UUID', uuidIn));
+export const uuid: Input<string | undefined> = optionalInput(
+  param('must be a UUID', { type: 'string', format: 'uuid' }, uuidIn),
+);
+
+/** `true` or `false`; may be left out. */
+export const flagParam: Input<boolean | undefined> = optionalInput(
+  param('must be true or false', { type: 'boolean' }, (given) =>
+    given === 'true' ? true : given === 'false' ? false : undefined,
+  ),
+);
 
 const instantShape =
   /^(\d{4}-\d\d-\d\d)[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
+const instant = { type: 'string', format: 'date-time' };
+
+/** The instant of a text of RFC 3339, to the millisecond; undefined: it is none. */
+function instantIn(given: string): Date | undefined {
+  const [, day = ''] = instantShape.exec(given) ?? [];
+  const midnight = new Date(`${day}T00:00:00Z`);
+  const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
+  return day !== '' && isDay ? new Date(given.toUpperCase()) : undefined;
+}
+
 /** An instant of RFC 3339, to the millisecond; may be left out. */
 export const instantParam: Input<Date | undefined> = optionalInput(
-  param('must be an instant of RFC 3339, such as 2026-01-31T00:00:00Z (a + is written %2B)', (given) => {
-    const [, day = ''] = instantShape.exec(given) ?? [];
-    const midnight = new Date(`${day}T00:00:00Z`);
-    const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
-    return day !== '' && isDay ? new Date(given.toUpperCase()) : undefined;
-  }),
+  param(
+    'must be an instant of RFC 3339, such as 2026-01-31T00:00:00Z (a + is written %2B)',
+    instant,
+    instantIn,
+  ),
 );
+
+/** The same as the member of a body. */
+export const instantInput: Input<Date> = param(
+  'must be an instant of RFC 3339, such as 2026-01-31T00:00:00Z',
+  instant,
+  instantIn,
+);
+
+/** A UUID as the member of a body. */
+export const uuidInput: Input<string> = param('must be a UUID', { type: 'string', format: 'uuid' }, uuidIn);
 
 /** The parameters of a call. One that is misspelt, repeated or out of range is rejected by its name. */
 export function readQuery<I extends Inputs>(
@@ -98,9 +133,6 @@ export function readQuery<I extends Inputs>(
   );
 }
 
-/** For an endpoint that has no query parameters. */
-export const noQuery = (query: URLSearchParams): Either<GatewayError, object> => readQuery(query, {});
-
 /** A page: `page` from 1, `page_size` at most 200 (rule 40.3). */
 export interface QueryPage {
   readonly page: number;
@@ -110,7 +142,7 @@ export interface QueryPage {
 /** `page × page_size` is at most this: further back, a filter finds things and a page does not. */
 const maxReach = 100_000;
 
-const pageShape = { page: whole(1, maxReach, 1), page_size: whole(1, 200, 50) };
+export const pageShape = { page: whole(1, maxReach, 1), page_size: whole(1, 200, 50) };
 
 /** The page that is asked for. */
 export function readPage(query: URLSearchParams): Either<GatewayError, QueryPage>;

@@ -1,14 +1,110 @@
+import type * as t from 'io-ts';
 import type { OverRange } from '../../../application/reports/report-leaderboard.ts';
 import type { Window } from '../../../domain/shared/window.ts';
 import type { HarnessUsage, RankedHarness } from '../../../domain/reports/harness-usage.ts';
 import type { Leader, Leaderboard, ToolAverages } from '../../../domain/reports/leaderboard.ts';
 import { bucketHours, type ReportDays, type ReportRange } from '../../../domain/reports/report-window.ts';
 import type { OwnerKind, SpendReport, Tally } from '../../../domain/reports/spend-report.ts';
-import type { Json, JsonObject } from '../../../domain/shared/json.ts';
-import { moneyFields } from './money-fields.ts';
+import {
+  countValue,
+  dayValue,
+  instantValue,
+  arrayOf,
+  moneyValues,
+  moneyFields,
+  numberValue,
+  orNull,
+  objectOf,
+  textValue,
+  uuidValue,
+  choiceValue,
+} from './answers.ts';
+
+const windowMembers = { window_start: instantValue, window_end: instantValue };
+
+const tally = {
+  request_count: countValue,
+  ...moneyValues('spend'),
+  priced_count: countValue,
+  legacy_estimated_count: countValue,
+  unpriced_count: countValue,
+  usage_missing_count: countValue,
+};
+
+export const spendReportBody = objectOf({
+  window_days: countValue,
+  owner_kind: choiceValue(['all', 'user', 'team']),
+  ...windowMembers,
+  totals: objectOf(tally),
+  daily: arrayOf(objectOf({ day: dayValue, request_count: countValue, ...moneyValues('spend') })),
+  owners: arrayOf(
+    objectOf({
+      owner_kind: choiceValue(['user', 'team']),
+      owner_id: textValue,
+      owner_name: textValue,
+      ...tally,
+    }),
+  ),
+  models: arrayOf(objectOf({ model_key: textValue, ...tally })),
+});
+
+const rangeMembers = {
+  range: choiceValue(['7d', '31d']),
+  bucket_hours: countValue,
+  ...windowMembers,
+  logs_since: orNull(instantValue),
+};
+
+const leader = objectOf({
+  rank: countValue,
+  user_id: uuidValue,
+  user_name: textValue,
+  ...moneyValues('spend'),
+  total_requests: countValue,
+  dominant_model: orNull(textValue),
+  tool_cardinality_averages: objectOf({
+    referenced_mcp_server_count: orNull(numberValue),
+    exposed_tool_count: orNull(numberValue),
+    invoked_tool_count: orNull(numberValue),
+    filtered_tool_count: orNull(numberValue),
+  }),
+});
+
+export const leaderboardBody = objectOf({
+  ...rangeMembers,
+  chart_users: arrayOf(
+    objectOf({ rank: countValue, user_id: uuidValue, user_name: textValue, ...moneyValues('spend') }),
+  ),
+  series: arrayOf(
+    objectOf({
+      bucket_start: instantValue,
+      values: arrayOf(objectOf({ user_id: uuidValue, ...moneyValues('spend') })),
+    }),
+  ),
+  leaders: arrayOf(leader),
+});
+
+const harness = objectOf({
+  rank: countValue,
+  agent_harness_key: textValue,
+  agent_harness_label: textValue,
+  request_count: countValue,
+});
+
+export const harnessUsageBody = objectOf({
+  ...rangeMembers,
+  chart_harnesses: arrayOf(harness),
+  series: arrayOf(
+    objectOf({
+      bucket_start: instantValue,
+      values: arrayOf(objectOf({ agent_harness_key: textValue, request_count: countValue })),
+    }),
+  ),
+  leaders: arrayOf(harness),
+});
 
 /** The bodies of reports (rules 40.13, 40.14, 40.18). */
-const windowFields = ({ from, until }: Window): JsonObject => ({
+const windowFields = ({ from, until }: Window) => ({
   window_start: from.toISOString(),
   window_end: until.toISOString(),
 });
@@ -17,7 +113,7 @@ export const presentSpendReport = (
   days: ReportDays,
   ownerKind: OwnerKind,
   report: SpendReport & { readonly window: Window },
-): Json => ({
+): t.TypeOf<typeof spendReportBody> => ({
   window_days: days,
   owner_kind: ownerKind,
   ...windowFields(report.window),
@@ -36,7 +132,7 @@ export const presentSpendReport = (
   models: report.models.map((model) => ({ model_key: model.modelKey, ...tallyFields(model) })),
 });
 
-const tallyFields = ({ requestCount, spend, counts }: Tally): JsonObject => ({
+const tallyFields = ({ requestCount, spend, counts }: Tally) => ({
   request_count: requestCount,
   ...moneyFields('spend', spend),
   priced_count: counts.priced,
@@ -45,14 +141,17 @@ const tallyFields = ({ requestCount, spend, counts }: Tally): JsonObject => ({
   usage_missing_count: counts.usage_missing,
 });
 
-const rangeFields = (range: ReportRange, { window, logsSince }: OverRange): JsonObject => ({
+const rangeFields = (range: ReportRange, { window, logsSince }: OverRange) => ({
   range,
   bucket_hours: bucketHours,
   ...windowFields(window),
   logs_since: logsSince?.toISOString() ?? null,
 });
 
-export const presentLeaderboard = (range: ReportRange, report: Leaderboard & OverRange): Json => ({
+export const presentLeaderboard = (
+  range: ReportRange,
+  report: Leaderboard & OverRange,
+): t.TypeOf<typeof leaderboardBody> => ({
   ...rangeFields(range, report),
   chart_users: report.chartUsers.map(({ rank, userId, userName, spend }) => ({
     rank,
@@ -67,25 +166,28 @@ export const presentLeaderboard = (range: ReportRange, report: Leaderboard & Ove
   leaders: report.leaders.map(leaderFields),
 });
 
-const leaderFields = (leader: Leader): JsonObject => ({
-  rank: leader.rank,
-  user_id: leader.userId,
-  user_name: leader.userName,
-  ...moneyFields('spend', leader.spend),
-  total_requests: leader.requestCount,
-  dominant_model: leader.dominantModel,
-  tool_cardinality_averages: averageFields(leader.toolAverages),
+const leaderFields = (leading: Leader): t.TypeOf<typeof leader> => ({
+  rank: leading.rank,
+  user_id: leading.userId,
+  user_name: leading.userName,
+  ...moneyFields('spend', leading.spend),
+  total_requests: leading.requestCount,
+  dominant_model: leading.dominantModel,
+  tool_cardinality_averages: averageFields(leading.toolAverages),
 });
 
 /** Null where no row recorded the dimension; a real zero stays one. */
-const averageFields = (averages: ToolAverages): JsonObject => ({
+const averageFields = (averages: ToolAverages) => ({
   referenced_mcp_server_count: averages.referencedMcpServer ?? null,
   exposed_tool_count: averages.exposedTool ?? null,
   invoked_tool_count: averages.invokedTool ?? null,
   filtered_tool_count: averages.filteredTool ?? null,
 });
 
-export const presentHarnessUsage = (range: ReportRange, report: HarnessUsage & OverRange): Json => ({
+export const presentHarnessUsage = (
+  range: ReportRange,
+  report: HarnessUsage & OverRange,
+): t.TypeOf<typeof harnessUsageBody> => ({
   ...rangeFields(range, report),
   chart_harnesses: report.chartHarnesses.map(harnessFields),
   series: report.series.map(({ bucketStart, values }) => ({
@@ -98,9 +200,9 @@ export const presentHarnessUsage = (range: ReportRange, report: HarnessUsage & O
   leaders: report.leaders.map(harnessFields),
 });
 
-const harnessFields = (harness: RankedHarness): JsonObject => ({
-  rank: harness.rank,
-  agent_harness_key: harness.harnessKey,
-  agent_harness_label: harness.harnessLabel,
-  request_count: harness.requestCount,
+const harnessFields = (ranked: RankedHarness): t.TypeOf<typeof harness> => ({
+  rank: ranked.rank,
+  agent_harness_key: ranked.harnessKey,
+  agent_harness_label: ranked.harnessLabel,
+  request_count: ranked.requestCount,
 });

@@ -3,9 +3,16 @@ import type { Reports } from '../../../application/ports/reports.ts';
 import { reportHarnessUsage } from '../../../application/reports/report-harness-usage.ts';
 import { reportLeaderboard } from '../../../application/reports/report-leaderboard.ts';
 import { reportSpend } from '../../../application/reports/report-spend.ts';
-import type { AdminRoute } from './admin-route.ts';
-import { readQuery, word } from './query.ts';
-import { presentHarnessUsage, presentLeaderboard, presentSpendReport } from './report-bodies.ts';
+import { type AdminRoute, adminRoute } from './admin-route.ts';
+import { word } from './query.ts';
+import {
+  harnessUsageBody,
+  leaderboardBody,
+  presentHarnessUsage,
+  presentLeaderboard,
+  presentSpendReport,
+  spendReportBody,
+} from './report-bodies.ts';
 
 export interface ReportRoutePorts {
   readonly reports: Reports;
@@ -21,37 +28,40 @@ const spendShape = {
 };
 const rangeShape = { range: word(['7d', '31d'], '7d') };
 
-/** Spend report, leaderboard and harness usage; the shortest report over everybody is what is asked for by default. */
+/** Spend report, leaderboardBody and harness usage; the shortest report over everybody is what is asked for by default. */
 export const reportRoutes = ({ reports }: ReportRoutePorts): readonly AdminRoute[] => [
-  {
+  adminRoute({
     method: 'GET',
     path: `${root}/spend/report`,
+    summary: 'Spend by day, owner and model.',
+    query: spendShape,
+    answer: spendReportBody,
     handle: async ({ query }) => {
-      const ask = readQuery(query, spendShape);
-      if (E.isLeft(ask)) return ask;
-      const { days, owner_kind: ownerKind } = ask.right;
+      const { days, owner_kind: ownerKind } = query;
       const report = await reportSpend(reports)({ days: daysOf[days], ownerKind });
       return E.right(presentSpendReport(daysOf[days], ownerKind, report));
     },
-  },
-  {
+  }),
+  adminRoute({
     method: 'GET',
     path: `${root}/observability/leaderboard`,
+    summary: 'The users with the highest spend.',
+    query: rangeShape,
+    answer: leaderboardBody,
     handle: async ({ query }) => {
-      const ask = readQuery(query, rangeShape);
-      if (E.isLeft(ask)) return ask;
-      const { range } = ask.right;
+      const { range } = query;
       return E.right(presentLeaderboard(range, await reportLeaderboard(reports)(range)));
     },
-  },
-  {
+  }),
+  adminRoute({
     method: 'GET',
     path: `${root}/observability/harness-usage`,
+    summary: 'Which agents and clients send the requests.',
+    query: rangeShape,
+    answer: harnessUsageBody,
     handle: async ({ query }) => {
-      const ask = readQuery(query, rangeShape);
-      if (E.isLeft(ask)) return ask;
-      const { range } = ask.right;
+      const { range } = query;
       return E.right(presentHarnessUsage(range, await reportHarnessUsage(reports)(range)));
     },
-  },
+  }),
 ];

@@ -1,3 +1,4 @@
+import type * as t from 'io-ts';
 import type { McpTokenOverhead } from '../../../application/ports/mcp-invocations.ts';
 import type {
   ListedRequestLog,
@@ -6,11 +7,97 @@ import type {
   StoredAttempt,
   StoredPayloads,
 } from '../../../application/ports/request-logs.ts';
-import type { JsonObject } from '../../../domain/shared/json.ts';
-import { type AdminData, JsonText, nullIfMissing, storedJsonText } from './json-text.ts';
+import {
+  countValue,
+  flagValue,
+  instantValue,
+  arrayOf,
+  orNull,
+  objectOf,
+  jsonValue,
+  textValue,
+  uuidValue,
+  choiceValue,
+} from './answers.ts';
+import { JsonText, nullIfMissing, storedJsonText } from './json-text.ts';
+
+/** A request log as lists show it. */
+export const requestLogBody = objectOf({
+  request_log_id: uuidValue,
+  request_id: textValue,
+  api_key_id: orNull(uuidValue),
+  api_key_name: orNull(textValue),
+  user_id: orNull(uuidValue),
+  user_name: orNull(textValue),
+  team_id: orNull(textValue),
+  team_name: orNull(textValue),
+  service_account_id: orNull(textValue),
+  service_account_name: orNull(textValue),
+  model_key: orNull(textValue),
+  resolved_model_key: orNull(textValue),
+  provider_key: orNull(textValue),
+  status_code: countValue,
+  error_code: orNull(textValue),
+  latency_ms: countValue,
+  prompt_tokens: orNull(countValue),
+  completion_tokens: orNull(countValue),
+  total_tokens: orNull(countValue),
+  has_payload: flagValue,
+  request_payload_truncated: flagValue,
+  response_payload_truncated: flagValue,
+  request_tags: objectOf({
+    service: orNull(textValue),
+    component: orNull(textValue),
+    env: orNull(textValue),
+    bespoke: arrayOf(objectOf({ key: textValue, value: textValue })),
+  }),
+  tool_cardinality: objectOf({
+    exposed_tool_count: orNull(countValue),
+    invoked_tool_count: orNull(countValue),
+    referenced_mcp_server_count: orNull(countValue),
+    filtered_tool_count: orNull(countValue),
+  }),
+  user_agent_raw: orNull(textValue),
+  agent_harness_key: orNull(textValue),
+  agent_harness_label: orNull(textValue),
+  metadata: jsonValue,
+  occurred_at: instantValue,
+});
+
+const attempt = objectOf({
+  attempt_number: countValue,
+  provider_key: textValue,
+  upstream_model: textValue,
+  status: choiceValue(['success', 'provider_error', 'stream_start_error', 'stream_error']),
+  status_code: orNull(countValue),
+  error_code: orNull(textValue),
+  error_detail: orNull(textValue),
+  stream: flagValue,
+  started_at: instantValue,
+  completed_at: instantValue,
+  latency_ms: countValue,
+});
+
+const tokenOverhead = objectOf({
+  request_id: textValue,
+  request_log_id: orNull(uuidValue),
+  server_count: countValue,
+  tool_count: countValue,
+  tool_definition_tokens: orNull(countValue),
+  tool_result_tokens: orNull(countValue),
+  occurred_at: instantValue,
+});
+
+/** A request log with its payload and its attempts. */
+export const requestLogDetailBody = objectOf({
+  log: requestLogBody,
+  payload: orNull(objectOf({ request_json: orNull(jsonValue), response_json: orNull(jsonValue) })),
+  attempts: arrayOf(attempt),
+  mcp_token_overhead: orNull(tokenOverhead),
+});
 
 /** The bodies of request logs (rules 40.8, 40.10, 40.11). A count that is not known is null; a real zero stays one. */
-export const presentLog = (log: ListedRequestLog): AdminData => ({
+export const presentLog = (log: ListedRequestLog): t.TypeOf<typeof requestLogBody> => ({
   request_log_id: log.requestLogId,
   request_id: log.requestId,
   ...ownerFields(log),
@@ -40,19 +127,22 @@ export const presentLog = (log: ListedRequestLog): AdminData => ({
   occurred_at: log.occurredAt.toISOString(),
 });
 
-const ownerFields = ({ apiKey, user, team, serviceAccount }: ListedRequestLog): JsonObject => ({
+const ownerFields = ({ apiKey, user, team, serviceAccount }: ListedRequestLog) => ({
   ...namedFields('api_key', apiKey),
   ...namedFields('user', user),
   ...namedFields('team', team),
   ...namedFields('service_account', serviceAccount),
 });
 
-const namedFields = (what: string, named: NamedRow | undefined): JsonObject => ({
-  [`${what}_id`]: nullIfMissing(named?.id),
-  [`${what}_name`]: nullIfMissing(named?.name),
-});
+type NamedFields<N extends string> = { readonly [K in `${N}_id` | `${N}_name`]: string | null };
 
-const resultFields = (log: ListedRequestLog): JsonObject => ({
+const namedFields = <N extends string>(what: N, named: NamedRow | undefined): NamedFields<N> =>
+  ({
+    [`${what}_id`]: nullIfMissing(named?.id),
+    [`${what}_name`]: nullIfMissing(named?.name),
+  }) as NamedFields<N>;
+
+const resultFields = (log: ListedRequestLog) => ({
   status_code: log.statusCode,
   error_code: nullIfMissing(log.errorCode),
   latency_ms: log.latencyMs,
@@ -61,33 +151,33 @@ const resultFields = (log: ListedRequestLog): JsonObject => ({
   total_tokens: nullIfMissing(log.totalTokens),
 });
 
-export const presentDetail = (detail: RequestLogDetail): AdminData => ({
+export const presentDetail = (detail: RequestLogDetail): t.TypeOf<typeof requestLogDetailBody> => ({
   log: presentLog(detail.log),
   payload: presentPayload(detail.payload),
   attempts: detail.attempts.map(presentAttempt),
   mcp_token_overhead: presentOverhead(detail.mcpTokenOverhead),
 });
 
-const presentPayload = (payload: StoredPayloads | undefined): AdminData =>
+const presentPayload = (payload: StoredPayloads | undefined) =>
   payload === undefined
     ? null
     : { request_json: storedJsonText(payload.request), response_json: storedJsonText(payload.response) };
 
-const presentAttempt = (attempt: StoredAttempt): JsonObject => ({
-  attempt_number: attempt.attemptNumber,
-  provider_key: attempt.providerKey,
-  upstream_model: attempt.upstreamModel,
-  status: attempt.status,
-  status_code: nullIfMissing(attempt.statusCode),
-  error_code: nullIfMissing(attempt.errorCode),
-  error_detail: nullIfMissing(attempt.errorDetail),
-  stream: attempt.stream,
-  started_at: attempt.startedAt.toISOString(),
-  completed_at: attempt.completedAt.toISOString(),
-  latency_ms: attempt.latencyMs,
+const presentAttempt = (stored: StoredAttempt): t.TypeOf<typeof attempt> => ({
+  attempt_number: stored.attemptNumber,
+  provider_key: stored.providerKey,
+  upstream_model: stored.upstreamModel,
+  status: stored.status,
+  status_code: nullIfMissing(stored.statusCode),
+  error_code: nullIfMissing(stored.errorCode),
+  error_detail: nullIfMissing(stored.errorDetail),
+  stream: stored.stream,
+  started_at: stored.startedAt.toISOString(),
+  completed_at: stored.completedAt.toISOString(),
+  latency_ms: stored.latencyMs,
 });
 
-const presentOverhead = (overhead: McpTokenOverhead | undefined): JsonObject | null =>
+const presentOverhead = (overhead: McpTokenOverhead | undefined): t.TypeOf<typeof tokenOverhead> | null =>
   overhead === undefined
     ? null
     : {

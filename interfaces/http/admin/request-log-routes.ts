@@ -2,21 +2,11 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { RequestLogFilter, RequestLogs } from '../../../application/ports/request-logs.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
-import type { AdminRoute } from './admin-route.ts';
+import { type AdminRoute, listRoute } from './admin-route.ts';
 import { detailRoute } from './detail-route.ts';
-import { optionalInput } from './inputs.ts';
-import { presentPage } from './page-body.ts';
-import {
-  instantParam,
-  type QueryPage,
-  readPage,
-  requestIdText,
-  sha256,
-  nameParam,
-  uuid,
-  wholeIn,
-} from './query.ts';
-import { presentDetail, presentLog } from './request-log-bodies.ts';
+import { optionalInput, type ValuesOf } from './inputs.ts';
+import { instantParam, requestIdText, sha256, nameParam, uuid, wholeIn } from './query.ts';
+import { presentDetail, presentLog, requestLogBody, requestLogDetailBody } from './request-log-bodies.ts';
 
 export interface RequestLogRoutePorts {
   readonly requestLogs: RequestLogs;
@@ -24,7 +14,7 @@ export interface RequestLogRoutePorts {
 
 const root = '/api/v1/admin/observability/request-logs';
 
-const listShape = {
+const filters = {
   request_id: requestIdText,
   request_id_sha256: sha256,
   model_key: nameParam,
@@ -46,35 +36,34 @@ const listShape = {
 
 /** Request logs as they are retained: pages of summary rows, and one row with all that belongs to it. */
 export const requestLogRoutes = ({ requestLogs }: RequestLogRoutePorts): readonly AdminRoute[] => [
-  {
-    method: 'GET',
+  listRoute({
     path: root,
-    handle: async ({ query }) => {
-      const ask = readAsk(query);
-      if (E.isLeft(ask)) return ask;
-      const { filter, page } = ask.right;
-      return E.right(presentPage(page, await requestLogs.page(filter, page), presentLog));
+    summary: 'Request logs as they are retained, newest first.',
+    query: filters,
+    item: requestLogBody,
+    find: async (asked, page) => {
+      const filter = filterOf(asked);
+      return E.isLeft(filter) ? filter : E.right(await requestLogs.page(filter.right, page));
     },
-  },
+    present: presentLog,
+  }),
   detailRoute({
     root,
     param: 'request_log_id',
     what: 'request log',
+    summary: 'One request log with its payload and its attempts.',
+    answer: requestLogDetailBody,
     find: (id) => requestLogs.find(id),
     present: presentDetail,
   }),
 ];
 
 /** `tag_key` with `tag_value` selects one bespoke tag pair; neither is anything alone. */
-function readAsk(
-  query: URLSearchParams,
-): Either<GatewayError, { readonly filter: RequestLogFilter; readonly page: QueryPage }> {
-  const read = readPage(query, listShape);
-  if (E.isLeft(read)) return read;
-  const { tag_key: key, tag_value: value, page, pageSize, ...asked } = read.right;
+function filterOf(given: ValuesOf<typeof filters>): Either<GatewayError, RequestLogFilter> {
+  const { tag_key: key, tag_value: value, ...asked } = given;
   if (key === undefined && value !== undefined) return E.left(halfATag('tag_key', 'tag_value'));
   if (key !== undefined && value === undefined) return E.left(halfATag('tag_value', 'tag_key'));
-  const filter: RequestLogFilter = {
+  return E.right({
     requestId: asked.request_id,
     longRequestIdSha256: asked.request_id_sha256,
     apiKeyId: asked.api_key_id,
@@ -91,8 +80,7 @@ function readAsk(
     tag: key === undefined || value === undefined ? undefined : { key, value },
     from: asked.from,
     until: asked.to,
-  };
-  return E.right({ filter, page: { page, pageSize } });
+  });
 }
 
 const halfATag = (missing: string, given: string): GatewayError =>

@@ -1,17 +1,19 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import type * as t from 'io-ts';
 import type { Credentials } from '../../../application/admin/create-admin.ts';
 import type { LoggedIn, Login } from '../../../application/admin/log-in.ts';
 import type { CurrentSession } from '../../../application/admin/session.ts';
 import { isPasswordTooLong, maxEmailChars, maxPasswordBytes } from '../../../domain/identity/password.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { isString, type JsonObject } from '../../../domain/shared/json.ts';
 import { hangingUp } from '../body-pace.ts';
 import { readAdminBody } from './admin-body.ts';
 import { loginPath } from './admin-call-record.ts';
-import type { AdminEndpointPorts, OpenCall, OpenRoute } from './admin-endpoint.ts';
-import { input, readInputs } from './inputs.ts';
+import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } from './admin-endpoint.ts';
+import { flagValue, instantValue, objectOf, textValue, uuidValue, choiceValue } from './answers.ts';
+import { input, isStorable, readInputs } from './inputs.ts';
 import { maxLoginBytes } from './login-bodies.ts';
 import { clearSessionCookie, setSessionCookie } from './session-cookie.ts';
 
@@ -20,50 +22,79 @@ export interface SessionRoutesPorts extends AdminEndpointPorts {
   readonly logOut: (token: string | undefined) => Promise<string | undefined>;
 }
 
+const session = objectOf({
+  user_id: uuidValue,
+  email: textValue,
+  name: textValue,
+  role: choiceValue(['user', 'platform_admin']),
+  expires_at: instantValue,
+});
+
 /** How people log in and out; any active person with a password may. */
 export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] => [
-  { method: 'POST', path: loginPath, gate: 'logins', handle: login(ports) },
-  { method: 'POST', path: '/api/v1/auth/logout', handle: logout(ports) },
-  {
+  openRoute({
+    method: 'POST',
+    path: loginPath,
+    summary: 'Logs a person in by password, and sets the session cookie.',
+    gate: 'logins',
+    body: { of: 'a login', members: credentials },
+    answer: session,
+    errors: ['invalid_credentials', 'too_many_attempts'],
+    handle: login(ports),
+  }),
+  openRoute({
+    method: 'POST',
+    path: '/api/v1/auth/logout',
+    summary: 'Ends the session.',
+    answer: objectOf({ logged_out: flagValue }),
+    errors: [],
+    handle: logout(ports),
+  }),
+  openRoute({
     method: 'GET',
     path: '/api/v1/auth/session',
-    handle: async ({ token, record }) => {
-      const current = await ports.currentSession(token);
-      if (E.isRight(current)) record.userId = current.right.person.userId;
+    summary: 'Whose session it is, and when it ends.',
+    answer: session,
+    errors: ['session_required'],
+    handle: async (call) => {
+      const current = await ports.currentSession(call.token);
+      if (E.isRight(current)) call.record.userId = current.right.person.userId;
       return pipe(current, E.map(presentSession));
     },
-  },
+  }),
 ];
 
 const login =
   (ports: SessionRoutesPorts) =>
-  async ({ context, origin, lease, record }: OpenCall): Promise<Either<GatewayError, Json>> => {
+  async (call: OpenCall): Promise<Either<GatewayError, t.TypeOf<typeof session>>> => {
+    const { context, origin, lease, record: recorded } = call;
     const arrivals = hangingUp(context, ports.gates.loginBodies.of(origin.network));
     const body = await readAdminBody(context.req, maxLoginBytes, lease, arrivals);
     if (E.isLeft(body)) return body;
-    record.email = loggedEmail(body.right ?? {});
+    recorded.email = loggedEmail(body.right ?? {});
     const given = readCredentials(body.right ?? {});
     if (E.isLeft(given)) return given;
     const whenGone = (callback: () => void): void => context.link.whenLost(() => callback());
     const loggedIn = await ports.logIn({ ...given.right, ...origin, whenGone });
     if (E.isLeft(loggedIn)) return loggedIn;
-    record.userId = loggedIn.right.person.userId;
+    recorded.userId = loggedIn.right.person.userId;
     setSessionCookie(context.res, loggedIn.right.token, isSecure(ports));
     return E.right(presentSession(loggedIn.right));
   };
 
 const logout =
   (ports: SessionRoutesPorts) =>
-  async ({ context, token, record }: OpenCall): Promise<Either<GatewayError, Json>> => {
-    record.userId = await ports.logOut(token);
-    clearSessionCookie(context.res, isSecure(ports));
-    return E.right({ logged_out: record.userId !== undefined });
+  async (call: OpenCall): Promise<Either<GatewayError, { readonly logged_out: boolean }>> => {
+    const ended = await ports.logOut(call.token);
+    call.record.userId = ended;
+    clearSessionCookie(call.context.res, isSecure(ports));
+    return E.right({ logged_out: ended !== undefined });
   };
 
 const isSecure = ({ publicBaseUrl }: AdminEndpointPorts): boolean =>
   publicBaseUrl()?.startsWith('https://') === true;
 
-const presentSession = ({ person, expiresAt }: CurrentSession): Json => ({
+const presentSession = ({ person, expiresAt }: CurrentSession): t.TypeOf<typeof session> => ({
   user_id: person.userId,
   email: person.email,
   name: person.name,
@@ -78,17 +109,19 @@ const presentSession = ({ person, expiresAt }: CurrentSession): Json => ({
 const loggedEmail = ({ email, password }: JsonObject): string | undefined =>
   isString(email) && email.includes('@') && email !== password ? email : undefined;
 
-/** PostgreSQL holds neither U+0000 nor lone surrogates. */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
-
 const credentials = {
-  email: input('must be an e-mail address', (given) =>
-    typeof given === 'string' && given !== '' && given.length <= maxEmailChars && isStorable(given)
-      ? given
-      : undefined,
+  email: input(
+    'must be an e-mail address',
+    { type: 'string', format: 'email', maxLength: maxEmailChars },
+    (given) =>
+      typeof given === 'string' && given !== '' && given.length <= maxEmailChars && isStorable(given)
+        ? given
+        : undefined,
   ),
-  password: input(`must be text of at most ${maxPasswordBytes} bytes`, (given) =>
-    typeof given === 'string' && given !== '' && !isPasswordTooLong(given) ? given : undefined,
+  password: input(
+    `must be text of at most ${maxPasswordBytes} bytes`,
+    { type: 'string', format: 'password', minLength: 1, maxLength: maxPasswordBytes },
+    (given) => (typeof given === 'string' && given !== '' && !isPasswordTooLong(given) ? given : undefined),
   ),
 };
 
