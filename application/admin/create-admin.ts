@@ -22,7 +22,10 @@ export const newPasswordFault = async (
 ): Promise<string | undefined> =>
   passwordProblem(password) ?? ((await passwords.isCommon(password)) ? commonPasswordProblem : undefined);
 
-const faultOf = async (passwords: NewPasswords, { email, password }: Credentials): Promise<string | undefined> =>
+const faultOf = async (
+  passwords: NewPasswords,
+  { email, password }: Credentials,
+): Promise<string | undefined> =>
   isEmail(email)
     ? newPasswordFault(passwords, password)
     : `${JSON.stringify(email)} is not an e-mail address.`;

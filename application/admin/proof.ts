@@ -82,7 +82,8 @@ const tooManyCodes = (retryAfterSecs: number): GatewayError => ({
 
 const passwordsAreOff: GatewayError = {
   code: 'not_supported',
-  message: 'Passwords are turned off here (`admin_auth.password_login`): sign in at GET /api/v1/auth/oidc/start.',
+  message:
+    'Passwords are turned off here (`admin_auth.password_login`): sign in at GET /api/v1/auth/oidc/start.',
 };
 
 const tooManyLogins: GatewayError = {
@@ -97,7 +98,9 @@ export function proving(ports: ProofPorts): Prove {
   return async (login, asked, then) => {
     if (!ports.passwordLogin()) return E.left(passwordsAreOff);
     const line = { ...login, account: login.email };
-    return (await inLine(line, (turns) => attempt(ports, login, asked, turns, then))) ?? E.left(tooManyLogins);
+    return (
+      (await inLine(line, (turns) => attempt(ports, login, asked, turns, then))) ?? E.left(tooManyLogins)
+    );
   };
 }
 

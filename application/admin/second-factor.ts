@@ -24,6 +24,8 @@ export interface SecondFactorPorts {
 export interface OwnLogin extends Login {
   /** Of the session that the call comes with. */
   readonly token: string;
+  /** Where the call comes from, as events tell it. */
+  readonly remoteAddress: string;
 }
 
 /** What the person sets the authenticator up with, shown once. */
@@ -54,9 +56,9 @@ export const changedMeanwhile: GatewayError = {
 
 export const changeOf = (
   { tokens }: Pick<SecondFactorPorts, 'tokens'>,
-  { token, address }: OwnLogin,
+  { token, remoteAddress }: OwnLogin,
   { person }: Proven,
-): OwnChange => ({ person, tokenSha256: tokens.digest(token), address });
+): OwnChange => ({ person, tokenSha256: tokens.digest(token), address: remoteAddress });
 
 /** Begins an enrolment, in place of one that was begun before; nothing is asked for at logins yet. */
 export const beginFactor =

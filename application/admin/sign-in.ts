@@ -77,7 +77,8 @@ const notBegun = invalidRequest(
   'state',
 );
 
-const errorOf = ({ kind }: ProviderFault): GatewayError => (kind === 'unavailable' ? unavailable : notSignedIn);
+const errorOf = ({ kind }: ProviderFault): GatewayError =>
+  kind === 'unavailable' ? unavailable : notSignedIn;
 
 /** Sends a browser to the provider. */
 export const beginSignIn =
@@ -120,7 +121,8 @@ export const finishSignIn =
     const keys = ports.keysOf(browserToken, state);
     const digests = { stateSha256: tokens.digest(state), browserSha256: tokens.digest(browserToken) };
     const taken = await ports.signIns.take(digests);
-    if (taken === undefined) return refusal(notBegun, 'no sign-in of this state is under way in this browser');
+    if (taken === undefined)
+      return refusal(notBegun, 'no sign-in of this state is under way in this browser');
     const claims = await there.identity.claims(query, keys);
     if (E.isLeft(claims)) return refusal(errorOf(claims.left), claims.left.reason);
     const person = vouchedPerson(claims.right, there.terms);
@@ -152,10 +154,4 @@ function noteRole(
   if (role === 'taken') note(fields, 'the role of a platform admin was taken: none of the groups has it');
   if (role === 'kept_last')
     note(fields, 'in none of the groups, and a platform admin still: there is no other active one');
-}
-
-/** The ways in that there are. */
-export interface SignInMethods {
-  readonly password: boolean;
-  readonly oidc: { readonly displayName: string } | undefined;
 }

@@ -5,6 +5,11 @@ export const adminActions = [
   'api_key.create',
   'api_key.revoke',
   'admin.create',
+  'user.sign_up',
+  'user.set_role',
+  'password.change',
+  'second_factor.enrol',
+  'second_factor.remove',
 ] as const;
 export type AdminAction = (typeof adminActions)[number];
 

@@ -1,6 +1,11 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
-import type { AdminEvent, AdminEventFilter, AdminEvents } from '../../application/ports/admin-events.ts';
+import type {
+  AdminActor,
+  AdminEvent,
+  AdminEventFilter,
+  AdminEvents,
+} from '../../application/ports/admin-events.ts';
 import type { AdminAction, AdminTargetKind } from '../../domain/identity/admin-event.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { timestamp, orUndefined } from './codecs.ts';
@@ -27,6 +32,24 @@ export async function addCommandEvent(
     insert into admin_events (action, target_kind, target_id, before_json, after_json)
     values (${action}, ${targetKind}, ${targetId}, ${before === undefined ? null : storedJson(before)},
             ${after === undefined ? null : storedJson(after)})
+  `);
+}
+
+/** A change of somebody who is signed in, or is signing in. */
+export interface PersonalEvent extends CommandEvent {
+  readonly actor: AdminActor;
+}
+
+/** The same for who is signed in. */
+export async function addPersonalEvent(
+  transaction: CommonQueryMethods,
+  { action, targetKind, targetId, before, after, actor }: PersonalEvent,
+): Promise<void> {
+  await transaction.query(sql.unsafe`
+    insert into admin_events (actor_user_id, action, target_kind, target_id, before_json, after_json, remote_address)
+    values (${actor.userId}, ${action}, ${targetKind}, ${targetId},
+            ${before === undefined ? null : storedJson(before)},
+            ${after === undefined ? null : storedJson(after)}, ${actor.address})
   `);
 }
 
