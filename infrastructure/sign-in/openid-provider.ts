@@ -27,13 +27,10 @@ export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityP
   const asking = async <A>(
     ask: (configuration: client.Configuration) => Promise<A>,
   ): Promise<Either<ProviderFault, A>> => {
-    try {
-      return E.right(await ask(await discovered.current()));
-    } catch (error) {
-      const fault = providerFault(error);
-      if (fault === undefined) throw error;
-      return E.left(fault);
-    }
+    const configuration = await caught(() => discovered.current());
+    // What is wrong before anybody was asked about is the provider's, not that person's.
+    if (E.isLeft(configuration)) return E.left({ ...configuration.left, kind: 'unavailable' });
+    return caught(() => ask(configuration.right));
   };
   return {
     authorizationUrl: (keys) =>
@@ -61,6 +58,17 @@ export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityP
       return E.isLeft(url) ? undefined : url.right;
     },
   };
+}
+
+/** Expected failures of the provider are values; the library throws them. */
+async function caught<A>(work: () => Promise<A>): Promise<Either<ProviderFault, A>> {
+  try {
+    return E.right(await work());
+  } catch (error) {
+    const fault = providerFault(error);
+    if (fault === undefined) throw error;
+    return E.left(fault);
+  }
 }
 
 /** The claims of the ID token, whose signature is checked; those that are missing there, of userinfo. */

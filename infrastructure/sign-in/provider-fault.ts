@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import * as client from 'openid-client';
 import type { ProviderFault } from '../../application/ports/sign-in.ts';
 
@@ -33,7 +34,7 @@ export function providerFault(error: unknown): ProviderFault | undefined {
   if (error instanceof client.WWWAuthenticateChallengeError)
     return unavailable(`the provider refused the gateway with status ${error.status}`);
   if (error instanceof client.ClientError) return clientFault(error);
-  return isTransport(error) ? unavailable(`the provider cannot be reached: ${causeOf(error)}`) : undefined;
+  return isTransport(error) ? unavailable(`the provider cannot be asked: ${causeOf(error)}`) : undefined;
 }
 
 function clientFault(error: client.ClientError): ProviderFault {
@@ -46,21 +47,21 @@ function clientFault(error: client.ClientError): ProviderFault {
 
 /** Which claim was not what it must be. */
 function claimOf(cause: unknown): string | undefined {
-  const inner: unknown = cause instanceof Error ? cause.cause : undefined;
+  const inner: unknown = types.isNativeError(cause) ? cause.cause : undefined;
   const claim: unknown =
     typeof inner === 'object' && inner !== null && 'claim' in inner ? inner.claim : undefined;
   return typeof claim === 'string' && errorName.test(claim) ? `claim ${claim}` : undefined;
 }
 
-/** `fetch` rejects with a TypeError whose cause is the connection's, or with what ended it. */
-const isTransport = (error: unknown): error is Error =>
-  error instanceof Error &&
+/** `fetch` rejects with a TypeError that has a cause, or with what ended it. */
+const isTransport = (error: unknown): boolean =>
+  types.isNativeError(error) &&
   (['TimeoutError', 'AbortError', 'AnswerTooLarge'].includes(error.name) ||
-    (error instanceof TypeError && error.cause !== undefined));
+    (error.name === 'TypeError' && error.cause !== undefined));
 
-/** The code of the system, else the kind of error: messages may hold anything. */
+/** The innermost code, which is the system's, else the innermost kind of error: messages may hold anything. */
 function causeOf(error: unknown): string {
-  const inner: unknown = error instanceof Error ? (error.cause ?? error) : error;
-  if (!(inner instanceof Error)) return 'no reason given';
-  return 'code' in inner && typeof inner.code === 'string' ? inner.code : inner.name;
+  if (!types.isNativeError(error)) return 'no reason given';
+  if (types.isNativeError(error.cause)) return causeOf(error.cause);
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
