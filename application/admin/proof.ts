@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { throttle } from '../../domain/identity/login-throttle.ts';
-import { readCode, usableSteps } from '../../domain/identity/second-factor.ts';
+import { readCode, usableSteps, type UsedCode } from '../../domain/identity/second-factor.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type {
   AdminSessions,
@@ -10,7 +10,7 @@ import type {
   PersonWithPassword,
   SessionTokens,
 } from '../ports/admin-access.ts';
-import type { OneTimeCodes, UsedCode } from '../ports/second-factors.ts';
+import type { OneTimeCodes } from '../ports/second-factors.ts';
 import type { Credentials } from './create-admin.ts';
 import { loginLine, type LoginInLine, type LoginTurns } from './login-line.ts';
 

@@ -34,7 +34,7 @@ export interface FactorSetUp {
   readonly otpauthUri: string;
 }
 
-export const alreadyEnrolled: GatewayError = {
+const alreadyEnrolled: GatewayError = {
   code: 'conflict',
   message: 'A second factor is enrolled: remove it first, DELETE /api/v1/auth/second-factor.',
 };
@@ -44,7 +44,7 @@ const notBegun: GatewayError = {
   message: 'No enrolment is under way: begin one, POST /api/v1/auth/second-factor.',
 };
 
-export const notEnrolled: GatewayError = {
+const notEnrolled: GatewayError = {
   code: 'not_found',
   message: 'No second factor is enrolled.',
 };

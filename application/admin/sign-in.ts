@@ -6,7 +6,7 @@ import { returnPath } from '../../domain/identity/return-path.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
 import type { Person, SessionTokens } from '../ports/admin-access.ts';
 import type {
-  Admission,
+  VouchedAdmission,
   IdentityProvider,
   ProviderFault,
   ProviderTerms,
@@ -143,11 +143,11 @@ export const finishSignIn =
 const unadmitted = {
   unknown: 'nobody has this e-mail address, and create_users is false',
   inactive: 'the person is deactivated',
-} as const satisfies Record<Exclude<Admission['kind'], 'admitted'>, string>;
+} as const satisfies Record<Exclude<VouchedAdmission['kind'], 'admitted'>, string>;
 
 function noteRole(
   { note }: SignInPorts,
-  { person, role }: Extract<Admission, { readonly kind: 'admitted' }>,
+  { person, role }: Extract<VouchedAdmission, { readonly kind: 'admitted' }>,
 ): void {
   const fields = { user_id: person.userId };
   if (role === 'given') note(fields, 'the role of a platform admin was given by a group of the provider');

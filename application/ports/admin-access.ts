@@ -1,9 +1,8 @@
 import type { AdminSession } from '../../domain/identity/admin-session.ts';
 import type { LoginTries } from '../../domain/identity/login-throttle.ts';
-import type { SignInMethod } from '../../domain/identity/second-factor.ts';
+import type { SecondFactor, SignInMethod, UsedCode } from '../../domain/identity/second-factor.ts';
 import type { RequestId } from '../../domain/request-log/request-ids.ts';
 import type { ErrorCode } from '../../domain/shared/gateway-error.ts';
-import type { SecondFactor, UsedCode } from './second-factors.ts';
 
 export type UserRole = 'user' | 'platform_admin';
 

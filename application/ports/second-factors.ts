@@ -1,15 +1,5 @@
+import type { SecondFactor, UsedCode } from '../../domain/identity/second-factor.ts';
 import type { PersonWithPassword } from './admin-access.ts';
-
-/** The authenticator of a person, its secret encrypted with a key that the password makes. */
-export interface SecondFactor {
-  readonly sealedSecret: Uint8Array;
-  readonly lastUsedStep: number;
-}
-
-/** A code that was found good, and is used up in the transaction of what it is for. */
-export type UsedCode =
-  | { readonly kind: 'totp'; readonly step: number }
-  | { readonly kind: 'recovery'; readonly codeSha256: Uint8Array };
 
 /** One-time codes by time (RFC 6238), and codes that stand for them. */
 export interface OneTimeCodes {

@@ -64,7 +64,7 @@ export interface VouchedSession {
 }
 
 /** What became of it. */
-export type Admission =
+export type VouchedAdmission =
   | { readonly kind: 'unknown' | 'inactive' }
   | {
       readonly kind: 'admitted';
@@ -76,5 +76,5 @@ export type Admission =
 
 /** People as the provider vouches for them: found, made, given and denied the role, in one transaction. */
 export interface VouchedPeople {
-  readonly admit: (session: VouchedSession) => Promise<Admission>;
+  readonly admit: (session: VouchedSession) => Promise<VouchedAdmission>;
 }

@@ -59,3 +59,14 @@ export const secondFactorState = (
 
 /** How a session was opened. */
 export type SignInMethod = 'password' | 'oidc';
+
+/** The authenticator of a person, its secret encrypted with a key that the password makes. */
+export interface SecondFactor {
+  readonly sealedSecret: Uint8Array;
+  readonly lastUsedStep: number;
+}
+
+/** A code that was found good, and is used up in the transaction of what it is for. */
+export type UsedCode =
+  | { readonly kind: 'totp'; readonly step: number }
+  | { readonly kind: 'recovery'; readonly codeSha256: Uint8Array };

@@ -1,7 +1,8 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik';
-import type { OwnAccess, OwnChange, SecondFactor, UsedCode } from '../../application/ports/second-factors.ts';
+import type { OwnAccess, OwnChange } from '../../application/ports/second-factors.ts';
 import type { AdminAction } from '../../domain/identity/admin-event.ts';
+import type { SecondFactor, UsedCode } from '../../domain/identity/second-factor.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { addPersonalEvent } from './admin-events-store.ts';
 import { binary, bytes } from './codecs.ts';

@@ -1,6 +1,11 @@
 import * as t from 'io-ts';
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik';
-import type { Admission, SignIns, VouchedPeople, VouchedSession } from '../../application/ports/sign-in.ts';
+import type {
+  VouchedAdmission,
+  SignIns,
+  VouchedPeople,
+  VouchedSession,
+} from '../../application/ports/sign-in.ts';
 import { maxSignIns, maxSignInsOfAddress, signInLifeMs } from '../../domain/identity/oidc-sign-in.ts';
 import { type RoleChange, roleChange, type VouchedPerson } from '../../domain/identity/provider-claims.ts';
 import { addPersonalEvent } from './admin-events-store.ts';
@@ -59,7 +64,10 @@ export const vouchedPeopleStore = (pool: DatabasePool): VouchedPeople => ({
   },
 });
 
-async function admit(connection: DatabaseTransactionConnection, asked: VouchedSession): Promise<Admission> {
+async function admit(
+  connection: DatabaseTransactionConnection,
+  asked: VouchedSession,
+): Promise<VouchedAdmission> {
   const { person: vouched, createUser } = asked;
   let found = await personOf(connection, vouched.email);
   if (found === null ? createUser : changeOf(found, vouched) !== 'none') {

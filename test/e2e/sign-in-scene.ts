@@ -38,6 +38,28 @@ export interface Answered {
   readonly error: Readonly<Record<string, unknown>>;
 }
 
+function keepCookie(jar: Map<string, string>, cookie: string): void {
+  const [pair = ''] = cookie.split(';');
+  const [name = '', ...value] = pair.split('=');
+  if (/max-age=0|expires=thu, 01 jan 1970/i.test(cookie)) jar.delete(name);
+  else jar.set(name, value.join('='));
+}
+
+async function answered(answer: Response, absolute: (location: string) => string): Promise<Answered> {
+  const text = await answer.text();
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true;
+  const json = (isJson ? JSON.parse(text) : {}) as { data?: Answered['data']; error?: Answered['error'] };
+  const location = answer.headers.get('location');
+  return {
+    status: answer.status,
+    location: location === null ? undefined : absolute(location),
+    setCookies: answer.headers.getSetCookie(),
+    text,
+    data: json.data ?? {},
+    error: json.error ?? {},
+  };
+}
+
 /** A browser with its cookies, by origin; it follows no redirect by itself. */
 export class Browser {
   private readonly cookies = new Map<string, Map<string, string>>();
@@ -64,24 +86,8 @@ export class Browser {
       },
       ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
     });
-    for (const cookie of answer.headers.getSetCookie()) {
-      const [pair = ''] = cookie.split(';');
-      const [name = '', ...value] = pair.split('=');
-      if (/max-age=0|expires=thu, 01 jan 1970/i.test(cookie)) jar.delete(name);
-      else jar.set(name, value.join('='));
-    }
-    const text = await answer.text();
-    const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true;
-    const json = (isJson ? JSON.parse(text) : {}) as { data?: Answered['data']; error?: Answered['error'] };
-    const location = answer.headers.get('location') ?? undefined;
-    return {
-      status: answer.status,
-      location: location === undefined ? undefined : new URL(location, target).href.replace(this.gateway, ''),
-      setCookies: answer.headers.getSetCookie(),
-      text,
-      data: json.data ?? {},
-      error: json.error ?? {},
-    };
+    for (const cookie of answer.headers.getSetCookie()) keepCookie(jar, cookie);
+    return answered(answer, (location) => new URL(location, target).href.replace(this.gateway, ''));
   }
 
   post(path: string, body: object = {}, method = 'POST'): Promise<Answered> {

@@ -37,7 +37,10 @@ export async function startProvider(
   redirectUri: string,
   {
     claimsInIdToken = true,
-    method = 'client_secret_basic' as 'client_secret_basic' | 'client_secret_post',
+    method = 'client_secret_basic',
+  }: {
+    readonly claimsInIdToken?: boolean;
+    readonly method?: 'client_secret_basic' | 'client_secret_post';
   } = {},
 ): Promise<TestProvider> {
   const server = createServer();
@@ -71,7 +74,7 @@ export async function startProvider(
       accountId: id,
       claims: async () => {
         const { groups, ...account } = test.accounts.get(id) ?? {};
-        return { sub: id, ...account, ...(groups === undefined ? {} : { groups: groups as string }) };
+        return { sub: id, ...account, ...(groups === undefined ? {} : { groups }) };
       },
     }),
     loadExistingGrant: async (ctx) => {

@@ -11,7 +11,7 @@ import {
 import { oneTimeCodes } from '../../../infrastructure/sign-in/one-time-codes.ts';
 
 const base32 = fc.string({
-  unit: fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'),
+  unit: fc.constantFrom(...Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ234567')),
   minLength: 16,
   maxLength: 32,
 });
