@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
 import { withClock } from '../contract/ledger-bench.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -52,6 +53,8 @@ function somebody(over: object = {}): { readonly email: string } {
   provider.signsIn = `sub-${people}`;
   return { email };
 }
+
+const clearSignIns = () => query('delete from oidc_sign_ins');
 
 const newBrowser = () => new Browser(gateway.url);
 
@@ -324,6 +327,38 @@ describe('a callback', () => {
   });
 });
 
+describe('whatever a browser brings back', () => {
+  it('never signs anybody in, and is never a defect', async () => {
+    const name = fc.constantFrom(
+      'code',
+      'iss',
+      'error',
+      'error_description',
+      'response',
+      'id_token',
+      'token',
+      'x',
+    );
+    const value = fc.oneof(
+      fc.constantFrom('', provider.issuer, 'access_denied'),
+      fc.string({ maxLength: 40 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(name, value), { maxLength: 4 }), async (parameters) => {
+        const browser = newBrowser();
+        const begun = await browser.start();
+        const state = new URL(begun.location ?? '').searchParams.get('state') ?? '';
+        const query = new URLSearchParams([['state', state], ...parameters]).toString();
+        const answer = await browser.go(`${publicUrl}/api/v1/auth/oidc/callback?${query}`);
+        expect([400, 401, 503]).toContain(answer.status);
+        expect(browser.cookie('gateway_session')).toBeUndefined();
+        await clearSignIns();
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
 describe('how many sign-ins are under way', () => {
   it('is bounded by address, and they make room when their time is over', async () => {
     const [crowd, other] = [
@@ -344,7 +379,7 @@ describe('how many sign-ins are under way', () => {
                  select sha256(n::text::bytea), sha256(n::text::bytea), '/', n::text, gateway_now()
                  from generate_series(1, 10000) n`);
     expect(refusal(await newBrowser().start())).toEqual([503, 'overloaded', 0]);
-    await query('delete from oidc_sign_ins');
+    await clearSignIns();
   });
 });
 
