@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import * as E from 'fp-ts/lib/Either.js';
 import { type DatabasePool, sql } from 'slonik';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
-import { printedData } from '../interfaces/http/admin/json-text.ts';
+import { printedData } from '../interfaces/http/json-text.ts';
 import { requestLogRoutes } from '../interfaces/http/admin/request-log-routes.ts';
 
 /** At the 95th percentile. */

@@ -1,15 +1,26 @@
 import type { DatabasePool } from 'slonik';
+import { type TestModelPorts, testModel } from '../application/models/test-model.ts';
+import { bearerOf } from '../application/admin/manage-tokens.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import { isTimeZone } from '../infrastructure/config/formats.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
+import { secrets } from '../infrastructure/key-secrets.ts';
 import { adminCallLog, databaseFaultLog, type Log } from '../infrastructure/logging.ts';
 import { adminEventsStore } from '../infrastructure/postgres/admin-events-store.ts';
+import { adminTokensStore } from '../infrastructure/postgres/admin-tokens-store.ts';
 import { alertsStore } from '../infrastructure/postgres/alerts-store.ts';
 import { budgetsStore } from '../infrastructure/postgres/budgets-store.ts';
 import { databaseFault, isDatabaseTrouble } from '../infrastructure/postgres/database-fault.ts';
+import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-store.ts';
+import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
+import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
+import { serviceAccountsStore } from '../infrastructure/postgres/service-accounts-store.ts';
+import { teamsStore } from '../infrastructure/postgres/teams-store.ts';
+import { usersStore } from '../infrastructure/postgres/users-store.ts';
+import { catalogueInsight } from '../infrastructure/providers/catalogue-insight.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
 import { adminRoutes } from '../interfaces/http/admin/routes.ts';
 import type { AdminApiPorts } from '../interfaces/http/app.ts';
@@ -18,14 +29,31 @@ import { mailReady } from './settling.ts';
 import { signInUseCases } from './sign-in.ts';
 
 /** The calls that are open to platform admins, over their stores. */
-export const adminRoutesOf = (pool: DatabasePool, config: LiveConfig): readonly AdminRoute[] =>
+export const adminRoutesOf = (
+  pool: DatabasePool,
+  config: LiveConfig,
+  clock: Clock,
+  tested: Omit<TestModelPorts, 'modelTests'>,
+): readonly AdminRoute[] =>
   adminRoutes({
+    modelList: modelListStore(
+      pool,
+      catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now }),
+    ),
+    testModel: testModel({ ...tested, modelTests: modelTestsStore(pool) }, config.policy),
     budgets: budgetsStore(pool, mailReady(config)),
     budgetAlerts: alertsStore(pool),
     adminEvents: adminEventsStore(pool),
     reports: reportStore(pool),
     requestLogs: requestLogsStore(pool),
     mcpInvocations: mcpInvocationsStore(pool),
+    keys: keysStore(pool),
+    users: usersStore(pool),
+    teams: teamsStore(pool),
+    serviceAccounts: serviceAccountsStore(pool),
+    adminTokens: adminTokensStore(pool),
+    secrets,
+    clock,
     isTimeZone,
   });
 
@@ -44,6 +72,7 @@ export function adminApi(
 ): AdminApiPorts {
   return {
     ...signInUseCases(pool, config, log),
+    bearerOf: bearerOf({ adminTokens: adminTokensStore(pool), secrets }),
     gates: gates.admin,
     pace: gates.pace,
     clock,

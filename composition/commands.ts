@@ -11,7 +11,7 @@ import { lintConfig } from '../infrastructure/config/lint.ts';
 import { environment, loadConfig } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
-import { newKey, secretDigest } from '../infrastructure/key-secrets.ts';
+import { secrets } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from '../infrastructure/postgres/ledger-audit-store.ts';
@@ -55,7 +55,7 @@ export const commands: Readonly<Record<string, Command>> = {
     )(args),
   seed: (args) => seedCommand(args),
   keys: (args) =>
-    withPool((pool) => keysCommand({ keys: keysStore(pool), newKey, digest: secretDigest }, terminal)(args)),
+    withPool((pool) => keysCommand({ keys: keysStore(pool), secrets, clock: systemClock() }, terminal)(args)),
   admin: (args) => withPool((pool) => adminCommand(adminPorts(pool), terminal)(args)),
   'purge-request-logs': (args) => purgeCommand(purgeNow, terminal)(args),
   ledger: (args) => withPool((pool) => ledgerCommand(verifyLedger(ledgerAuditStore(pool)), terminal)(args)),

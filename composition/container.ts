@@ -3,10 +3,10 @@ import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
 import { listModels } from '../application/list-models.ts';
 import type { Clock } from '../application/ports/clock.ts';
-import type { Ledger } from '../application/ports/ledger.ts';
 import type { SeedStore } from '../application/ports/seed.ts';
 import type { Telemetry } from '../application/ports/telemetry.ts';
 import { serveModelRequest } from '../application/serve-model-request.ts';
+import type { ServePorts } from '../application/serve-ports.ts';
 import { adminApi, adminRoutesOf } from './admin-api.ts';
 import { type BudgetAlerting, budgetAlerting } from './budget-alerting.ts';
 import { systemClock } from '../infrastructure/clock.ts';
@@ -17,6 +17,7 @@ import { accountsStore, type CachedAccounts } from '../infrastructure/postgres/a
 import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
+import { type KeyUse, keyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from '../infrastructure/postgres/ledger-store.ts';
 import { payloadStore, type PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
@@ -33,6 +34,7 @@ import { authenticate } from '../interfaces/http/authenticate.ts';
 import { cutOff, type CutOff } from '../interfaces/http/cut-off.ts';
 import { type Gates, gatesOf } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
+import { testRoom } from './model-tests.ts';
 import { claimSeconds, cleaned, journalOf, processOf, settlingOptions } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
@@ -61,12 +63,14 @@ export const tokens = {
   freshness: token<Freshness>('Freshness'),
   follower: token<StateFollower>('StateFollower'),
   process: token<GatewayProcess>('GatewayProcess'),
+  keyUse: token<KeyUse>('KeyUse'),
   ledger: token<LedgerStore>('Ledger'),
   journal: token<Journal>('Journal'),
   payloads: token<PayloadStore>('Payloads'),
   recovery: token<Recovery>('Recovery'),
   upstream: token<Executor>('Upstream'),
   largeBodies: token<LargeBodyThread>('LargeBodies'),
+  servePorts: token<ServePorts>('ServePorts'),
   seed: token<SeedStore>('SeedStore'),
   adminRoutes: token<readonly AdminRoute[]>('AdminRoutes'),
   admin: token<AdminApiPorts>('AdminApi'),
@@ -98,15 +102,28 @@ function bindStores(container: Container): void {
   container
     .bind(tokens.seed)
     .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
+  container
+    .bind(tokens.keyUse)
+    .toResolvedValue(({ pool }: Foundations) => keyUse(pool), [tokens.foundations]);
   container.bind(tokens.ledger).toResolvedValue(
-    ({ pool, config, log }: Foundations, journal: Journal, process: GatewayProcess) =>
-      ledgerStore(pool, {
-        process,
-        journal: journal.keep,
-        ...settlingOptions(config, log),
-        claimSeconds: () => claimSeconds(config),
-      }),
-    [tokens.foundations, tokens.journal, tokens.process],
+    (
+      { pool, config, log }: Foundations,
+      journal: Journal,
+      process: GatewayProcess,
+      use: KeyUse,
+      clock: Clock,
+    ) =>
+      notingKeys(
+        ledgerStore(pool, {
+          process,
+          journal: journal.keep,
+          ...settlingOptions(config, log),
+          claimSeconds: () => claimSeconds(config),
+        }),
+        use,
+        clock.now,
+      ),
+    [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock],
   );
   container
     .bind(tokens.process)
@@ -182,9 +199,13 @@ function bindAlerts(container: Container): void {
 }
 
 function bindAdminApi(container: Container): void {
-  container
-    .bind(tokens.adminRoutes)
-    .toResolvedValue(({ pool, config }: Foundations) => adminRoutesOf(pool, config), [tokens.foundations]);
+  container.bind(tokens.adminRoutes).toResolvedValue(
+    ({ pool, config, telemetry }: Foundations, ports: ServePorts, gates: Gates, cut: CutOff) => {
+      const enter = testRoom(gates.models, cut);
+      return adminRoutesOf(pool, config, ports.clock, { ...ports, enter, telemetry, digest: textDigest });
+    },
+    [tokens.foundations, tokens.servePorts, tokens.gates, tokens.cutOff],
+  );
   container
     .bind(tokens.admin)
     .toResolvedValue(adminApi, [tokens.foundations, tokens.clock, tokens.gates, tokens.adminRoutes]);
@@ -204,6 +225,19 @@ function bindService(container: Container): void {
       }),
     [tokens.foundations, tokens.upstream],
   );
+  container
+    .bind(tokens.servePorts)
+    .toResolvedValue(
+      (
+        catalogue: LiveCatalogue,
+        ledger: LedgerStore,
+        upstream: Executor,
+        thread: LargeBodyThread,
+        payloads: PayloadStore,
+        clock: Clock,
+      ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock }),
+      [tokens.catalogue, tokens.ledger, tokens.upstream, tokens.largeBodies, tokens.payloads, tokens.clock],
+    );
   bindApp(container);
 }
 
@@ -212,12 +246,7 @@ function bindApp(container: Container): void {
     (
       { config, log, telemetry, notReady, draining }: Foundations,
       accounts: CachedAccounts,
-      catalogue: LiveCatalogue,
-      ledger: Ledger,
-      upstream: Executor,
-      thread: LargeBodyThread,
-      payloads: PayloadStore,
-      clock: Clock,
+      ports: ServePorts,
       gates: Gates,
       admin: AdminApiPorts,
       cut: CutOff,
@@ -225,16 +254,13 @@ function bindApp(container: Container): void {
       gatewayApp({
         admin,
         authenticate: authenticate(accounts),
-        serve: serveModelRequest(
-          { catalogue, ledger, upstream, largeBodies: thread, payloads, clock },
-          config.policy,
-        ),
-        listModels: listModels(catalogue),
+        serve: serveModelRequest(ports, config.policy),
+        listModels: listModels(ports.catalogue),
         telemetry,
         gate: gates.models,
         pace: gates.pace,
         decompress,
-        clock,
+        clock: ports.clock,
         digest: textDigest,
         keepAlive: streamKeepAlive(() => config.loaded().config.server.streamKeepaliveSecs),
         corsOrigins: () => config.loaded().config.server.corsOrigins,
@@ -246,18 +272,6 @@ function bindApp(container: Container): void {
         onDefect: (error, requestId) =>
           log.error({ request_id: requestId, ...defectFields(error, cleaned(config)) }, 'defect'),
       }),
-    [
-      tokens.foundations,
-      tokens.accounts,
-      tokens.catalogue,
-      tokens.ledger,
-      tokens.upstream,
-      tokens.largeBodies,
-      tokens.payloads,
-      tokens.clock,
-      tokens.gates,
-      tokens.admin,
-      tokens.cutOff,
-    ],
+    [tokens.foundations, tokens.accounts, tokens.servePorts, tokens.gates, tokens.admin, tokens.cutOff],
   );
 }

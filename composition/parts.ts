@@ -3,6 +3,7 @@ import type { SeedStore } from '../application/ports/seed.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import type { LargeBodyThread } from '../infrastructure/large-bodies/large-bodies.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
+import type { KeyUse } from '../infrastructure/postgres/key-use.ts';
 import type { LedgerStore } from '../infrastructure/postgres/ledger-store.ts';
 import type { PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import type { StateFollower } from '../infrastructure/postgres/state-follower.ts';
@@ -23,6 +24,7 @@ export interface ServiceParts {
   readonly follower: StateFollower;
   readonly process: GatewayProcess;
   readonly ledger: LedgerStore;
+  readonly keyUse: KeyUse;
   readonly journal: Journal;
   readonly payloads: PayloadStore;
   readonly recovery: Recovery;
@@ -44,6 +46,7 @@ export function serviceParts(foundations: Foundations): ServiceParts {
     follower: container.get(tokens.follower),
     process: container.get(tokens.process),
     ledger: container.get(tokens.ledger),
+    keyUse: container.get(tokens.keyUse),
     journal: container.get(tokens.journal),
     payloads: container.get(tokens.payloads),
     recovery: container.get(tokens.recovery),

@@ -22,7 +22,7 @@ import { listen, stopListening, urlOf } from '../interfaces/http/listener.ts';
 import { malformedRequests } from '../interfaces/http/malformed-request.ts';
 import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
-import { heartbeat } from './settling.ts';
+import { heartbeat, keyDays } from './settling.ts';
 
 /** Request headers up to 32 KiB (rule 33.11). */
 const maxHeaderBytes = 32 * 1024;
@@ -187,10 +187,11 @@ function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, drai
     (error) => log.error({ error: causeOf(error) }, 'the journal could not be settled'),
   );
   const beats = heartbeat(parts.process, log);
+  const days = keyDays(parts.keyUse, log);
   return {
     stop: async (withinMs: number): Promise<void> => {
       const deadline = performance.now() + withinMs;
-      await Promise.all([alerts.stop(), recovery.stop(), beats.stop()]);
+      await Promise.all([alerts.stop(), recovery.stop(), beats.stop(), days.stop()]);
       await lastRecovery(parts, log, () => performance.now() < deadline);
     },
   };

@@ -5,10 +5,14 @@ import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { type Journal, journalFolder, localJournal } from '../infrastructure/journal/journal.ts';
 import { causeOf, databaseFaultLog, type Log } from '../infrastructure/logging.ts';
 import { beatSecs, type GatewayProcess, gatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
+import type { KeyUse } from '../infrastructure/postgres/key-use.ts';
 import { type Repeating, repeating } from '../infrastructure/repeating.ts';
 
 /** A request lasts as long as its upstream may; a claim outlives it by this much. */
 const claimMarginSecs = 120;
+
+/** How often the days of keys are written: seconds behind their requests, in one statement for all of them. */
+const keyUseSecs = 5;
 
 /** A defect's message may quote what a caller or the configuration keeps secret. */
 export const cleaned = (config: LiveConfig) => (message: string) =>
@@ -63,4 +67,12 @@ export function heartbeat({ beat }: Pick<GatewayProcess, 'beat'>, log: Log): Rep
       failing = true;
     },
   );
+}
+
+/** Writes the days on which keys were used, what is left of them at the end too. */
+export function keyDays({ write }: Pick<KeyUse, 'write'>, log: Log): Repeating {
+  const failed = (error: unknown): void =>
+    log.error({ error: causeOf(error) }, 'the days on which keys were used could not be written');
+  const days = repeating(() => keyUseSecs, write, failed);
+  return { stop: () => days.stop().then(write).catch(failed) };
 }

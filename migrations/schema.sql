@@ -12,7 +12,7 @@ create type settlement_record as (
 
 create table admin_events (
   admin_event_id uuid not null default gen_random_uuid(), occurred_at timestamp with time zone not null default gateway_now(), actor_user_id uuid, action text not null, target_kind text not null, target_id text not null, before_json json,
-  after_json json, remote_address text, constraint admin_events_pkey PRIMARY KEY (admin_event_id)
+  after_json json, remote_address text, admin_token_id uuid, constraint admin_events_pkey PRIMARY KEY (admin_event_id)
 );
 -- admin_events: One change that a platform admin made, written in the transaction of the change itself. Append-only, and no purge touches it. Ids are no foreign keys: an event outlives whom it names.
 -- actor_user_id: The admin who was logged in; null: the gateway's command line.
@@ -20,6 +20,7 @@ create table admin_events (
 -- before_json: What the change replaced; null: there was nothing.
 -- after_json: What there is since; null: nothing.
 -- remote_address: Where the call came from; null: the gateway's command line.
+-- admin_token_id: The token that the call was made with; null: a session, or the command line.
 CREATE INDEX admin_events_actor_idx ON admin_events USING btree (actor_user_id, occurred_at, admin_event_id);
 CREATE INDEX admin_events_occurred_at_idx ON admin_events USING btree (occurred_at, admin_event_id);
 CREATE INDEX admin_events_target_idx ON admin_events USING btree (target_id, occurred_at, admin_event_id);
@@ -37,20 +38,45 @@ create table admin_sessions (
 CREATE INDEX admin_sessions_expires_at_idx ON admin_sessions USING btree (expires_at);
 CREATE INDEX admin_sessions_user_id_idx ON admin_sessions USING btree (user_id, created_at);
 
+create table admin_tokens (
+  admin_token_id uuid not null default gen_random_uuid(), public_id text not null, secret_sha256 bytea not null, user_id uuid not null, name text not null, scope text not null, created_at timestamp with time zone not null,
+  expires_at timestamp with time zone, last_used_on date, revoked_at timestamp with time zone, constraint admin_tokens_pkey PRIMARY KEY (admin_token_id), constraint admin_tokens_public_id_key UNIQUE (public_id),
+  constraint admin_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id), constraint admin_tokens_scope_check CHECK ((scope = ANY (ARRAY['read'::text, 'write'::text]))),
+  constraint admin_tokens_secret_check CHECK ((octet_length(secret_sha256) = 32))
+);
+-- admin_tokens: A credential of the admin API for scripts; it acts for the person who made it, and its secret is never stored.
+-- scope: read: calls that change nothing; write: these and all others.
+-- expires_at: From then on it is refused; null: never.
+-- last_used_on: UTC day of the last call, written once a day.
+CREATE INDEX admin_tokens_created_at_idx ON admin_tokens USING btree (created_at, admin_token_id);
+CREATE INDEX admin_tokens_user_id_idx ON admin_tokens USING btree (user_id);
+
 create table api_keys (
   api_key_id uuid not null default gen_random_uuid(), public_id text not null, secret_sha256 bytea not null, name text not null, user_id uuid, team_id text, service_account_id text, allowed_models text[] not null default '{}'::text[],
   from_config boolean not null default false, created_at timestamp with time zone not null default now(), updated_at timestamp with time zone not null default now(), revoked_at timestamp with time zone, revoked_by text,
-  constraint api_keys_pkey PRIMARY KEY (api_key_id), constraint api_keys_public_id_key UNIQUE (public_id), constraint api_keys_service_account_id_fkey FOREIGN KEY (service_account_id) REFERENCES service_accounts(service_account_id),
-  constraint api_keys_team_id_fkey FOREIGN KEY (team_id) REFERENCES teams(team_id), constraint api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id),
-  constraint api_keys_one_owner_check CHECK ((num_nonnulls(user_id, team_id, service_account_id) = 1)),
+  expires_at timestamp with time zone, last_used_on date, created_by_user_id uuid, version integer not null default 1, previous_secret_sha256 bytea, previous_expires_at timestamp with time zone,
+  constraint api_keys_pkey PRIMARY KEY (api_key_id), constraint api_keys_public_id_key UNIQUE (public_id), constraint api_keys_created_by_user_id_fkey FOREIGN KEY (created_by_user_id) REFERENCES users(user_id),
+  constraint api_keys_service_account_id_fkey FOREIGN KEY (service_account_id) REFERENCES service_accounts(service_account_id), constraint api_keys_team_id_fkey FOREIGN KEY (team_id) REFERENCES teams(team_id),
+  constraint api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id), constraint api_keys_one_owner_check CHECK ((num_nonnulls(user_id, team_id, service_account_id) = 1)),
+  constraint api_keys_previous_secret_check CHECK ((((previous_secret_sha256 IS NULL) = (previous_expires_at IS NULL)) AND (octet_length(previous_secret_sha256) = 32))),
   constraint api_keys_revoked_by_check CHECK ((((revoked_at IS NULL) = (revoked_by IS NULL)) AND (revoked_by = ANY (ARRAY['admin'::text, 'config'::text])))), constraint api_keys_secret_sha256_check CHECK ((octet_length(secret_sha256) = 32))
 );
 -- api_keys: A credential of the public API; the secret itself is never stored.
 -- allowed_models: Model ids that the key may use; empty means every model.
 -- revoked_by: admin: for good; config: gone from the file, and back when it is in it again.
-CREATE INDEX api_keys_service_account_id_idx ON api_keys USING btree (service_account_id) WHERE (service_account_id IS NOT NULL);
-CREATE INDEX api_keys_team_id_idx ON api_keys USING btree (team_id) WHERE (team_id IS NOT NULL);
-CREATE INDEX api_keys_user_id_idx ON api_keys USING btree (user_id) WHERE (user_id IS NOT NULL);
+-- expires_at: From then on the key is refused, on every replica; null: never.
+-- last_used_on: UTC day of the last settled request, written some seconds after it, once a day.
+-- created_by_user_id: The admin who made it over the API; null: the command line or the file.
+-- version: Raised by each change: a change names the version that it is made to.
+-- previous_secret_sha256: The secret that a rotation replaced: valid until `previous_expires_at`.
+CREATE INDEX api_keys_created_at_idx ON api_keys USING btree (created_at, api_key_id);
+CREATE INDEX api_keys_expiring_idx ON api_keys USING btree (created_at, api_key_id) WHERE (expires_at IS NOT NULL);
+CREATE INDEX api_keys_revoked_idx ON api_keys USING btree (created_at, api_key_id) WHERE (revoked_at IS NOT NULL);
+CREATE INDEX api_keys_service_account_id_idx ON api_keys USING btree (service_account_id, created_at, api_key_id) WHERE (service_account_id IS NOT NULL);
+CREATE INDEX api_keys_service_accounts_idx ON api_keys USING btree (created_at, api_key_id) WHERE (service_account_id IS NOT NULL);
+CREATE INDEX api_keys_team_id_idx ON api_keys USING btree (team_id, created_at, api_key_id) WHERE (team_id IS NOT NULL);
+CREATE INDEX api_keys_teams_idx ON api_keys USING btree (created_at, api_key_id) WHERE (team_id IS NOT NULL);
+CREATE INDEX api_keys_user_id_idx ON api_keys USING btree (user_id, created_at, api_key_id) WHERE (user_id IS NOT NULL);
 
 create table blocked_answers (
   request_log_id uuid not null, ownership_scope_key text not null, cost_picousd numeric(38,0) not null, occurred_at timestamp with time zone not null, constraint blocked_answers_pkey PRIMARY KEY (request_log_id, ownership_scope_key)
@@ -241,9 +267,14 @@ CREATE INDEX request_mcp_token_overheads_request_log_id_idx ON request_mcp_token
 
 create table service_accounts (
   service_account_id text not null, name text not null, team_id text not null, active boolean not null default true, created_at timestamp with time zone not null default now(), updated_at timestamp with time zone not null default now(),
-  constraint service_accounts_pkey PRIMARY KEY (service_account_id), constraint service_accounts_team_id_fkey FOREIGN KEY (team_id) REFERENCES teams(team_id)
+  from_config boolean not null default false, version integer not null default 1, constraint service_accounts_pkey PRIMARY KEY (service_account_id), constraint service_accounts_team_id_fkey FOREIGN KEY (team_id) REFERENCES teams(team_id)
 );
 -- service_accounts: A non-human caller; its spend belongs to its team.
+-- from_config: The configuration file has it, and wins when it is applied the next time.
+-- version: Raised by each change: a change names the version that it is made to.
+CREATE INDEX service_accounts_created_at_idx ON service_accounts USING btree (created_at, service_account_id);
+CREATE INDEX service_accounts_inactive_idx ON service_accounts USING btree (created_at, service_account_id) WHERE (NOT active);
+CREATE INDEX service_accounts_team_id_idx ON service_accounts USING btree (team_id, created_at, service_account_id);
 
 create table team_budgets (
   budget_id uuid not null default gen_random_uuid(), team_id text not null, cadence text not null, amount_10000 bigint not null, hard_limit boolean not null, timezone text not null default 'UTC'::text, active boolean not null default true,
@@ -266,9 +297,13 @@ CREATE INDEX team_memberships_user_id_idx ON team_memberships USING btree (user_
 
 create table teams (
   team_id text not null, name text not null, active boolean not null default true, created_at timestamp with time zone not null default now(), updated_at timestamp with time zone not null default now(),
-  constraint teams_pkey PRIMARY KEY (team_id)
+  from_config boolean not null default false, version integer not null default 1, constraint teams_pkey PRIMARY KEY (team_id)
 );
 -- teams: A group that owns keys and spend of its own.
+-- from_config: The configuration file has it, and wins when it is applied the next time.
+-- version: Raised by each change: a change names the version that it is made to.
+CREATE INDEX teams_created_at_idx ON teams USING btree (created_at, team_id);
+CREATE INDEX teams_inactive_idx ON teams USING btree (created_at, team_id) WHERE (NOT active);
 
 create table tool_cardinality_rollups (
   user_id uuid not null, bucket_start timestamp with time zone not null, writer integer not null, ownership_scope_key text not null, referenced_mcp_server_sum bigint not null, referenced_mcp_server_rows bigint not null,
@@ -278,7 +313,7 @@ create table tool_cardinality_rollups (
 -- tool_cardinality_rollups: Tool counts of a user's request-log rows in a 12-hour bucket; rows where a dimension was not recorded are not in its count. Writers are as in `harness_rollups`.
 
 create table usage_cost_events (
-  request_log_id uuid not null, request_id text not null, request_id_sha256 bytea not null generated always as (request_digest(request_id)) stored, ownership_scope_key text not null, api_key_id uuid not null, user_id uuid, team_id text,
+  request_log_id uuid not null, request_id text not null, request_id_sha256 bytea not null generated always as (request_digest(request_id)) stored, ownership_scope_key text not null, api_key_id uuid, user_id uuid, team_id text,
   service_account_id text, model_key text not null, provider_key text not null, upstream_model text not null, prompt_tokens bigint, completion_tokens bigint, total_tokens bigint, pricing_status text not null, unpriced_reason text,
   input_picousd_per_token numeric(38,0), output_picousd_per_token numeric(38,0), pricing_source text, cost_picousd numeric(38,0), occurred_at timestamp with time zone not null,
   constraint usage_cost_events_pkey PRIMARY KEY (request_log_id, ownership_scope_key), constraint usage_cost_events_request_scope_key UNIQUE (request_id_sha256, ownership_scope_key),
@@ -286,6 +321,8 @@ create table usage_cost_events (
   constraint usage_cost_events_pricing_status_check CHECK ((pricing_status = ANY (ARRAY['priced'::text, 'legacy_estimated'::text, 'unpriced'::text, 'usage_missing'::text])))
 );
 -- usage_cost_events: One accounted request of one owner: its tokens, the prices used, and the exact cost. Never updated.
+-- api_key_id: Null: no key came with the request; an admin tested a route of its model.
+CREATE INDEX usage_cost_events_counted_idx ON usage_cost_events USING btree (ownership_scope_key, occurred_at, request_log_id) INCLUDE (cost_picousd) WHERE counts_toward_spend(pricing_status);
 
 create table usage_daily_totals (
   ownership_scope_key text not null, day date not null, counted_picousd numeric(38,0) not null default 0, constraint usage_daily_totals_pkey PRIMARY KEY (ownership_scope_key, day)
@@ -333,9 +370,15 @@ create table user_second_factors (
 create table users (
   user_id uuid not null default gen_random_uuid(), email text not null, email_folded text not null generated always as (lower(email)) stored, name text not null, role text not null default 'user'::text,
   request_logging_enabled boolean not null default true, active boolean not null default true, created_at timestamp with time zone not null default now(), updated_at timestamp with time zone not null default now(),
-  constraint users_pkey PRIMARY KEY (user_id), constraint users_email_folded_key UNIQUE (email_folded), constraint users_role_check CHECK ((role = ANY (ARRAY['user'::text, 'platform_admin'::text])))
+  from_config boolean not null default false, version integer not null default 1, constraint users_pkey PRIMARY KEY (user_id), constraint users_email_folded_key UNIQUE (email_folded),
+  constraint users_role_check CHECK ((role = ANY (ARRAY['user'::text, 'platform_admin'::text])))
 );
 -- users: A person: owns keys and spend, may be a platform admin.
+-- from_config: The configuration file has it, and wins when it is applied the next time.
+-- version: Raised by each change: a change names the version that it is made to.
+CREATE INDEX users_admins_idx ON users USING btree (created_at, user_id) WHERE (role = 'platform_admin'::text);
+CREATE INDEX users_created_at_idx ON users USING btree (created_at, user_id);
+CREATE INDEX users_inactive_idx ON users USING btree (created_at, user_id) WHERE (NOT active);
 
 create unlogged table write_probes (
   filling text not null
@@ -355,6 +398,8 @@ create unlogged table write_probes (
 --   A user budget notifies the user; a team budget notifies active team owners or admins.
 -- function budget_alert_threshold_bps() returns integer
 --   The threshold is fixed: an alert is due at 20 % remaining, 2000 of 10000. As in domain/budget/budget-alert.ts.
+-- function budget_dry_run(scope text, amount_10000 bigint, from_time timestamp with time zone, until_time timestamp with time zone, OUT spent numeric, OUT blocks_from timestamp with time zone, OUT blocked_count bigint, OUT blocked_cost numeric) returns record
+--   What a hard budget of an amount would have blocked in a window; changes nothing.
 -- function budget_terms_json(budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, timezone text, from_config boolean) returns json
 --   A budget as events tell of it.
 -- function budget_window_end(cadence text, at timestamp with time zone) returns timestamp with time zone
@@ -380,7 +425,7 @@ create unlogged table write_probes (
 --   The one clock of money: read after a scope's lock is held. Tests replace it.
 -- function gateway_purge_request_logs(cutoff timestamp with time zone, since timestamp with time zone, at_most integer, OUT deleted bigint, OUT reached timestamp with time zone) returns record
 --   Deletes at most so many request logs before the cutoff, with their children and their part of the rollups.
--- function gateway_set_budget(owner_user uuid, owner_team text, new_cadence text, new_amount_10000 bigint, new_hard_limit boolean, new_timezone text, by_config boolean, mail_ready boolean, actor uuid DEFAULT NULL::uuid, address text DEFAULT NULL::text) returns boolean
+-- function gateway_set_budget(owner_user uuid, owner_team text, new_cadence text, new_amount_10000 bigint, new_hard_limit boolean, new_timezone text, by_config boolean, mail_ready boolean, actor uuid DEFAULT NULL::uuid, address text DEFAULT NULL::text, token uuid DEFAULT NULL::uuid) returns boolean
 --   The only writer of budgets: takes the lock of the hard limit, keeps history and the admin's event, checks the alert.
 -- function gateway_settle(records json, releases uuid[], close_on_block boolean, mail_ready boolean, at timestamp with time zone DEFAULT NULL::timestamp with time zone, again boolean DEFAULT false) returns TABLE(ord integer, verdict text, budget_id uuid, cadence text, amount_10000 bigint, window_start timestamp with time zone, window_end timestamp with time zone, database_time timestamp with time zone)
 --   Settlement: the hard limit is an invariant of this function.

@@ -1,10 +1,9 @@
 import type { AdminSession } from '../../domain/identity/admin-session.ts';
 import type { LoginTries } from '../../domain/identity/login-throttle.ts';
 import type { SecondFactor, SignInMethod, UsedCode } from '../../domain/identity/second-factor.ts';
+import type { UserRole } from '../../domain/identity/owner-names.ts';
 import type { RequestId } from '../../domain/request-log/request-ids.ts';
 import type { ErrorCode } from '../../domain/shared/gateway-error.ts';
-
-export type UserRole = 'user' | 'platform_admin';
 
 /** A person who may log in: active, and read at the moment it is asked for. */
 export interface Person {

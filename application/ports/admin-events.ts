@@ -5,6 +5,8 @@ import type { Page, PageAsk } from './page.ts';
 export interface AdminActor {
   readonly userId: string;
   readonly address: string;
+  /** The token that the call is made with; undefined: a session. */
+  readonly adminTokenId?: string | undefined;
 }
 
 /** What an admin did. */
@@ -20,6 +22,8 @@ export interface AdminEvent {
   readonly before: string | undefined;
   readonly after: string | undefined;
   readonly remoteAddress: string | undefined;
+  /** Undefined: not made with a token. */
+  readonly adminTokenId: string | undefined;
 }
 
 export interface AdminEventFilter {

@@ -1,6 +1,7 @@
 import type { BudgetAlert } from '../../domain/budget/alert-mail.ts';
 import type { Window } from '../../domain/shared/window.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
+import type { DryRun } from '../../domain/budget/dry-run.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
 import type { AdminActor } from './admin-events.ts';
@@ -11,11 +12,42 @@ export interface StoredBudget extends BudgetTerms {
   readonly createdAt: Date;
 }
 
+/** Answers whose cost a hard budget blocked: paid by nobody's budget, and in no spend. */
+export interface BlockedAnswers {
+  readonly count: number;
+  readonly cost: Picodollars;
+}
+
 /** The window that holds now, of the owner's budget, or of the month where there is none. */
 export interface CurrentWindow extends Window {
   readonly spent: Picodollars;
-  /** Answers of the window whose cost a hard budget blocked: paid by nobody's budget, and in no spend. */
-  readonly blockedAnswers: { readonly count: number; readonly cost: Picodollars };
+  readonly blockedAnswers: BlockedAnswers;
+}
+
+/** What an owner spent on one UTC day; every window is made of whole ones. */
+export interface SpendDay {
+  readonly day: Date;
+  /** Ledger rows of any pricing status. */
+  readonly requestCount: number;
+  readonly spent: Picodollars;
+  readonly blockedAnswers: BlockedAnswers;
+}
+
+export interface SpendDays extends Window {
+  /** The oldest first, and none left out. */
+  readonly days: readonly SpendDay[];
+}
+
+/** What an amount would have blocked in one window, and what was spent in it. */
+export interface WindowDryRun extends Window, DryRun {
+  readonly spent: Picodollars;
+}
+
+export interface BudgetDryRun {
+  /** The last window that is over. */
+  readonly lastWindow: WindowDryRun;
+  /** The one that holds now, so far. */
+  readonly currentWindow: WindowDryRun;
 }
 
 export interface OwnerBudget {
@@ -62,6 +94,13 @@ export interface Budgets {
   ) => Promise<{ readonly deactivated: boolean } | undefined>;
   /** Every budget that the owner has or had, the newest first; undefined: there is no such owner, active or not. */
   readonly history: (owner: Owner, ask: PageAsk) => Promise<Page<PastBudget> | undefined>;
+  /** So many UTC days that end with today; undefined: there is no such owner, active or not. */
+  readonly spendByDay: (owner: Owner, days: number) => Promise<SpendDays | undefined>;
+  /** Changes nothing; undefined: there is no such owner, active or not. */
+  readonly dryRun: (
+    owner: Owner,
+    terms: Pick<BudgetTerms, 'cadence' | 'amount10000'>,
+  ) => Promise<BudgetDryRun | undefined>;
 }
 
 export type DeliveryStatus = 'pending' | 'sending' | 'sent' | 'failed';

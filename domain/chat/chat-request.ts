@@ -1,7 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
-import { aBoolean, anArrayOfObjects, anObject, shapeError, modelOf } from '../shared/field-shapes.ts';
+import {
+  aBoolean,
+  anArrayOfObjects,
+  anObject,
+  type FieldShapes,
+  shapeError,
+  modelOf,
+} from '../shared/field-shapes.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
@@ -67,7 +74,7 @@ export function readChatRequest(document: JsonDocument): Either<GatewayError, Ch
   if (E.isLeft(model)) return model;
   if (!isArray(messages) || messages.length === 0)
     return E.left(invalidRequest('`messages` must be a non-empty array.', 'messages'));
-  const error = messageError(messages) ?? shapeError(body, shapes);
+  const error = messageError(messages) ?? shapeError(body, chatShapes);
   if (error !== undefined) return E.left(error);
   const tools = objectsOf(body['tools']).length + objectsOf(body['functions']).length;
   return E.right({
@@ -89,13 +96,13 @@ function messageError(messages: readonly Json[]): GatewayError | undefined {
 }
 
 /** Fields that the gateway reads. */
-const shapes = [
+export const chatShapes: FieldShapes = [
   ['stream', aBoolean],
   ['tools', anArrayOfObjects],
   ['functions', anArrayOfObjects],
   ['stream_options', anObject],
   ['response_format', anObject],
-] as const;
+];
 
 function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Capability[] {
   const format = body['response_format'];

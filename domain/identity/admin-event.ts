@@ -3,6 +3,8 @@ export const adminActions = [
   'budget.set',
   'budget.delete',
   'api_key.create',
+  'api_key.update',
+  'api_key.rotate',
   'api_key.revoke',
   'admin.create',
   'user.sign_up',
@@ -10,9 +12,27 @@ export const adminActions = [
   'password.change',
   'second_factor.enrol',
   'second_factor.remove',
+  'user.create',
+  'user.update',
+  'team.create',
+  'team.update',
+  'team_member.set',
+  'team_member.delete',
+  'service_account.create',
+  'service_account.update',
+  'admin_token.create',
+  'admin_token.revoke',
+  'model.test',
 ] as const;
 export type AdminAction = (typeof adminActions)[number];
 
-/** What a change is of: a budget's target is its owner. */
-export const adminTargetKinds = ['user', 'team', 'api_key'] as const;
+/** What a change is of: a budget's target is its owner, a membership's its team. */
+export const adminTargetKinds = [
+  'user',
+  'team',
+  'service_account',
+  'api_key',
+  'admin_token',
+  'model',
+] as const;
 export type AdminTargetKind = (typeof adminTargetKinds)[number];

@@ -22,3 +22,10 @@ const bearer = /^bearer[ \t]+(\S+)[ \t]*$/i;
  */
 export const presentedCredential = (authorization: string | undefined, xApiKey: string | undefined) =>
   bearer.exec(authorization ?? '')?.[1] ?? (xApiKey === '' ? undefined : xApiKey);
+
+/** Seconds that the secret before a rotation may live on: a week, for whoever deploys once a week. */
+export const maxOverlapSecs = 604_800;
+
+/** A key as lists sort it: by what an admin, the file or the clock did to it, whatever its owner is. */
+export const keyStatuses = ['active', 'revoked', 'expired'] as const;
+export type KeyStatus = (typeof keyStatuses)[number];

@@ -9,9 +9,10 @@ export type KeyOwner =
   | { readonly kind: 'team'; readonly teamId: string }
   | { readonly kind: 'service_account'; readonly serviceAccountId: string; readonly teamId: string };
 
-/** An authenticated caller of the public API. */
+/** Whose request it is: an authenticated caller of the public API, or the owner that an admin tests a model for. */
 export interface Caller {
-  readonly apiKeyId: string;
+  /** Undefined: no key came with the request (rule 48.8). */
+  readonly apiKeyId: string | undefined;
   readonly keyOwner: KeyOwner;
   /** Empty means every model. */
   readonly allowedModels: readonly string[];

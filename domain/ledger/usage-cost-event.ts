@@ -29,12 +29,15 @@ export type UsageCost =
     }
   | { readonly pricingStatus: 'usage_missing' };
 
+/** Why a row, or a route, is unpriced. */
+export const noCataloguePrice = 'no_catalogue_price';
+
 /**
  * Provider usage that can be normalised and an exact catalogue price: `priced`. Usage missing:
  * `usage_missing`. Exact catalogue match missing: `unpriced`.
  */
 export function usageCost(usage: TokenUsage | undefined, price: Price | undefined): UsageCost {
   if (usage === undefined) return { pricingStatus: 'usage_missing' };
-  if (price === undefined) return { pricingStatus: 'unpriced', usage, unpricedReason: 'no_catalogue_price' };
+  if (price === undefined) return { pricingStatus: 'unpriced', usage, unpricedReason: noCataloguePrice };
   return { pricingStatus: 'priced', usage, price, cost: priceUsage(usage, price) };
 }

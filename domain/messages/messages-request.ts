@@ -5,6 +5,7 @@ import {
   aBoolean,
   anArrayOfObjects,
   anObject,
+  type FieldShapes,
   shapeError,
   modelOf,
   type ValueShape,
@@ -70,7 +71,8 @@ export function readConversation(
   const { stream } = body;
   const model = modelOf(body);
   if (E.isLeft(model)) return model;
-  const first = threadError(body) ?? problem ?? shapeError(body, shapes) ?? messagesError(body['messages']);
+  const first =
+    threadError(body) ?? problem ?? shapeError(body, messagesShapes) ?? messagesError(body['messages']);
   if (first !== undefined) return E.left(first);
   const tools = objectsOf(body['tools']).length;
   return E.right({
@@ -82,11 +84,15 @@ export function readConversation(
   });
 }
 
-const aNumber: ValueShape = ['a number', (value) => numberOf(value) !== undefined];
-const strings: ValueShape = ['an array of strings', (value) => isArray(value) && value.every(isString)];
+const aNumber: ValueShape = ['a number', (value) => numberOf(value) !== undefined, { type: 'number' }];
+const strings: ValueShape = [
+  'an array of strings',
+  (value) => isArray(value) && value.every(isString),
+  { type: 'array', items: { type: 'string' } },
+];
 
 /** Fields that the gateway reads. */
-const shapes: readonly (readonly [field: string, shape: ValueShape])[] = [
+export const messagesShapes: FieldShapes = [
   ['stream', aBoolean],
   ['temperature', aNumber],
   ['top_p', aNumber],

@@ -19,6 +19,9 @@ export interface Price {
   readonly source: string;
 }
 
+/** What a million tokens cost, of what one token costs. */
+export const perMillionTokens = (perToken: Picodollars): Picodollars => perToken * 1_000_000n;
+
 export interface PriceCatalogue {
   /** The price of exactly this pair, effective at `at` (milliseconds since the epoch). */
   readonly priceOf: (pricingProviderId: string, upstreamModel: string, at: number) => Price | undefined;

@@ -1,7 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
-import { aBoolean, anArrayOfObjects, aStringOrObjects, shapeError, modelOf } from '../shared/field-shapes.ts';
+import {
+  aBoolean,
+  anArrayOfObjects,
+  aStringOrObjects,
+  type FieldShapes,
+  shapeError,
+  modelOf,
+} from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
@@ -33,7 +40,7 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
   const body = document.value;
   const model = modelOf(body);
   if (E.isLeft(model)) return model;
-  const error = shapeError(body, shapes);
+  const error = shapeError(body, responsesShapes);
   if (error !== undefined) return E.left(error);
   const stream = body['stream'] === true;
   const exposedToolCount = objectsOf(body['tools']).length;
@@ -47,11 +54,11 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
 }
 
 /** Fields that the gateway reads. */
-const shapes = [
+export const responsesShapes: FieldShapes = [
   ['input', aStringOrObjects],
   ['stream', aBoolean],
   ['tools', anArrayOfObjects],
-] as const;
+];
 
 function needsOf(body: JsonObject, stream: boolean, tools: boolean): readonly Capability[] {
   const { text } = body;

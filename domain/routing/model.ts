@@ -10,6 +10,9 @@ export type ApiFamily = 'chat_completions' | 'messages' | 'responses' | 'embeddi
 /** Counting tokens uses no model: platforms do not bill it, and it writes no ledger row. */
 export const isCharged = (family: ApiFamily): boolean => family !== 'count_tokens';
 
+/** A route by its model and its place in the file. */
+export const routeIdOf = (modelId: string, position: number): string => `${modelId}#${position}`;
+
 /** One way to serve a model: a provider, the model's name there, and what the pair can do. */
 export interface Route {
   readonly routeId: string;

@@ -3,18 +3,23 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from './gateway-error.ts';
 import { isAbsent, isArray, isObject, isString, type Json, type JsonObject } from './json.ts';
 
-/** What a field that the gateway reads must be, and how an error says so. */
-export type ValueShape = readonly [name: string, is: (value: Json) => boolean];
+/** What a field that the gateway reads must be: how an error says so, the check, and the same as JSON Schema. */
+export type ValueShape = readonly [name: string, is: (value: Json) => boolean, schema: JsonObject];
 
-export const aBoolean: ValueShape = ['a boolean', (value) => typeof value === 'boolean'];
-export const anObject: ValueShape = ['an object', isObject];
+/** Fields with the shape of each. */
+export type FieldShapes = readonly (readonly [field: string, shape: ValueShape])[];
+
+export const aBoolean: ValueShape = ['a boolean', (value) => typeof value === 'boolean', { type: 'boolean' }];
+export const anObject: ValueShape = ['an object', isObject, { type: 'object', additionalProperties: true }];
 export const anArrayOfObjects: ValueShape = [
   'an array of objects',
   (value) => isArray(value) && value.every(isObject),
+  { type: 'array', items: { type: 'object', additionalProperties: true } },
 ];
 export const aStringOrObjects: ValueShape = [
   'a string or an array of objects',
   (value) => isString(value) || anArrayOfObjects[1](value),
+  { anyOf: [{ type: 'string' }, anArrayOfObjects[2]] },
 ];
 
 /** Every body names its model. */
@@ -24,10 +29,7 @@ export const modelOf = ({ model }: JsonObject): Either<GatewayError, string> =>
     : E.left(invalidRequest('`model` must be a non-empty string.', 'model'));
 
 /** The first field that is there and has not its shape; null counts as absent. */
-export function shapeError(
-  body: JsonObject,
-  shapes: readonly (readonly [field: string, shape: ValueShape])[],
-): GatewayError | undefined {
+export function shapeError(body: JsonObject, shapes: FieldShapes): GatewayError | undefined {
   for (const [field, [name, is]] of shapes) {
     const value = body[field];
     if (!isAbsent(value) && !is(value)) return invalidRequest(`\`${field}\` must be ${name}.`, field);

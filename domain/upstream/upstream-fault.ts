@@ -29,14 +29,14 @@ export type UpstreamFault =
     };
 
 /** 400, 404, 408, 413, 422, 429 keep their status: the caller can act on them. */
-const kept: ReadonlySet<number> = new Set([400, 404, 408, 413, 422, 429]);
+export const keptStatuses: ReadonlySet<number> = new Set([400, 404, 408, 413, 422, 429]);
 
 /**
  * 401 and 403 become 502 (they are ours), as do every other 4xx and 3xx; 503 and 529 become 503,
  * other 5xx 502 (rules 35.1, 35.2, 35.3, 35.4, 35.5).
  */
 export function callerStatus(upstreamStatus: number): number {
-  if (kept.has(upstreamStatus)) return upstreamStatus;
+  if (keptStatuses.has(upstreamStatus)) return upstreamStatus;
   return upstreamStatus === 503 || upstreamStatus === 529 ? 503 : 502;
 }
 

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { idShape, maxIdChars, maxNameChars } from '../../domain/identity/owner-names.ts';
 import { type Codec, text } from './scalar-codecs.ts';
 import type { SecretRule } from './shape.ts';
 
@@ -6,21 +7,20 @@ import type { SecretRule } from './shape.ts';
 export const wholeSecret: SecretRule = (residue) =>
   residue.replace(/^(bearer|basic|token)\s+/i, '').trim() !== '';
 
-const idPattern = (more: number) => new RegExp(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,${more}}$`);
 const idWords = 'letters, digits and . _ : / @ -, beginning with a letter or digit';
 
 /** Id of a provider, team or service account. 128 characters: a readable name, and a short index key. */
 export const id: Codec<string> = text({
   what: `an id (${idWords})`,
-  maxLength: 128,
-  pattern: idPattern(127),
+  maxLength: maxIdChars,
+  pattern: idShape,
 });
 
 /** Id of a model as callers send it; 256 characters leave room for `vendor/family/version` names. */
 export const modelId: Codec<string> = text({
   what: `a model id (${idWords})`,
   maxLength: 256,
-  pattern: idPattern(255),
+  pattern: /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$/,
 });
 
 /** A model's name at its provider. 2048 characters: the longest resource names (ARNs) that platforms hand out. */
@@ -36,7 +36,7 @@ const withoutControls = (value: string): string | undefined =>
 /** A name for people. */
 export const displayName: Codec<string> = text({
   what: 'a name without control characters',
-  maxLength: 128,
+  maxLength: maxNameChars,
   refuse: withoutControls,
 });
 

@@ -2,13 +2,13 @@ import { timingSafeEqual } from 'node:crypto';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { type DatabasePool, sql } from 'slonik';
+import { type DatabasePool, type FragmentSqlToken, sql } from 'slonik';
 import type { Accounts } from '../../application/ports/accounts.ts';
 import type { PresentedKey } from '../../domain/identity/api-key.ts';
 import type { Caller, KeyOwner } from '../../domain/identity/caller.ts';
 import { type CodedError, storeUnavailable } from '../../domain/shared/gateway-error.ts';
 import { secretDigest } from '../key-secrets.ts';
-import { bytes, nullable } from './codecs.ts';
+import { bytes, int8, nullable } from './codecs.ts';
 import { Collector } from './collector.ts';
 import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
@@ -21,8 +21,16 @@ export interface CachedAccounts extends Accounts {
   readonly forget: () => void;
 }
 
+/** What a key is told by, until when: an instant of `performance.now()`, whatever this machine's clock says. */
+interface KnownSecret {
+  readonly sha256: Buffer;
+  readonly endsAt: number;
+}
+
 interface KnownKey {
-  readonly secretSha256: Buffer;
+  readonly secret: KnownSecret;
+  /** The one before the last rotation. */
+  readonly previous: KnownSecret | undefined;
   readonly caller: Caller;
 }
 
@@ -67,21 +75,30 @@ export function accountsStore(
   };
 }
 
-/** Compared in constant time; an unknown key and a wrong one give the same answer. */
+/** Compared in constant time; an unknown key, a wrong one and one that has expired give the same answer. */
 function verified(
   known: KnownKey | undefined,
   { secret }: PresentedKey,
 ): Either<CodedError<'invalid_api_key'>, Caller> {
   const given = secretDigest(secret);
-  const same = timingSafeEqual(given, known?.secretSha256 ?? Buffer.alloc(given.length));
-  return known !== undefined && same
+  const now = performance.now();
+  const isOf = ({ sha256, endsAt }: KnownSecret): boolean => timingSafeEqual(given, sha256) && now < endsAt;
+  const isPresent = isOf(known?.secret ?? nobodys);
+  const isPrevious = isOf(known?.previous ?? nobodys);
+  return known !== undefined && (isPresent || isPrevious)
     ? E.right(known.caller)
     : E.left({ code: 'invalid_api_key', message: 'This API key is not valid, or it was revoked.' });
 }
 
+/** No secret has this digest; it is compared all the same, so that the time of an answer tells nothing. */
+const nobodys: KnownSecret = { sha256: Buffer.alloc(32), endsAt: Number.NEGATIVE_INFINITY };
+
 const keyRow = t.type({
   public_id: t.string,
   secret_sha256: bytes,
+  ends_in_ms: nullable(int8),
+  previous_secret_sha256: nullable(bytes),
+  previous_ends_in_ms: nullable(int8),
   api_key_id: t.string,
   allowed_models: t.array(t.string),
   user_id: nullable(t.string),
@@ -90,11 +107,17 @@ const keyRow = t.type({
   service_account_id: nullable(t.string),
 });
 
+const msUntil = (instant: FragmentSqlToken): FragmentSqlToken =>
+  sql.fragment`(extract(epoch from ${instant} - gateway_now()) * 1000)::bigint`;
+
 /** Only keys that may be used: not revoked, and of an owner (and an owner's team) that is active. */
 async function findKeys(pool: DatabasePool, publicIds: readonly string[]) {
+  const askedAt = performance.now();
   const rows = await pool.any(sql.type(row(keyRow))`
-    select k.public_id, k.secret_sha256, k.api_key_id, k.allowed_models, k.user_id, u.request_logging_enabled,
-           tm.team_id, k.service_account_id
+    select k.public_id, k.secret_sha256, ${msUntil(sql.fragment`k.expires_at`)} as ends_in_ms,
+           k.previous_secret_sha256,
+           ${msUntil(sql.fragment`least(k.previous_expires_at, k.expires_at)`)} as previous_ends_in_ms,
+           k.api_key_id, k.allowed_models, k.user_id, u.request_logging_enabled, tm.team_id, k.service_account_id
     from json_array_elements_text(${storedJson(publicIds)}::json) wanted(public_id)
     join api_keys k on k.public_id = wanted.public_id and k.revoked_at is null
     left join users u on u.user_id = k.user_id
@@ -102,12 +125,18 @@ async function findKeys(pool: DatabasePool, publicIds: readonly string[]) {
     left join teams tm on tm.team_id = coalesce(k.team_id, sa.team_id)
     where coalesce(u.active, tm.active) and coalesce(sa.active, true)
   `);
-  const found = new Map(rows.map((each) => [each.public_id, knownKey(each)]));
+  const found = new Map(rows.map((each) => [each.public_id, knownKey(each, askedAt)]));
   return publicIds.map((publicId) => ({ key: found.get(publicId) }));
 }
 
-const knownKey = (found: t.TypeOf<typeof keyRow>): KnownKey => ({
-  secretSha256: found.secret_sha256,
+const msOf = (ms: bigint | null): number => (ms === null ? Number.POSITIVE_INFINITY : Number(ms));
+
+const knownKey = (found: t.TypeOf<typeof keyRow>, askedAt: number): KnownKey => ({
+  secret: { sha256: found.secret_sha256, endsAt: askedAt + msOf(found.ends_in_ms) },
+  previous:
+    found.previous_secret_sha256 === null || found.previous_ends_in_ms === null
+      ? undefined
+      : { sha256: found.previous_secret_sha256, endsAt: askedAt + msOf(found.previous_ends_in_ms) },
   caller: {
     apiKeyId: found.api_key_id,
     keyOwner: keyOwner(found),

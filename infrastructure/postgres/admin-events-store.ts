@@ -1,11 +1,7 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
-import type {
-  AdminActor,
-  AdminEvent,
-  AdminEventFilter,
-  AdminEvents,
-} from '../../application/ports/admin-events.ts';
+import type { AdminEvent, AdminEventFilter, AdminEvents } from '../../application/ports/admin-events.ts';
+import type { Author } from '../../application/ports/changes.ts';
 import type { AdminAction, AdminTargetKind } from '../../domain/identity/admin-event.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { timestamp, orUndefined } from './codecs.ts';
@@ -14,8 +10,8 @@ import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
 import { pageOf, readList, type TimeList, totalOf } from './time-list.ts';
 
-/** A change from the gateway's command line, where nobody is logged in and no address calls. */
-export interface CommandEvent {
+/** What a change leaves behind, in JSON without secrets. */
+interface ChangeEvent {
   readonly action: AdminAction;
   readonly targetKind: AdminTargetKind;
   readonly targetId: string;
@@ -24,34 +20,23 @@ export interface CommandEvent {
 }
 
 /** Writes the event of a change into the change's own transaction. */
-export async function addCommandEvent(
+export async function addEvent(
   transaction: CommonQueryMethods,
-  { action, targetKind, targetId, before, after }: CommandEvent,
+  author: Author,
+  { action, targetKind, targetId, before, after }: ChangeEvent,
 ): Promise<void> {
   await transaction.query(sql.unsafe`
-    insert into admin_events (action, target_kind, target_id, before_json, after_json)
-    values (${action}, ${targetKind}, ${targetId}, ${before === undefined ? null : storedJson(before)},
-            ${after === undefined ? null : storedJson(after)})
+    insert into admin_events (actor_user_id, action, target_kind, target_id, before_json, after_json, remote_address,
+                              admin_token_id)
+    values (${author?.userId ?? null}, ${action}, ${targetKind}, ${targetId},
+            ${before === undefined ? null : storedJson(before)}, ${after === undefined ? null : storedJson(after)},
+            ${author?.address ?? null}, ${author?.adminTokenId ?? null})
   `);
 }
 
-/** A change of somebody who is signed in, or is signing in. */
-export interface PersonalEvent extends CommandEvent {
-  readonly actor: AdminActor;
-}
-
-/** The same for who is signed in. */
-export async function addPersonalEvent(
-  transaction: CommonQueryMethods,
-  { action, targetKind, targetId, before, after, actor }: PersonalEvent,
-): Promise<void> {
-  await transaction.query(sql.unsafe`
-    insert into admin_events (actor_user_id, action, target_kind, target_id, before_json, after_json, remote_address)
-    values (${actor.userId}, ${action}, ${targetKind}, ${targetId},
-            ${before === undefined ? null : storedJson(before)},
-            ${after === undefined ? null : storedJson(after)}, ${actor.address})
-  `);
-}
+/** The event of a change from the gateway's command line, where nobody is logged in and no address calls. */
+export const addCommandEvent = (transaction: CommonQueryMethods, event: ChangeEvent): Promise<void> =>
+  addEvent(transaction, undefined, event);
 
 const text = orUndefined(t.string);
 
@@ -65,6 +50,7 @@ const eventRow = t.type({
   before: text,
   after: text,
   remote_address: text,
+  admin_token_id: text,
 });
 
 /** The events of admins' changes, newest first. */
@@ -76,7 +62,8 @@ export const adminEventsStore = (pool: DatabasePool): AdminEvents => ({
       const total = await totalOf(connection, list, range);
       const rows = await connection.any(sql.type(row(eventRow))`
         select e.admin_event_id, e.occurred_at, e.actor_user_id, e.action, e.target_kind, e.target_id,
-               e.before_json::text as before, e.after_json::text as after, e.remote_address
+               e.before_json::text as before, e.after_json::text as after, e.remote_address,
+               e.admin_token_id
         from (${pageOf(list, range, ask)}) page join admin_events e on e.admin_event_id = page.id
         order by page.occurred_at desc, page.id desc
       `);
@@ -109,4 +96,5 @@ const adminEvent = (found: t.TypeOf<typeof eventRow>): AdminEvent => ({
   before: found.before,
   after: found.after,
   remoteAddress: found.remote_address,
+  adminTokenId: found.admin_token_id,
 });

@@ -6,6 +6,7 @@ import type { Owner } from '../../domain/identity/caller.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
 import { budgetHistory } from './budget-history.ts';
+import { budgetDryRun, spendByDay } from './budget-spend.ts';
 import { row } from './pool.ts';
 
 const ownerRow = t.type({
@@ -45,6 +46,10 @@ export const budgetsStore = (pool: DatabasePool, mailReady: () => boolean): Budg
     }),
   history: async (owner, ask) =>
     (await exists(pool, isOwner(owner))) ? budgetHistory(pool, owner, ask) : undefined,
+  spendByDay: async (owner, days) =>
+    (await exists(pool, isOwner(owner))) ? spendByDay(pool, owner, days) : undefined,
+  dryRun: async (owner, terms) =>
+    (await exists(pool, isOwner(owner))) ? budgetDryRun(pool, owner, terms) : undefined,
 });
 
 const idsOf = (owner: Owner) => ({
@@ -77,7 +82,8 @@ async function setBudget(
   return connection.oneFirst(sql.type(row(t.type({ changed: t.boolean })))`
     select gateway_set_budget(${userId}, ${teamId}, ${terms?.cadence ?? null},
                               ${terms?.amount10000.toString() ?? null}::bigint, ${terms?.hardLimit ?? null},
-                              ${terms?.timezone ?? null}, false, ${mailReady}, ${actor.userId}, ${actor.address}) as changed
+                              ${terms?.timezone ?? null}, false, ${mailReady}, ${actor.userId}, ${actor.address},
+                              ${actor.adminTokenId ?? null}) as changed
   `);
 }
 

@@ -1,23 +1,15 @@
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
-import type { Json } from '../../domain/shared/json.ts';
 import type { StoredCatalogue } from '../providers/live-catalogue.ts';
-import { timestamp } from './codecs.ts';
+import { jsonColumn, timestamp } from './codecs.ts';
 import { row } from './pool.ts';
 
-const json = new t.Type<Json, Json>(
-  'JSON',
-  (value): value is Json => value !== undefined,
-  (value) => t.success(value as Json),
-  t.identity,
-);
-
-const providerRow = t.type({ provider_key: t.string, config_json: json });
+const providerRow = t.type({ provider_key: t.string, config_json: jsonColumn });
 const routeRow = t.type({
   model_key: t.string,
   created_at: timestamp,
   position: t.union([t.number, t.null]),
-  config_json: json,
+  config_json: jsonColumn,
 });
 
 export async function readCatalogue(pool: DatabasePool): Promise<StoredCatalogue> {

@@ -1,5 +1,6 @@
 import * as t from 'io-ts';
 import { sql } from 'slonik';
+import type { Json } from '../../domain/shared/json.ts';
 
 /** PostgreSQL's int8 and numeric(…, 0), which arrive as text. */
 export const int8 = new t.Type<bigint, bigint>(
@@ -27,6 +28,14 @@ export const instantText = new t.Type<Date, string>(
     return at === undefined || Number.isNaN(at.getTime()) ? t.failure(value, context) : t.success(at);
   },
   (value) => value.toISOString(),
+);
+
+/** json and jsonb, which the driver parses. */
+export const jsonColumn = new t.Type<Json, Json>(
+  'JSON',
+  (value): value is Json => value !== undefined,
+  (value) => t.success(value as Json),
+  t.identity,
 );
 
 /** bytea, which the driver maps to a Buffer. */

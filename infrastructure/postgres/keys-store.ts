@@ -1,97 +1,160 @@
-import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
-import type { Keys, NewKey } from '../../application/ports/accounts.ts';
-import type { JsonObject } from '../../domain/shared/json.ts';
-import { addCommandEvent } from './admin-events-store.ts';
-import { timestamp, nullable } from './codecs.ts';
+import * as t from 'io-ts';
+import type { Author, Changed } from '../../application/ports/changes.ts';
+import type {
+  KeyCreated,
+  KeyOwnerRef,
+  KeyPatch,
+  Keys,
+  NewKey,
+  StoredKey,
+} from '../../application/ports/keys.ts';
+import type { AdminAction } from '../../domain/identity/admin-event.ts';
+import { addEvent } from './admin-events-store.ts';
+import { findKey, keyPage, lockKey, toldOfKey } from './key-rows.ts';
+import { instantOf } from './instants.ts';
 import { row } from './pool.ts';
 import { ownerColumns } from './seed-store.ts';
 import { touchState } from './state-follower.ts';
 
-const summaryRow = t.type({
-  api_key_id: t.string,
-  public_id: t.string,
-  name: t.string,
-  owner: t.string,
-  allowed_models: t.array(t.string),
-  created_at: timestamp,
-  revoked_at: nullable(timestamp),
-});
-
-const revocableRow = t.type({ api_key_id: t.string, revoked_by: nullable(t.string) });
-
-const summaryOf = sql.fragment`
-  select k.api_key_id, k.public_id, k.name, k.allowed_models, k.created_at, k.revoked_at,
-         coalesce('user:' || u.email, 'team:' || k.team_id, 'service_account:' || k.service_account_id) as owner
-  from api_keys k left join users u on u.user_id = k.user_id
-`;
-
-/** API keys as the command line manages them: each change with its event, in one transaction. */
+/** API keys as admins manage them: each change with its event, in one transaction. */
 export const keysStore = (pool: DatabasePool): Keys => ({
-  create: (key) => pool.transaction((connection) => createKey(connection, key)),
-  list: async () => {
-    const rows = await pool.any(sql.type(row(summaryRow))`${summaryOf} order by k.created_at, k.api_key_id`);
-    return rows.map((found) => ({
-      apiKeyId: found.api_key_id,
-      publicId: found.public_id,
-      name: found.name,
-      owner: found.owner,
-      allowedModels: found.allowed_models,
-      createdAt: found.created_at,
-      revokedAt: found.revoked_at ?? undefined,
-    }));
-  },
-  revoke: (apiKeyId) => pool.transaction((connection) => revokeKey(connection, apiKeyId)),
+  create: (key, author) => pool.transaction((connection) => createKey(connection, key, author)),
+  page: (filter, ask) => keyPage(pool, filter, ask),
+  find: (apiKeyId) => findKey(pool, apiKeyId),
+  change: ({ id, patch, version, author }) =>
+    pool.transaction(async (connection) => {
+      const before = await lockKey(connection, id);
+      if (before === undefined) return { kind: 'missing' };
+      if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
+      if (patch.allowedModels !== undefined) {
+        const models = await unknownModels(connection, patch.allowedModels);
+        if (models.length > 0) return { kind: 'unknown_models', models };
+      }
+      if (!changes(before, patch)) return { kind: 'done', present: before };
+      await connection.query(sql.unsafe`
+        update api_keys set name = ${patch.name ?? before.name},
+          allowed_models = ${sql.array([...(patch.allowedModels ?? before.allowedModels)], 'text')},
+          expires_at = ${instantOf(patch.expiresAt === undefined ? before.expiresAt : patch.expiresAt)},
+          version = version + 1, updated_at = now()
+        where api_key_id = ${before.apiKeyId}
+      `);
+      return changed(connection, 'api_key.update', before, author);
+    }),
+  rotate: ({ id, patch: { secretSha256, overlapSecs }, version, author }) =>
+    pool.transaction(async (connection) => {
+      const before = await lockKey(connection, id);
+      if (before === undefined) return { kind: 'missing' };
+      if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
+      if (before.revokedAt !== undefined) return { kind: 'revoked' };
+      await connection.query(sql.unsafe`
+        update api_keys set secret_sha256 = ${sql.binary(Buffer.from(secretSha256))},
+          previous_secret_sha256 = case when ${overlapSecs}::integer > 0 then secret_sha256 end,
+          previous_expires_at =
+            case when ${overlapSecs}::integer > 0 then gateway_now() + make_interval(secs => ${overlapSecs}::integer) end,
+          version = version + 1, updated_at = now()
+        where api_key_id = ${before.apiKeyId}
+      `);
+      return changed(connection, 'api_key.rotate', before, author);
+    }),
+  revoke: ({ id, version, author }) =>
+    pool.transaction(async (connection) => {
+      const before = await lockKey(connection, id);
+      if (before === undefined) return { kind: 'missing' };
+      if (before.revokedBy === 'admin') return { kind: 'done', present: before };
+      if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
+      await connection.query(sql.unsafe`
+        update api_keys set revoked_at = coalesce(revoked_at, gateway_now()), revoked_by = 'admin',
+          previous_secret_sha256 = null, previous_expires_at = null, version = version + 1, updated_at = now()
+        where api_key_id = ${before.apiKeyId}
+      `);
+      return changed(connection, 'api_key.revoke', before, author);
+    }),
 });
 
-async function createKey(connection: CommonQueryMethods, key: NewKey): Promise<string | undefined> {
-  const { user_email = null, team_id = null, service_account_id = null } = ownerColumns(key.owner);
-  const created = await connection.maybeOne(sql.type(row(t.type({ api_key_id: t.string })))`
-    insert into api_keys (public_id, secret_sha256, name, user_id, team_id, service_account_id, allowed_models)
-    select ${key.publicId}, ${sql.binary(Buffer.from(key.secretSha256))}, ${key.name},
-           u.user_id, tm.team_id, sa.service_account_id, ${sql.array([...key.allowedModels], 'text')}
-    from (values (1)) one(n)
-    left join users u on u.email_folded = lower(${user_email}::text)
-    left join teams tm on tm.team_id = ${team_id}::text
-    left join service_accounts sa on sa.service_account_id = ${service_account_id}::text
-    where num_nonnulls(u.user_id, tm.team_id, sa.service_account_id) = 1
+const ownersRow = t.type({ user_id: t.union([t.string, t.null]), active: t.boolean });
+
+async function createKey(connection: CommonQueryMethods, key: NewKey, author: Author): Promise<KeyCreated> {
+  const {
+    user_id = null,
+    user_email = null,
+    team_id = null,
+    service_account_id = null,
+  } = columnsOf(key.owner);
+  const owner = await connection.maybeOne(sql.type(row(ownersRow))`
+    select u.user_id, u.active from users u where u.user_id = ${user_id}::uuid
+    union all
+    select u.user_id, u.active from users u where u.email_folded = lower(${user_email}::text)
+    union all
+    select null, tm.active from teams tm where tm.team_id = ${team_id}::text
+    union all
+    select null, sa.active and tm.active from service_accounts sa join teams tm on tm.team_id = sa.team_id
+    where sa.service_account_id = ${service_account_id}::text
+  `);
+  if (owner === null) return { kind: 'no_owner' };
+  if (!owner.active) return { kind: 'inactive_owner' };
+  const models = await unknownModels(connection, key.allowedModels);
+  if (models.length > 0) return { kind: 'unknown_models', models };
+  const apiKeyId = await connection.oneFirst(sql.type(row(t.type({ api_key_id: t.string })))`
+    insert into api_keys (public_id, secret_sha256, name, user_id, team_id, service_account_id, allowed_models,
+                          expires_at, created_by_user_id)
+    values (${key.publicId}, ${sql.binary(Buffer.from(key.secretSha256))}, ${key.name}, ${owner.user_id}, ${team_id},
+            ${service_account_id}, ${sql.array([...key.allowedModels], 'text')}, ${instantOf(key.expiresAt)},
+            ${author?.userId ?? null})
     returning api_key_id
   `);
-  if (created === null) return undefined;
-  const targetId = created.api_key_id;
-  const after = await toldOfKey(connection, targetId);
-  const action = 'api_key.create';
-  await addCommandEvent(connection, { action, targetKind: 'api_key', targetId, before: undefined, after });
+  const present = await keyAfter(connection, apiKeyId);
+  await addEvent(connection, author, {
+    action: 'api_key.create',
+    targetKind: 'api_key',
+    targetId: apiKeyId,
+    before: undefined,
+    after: toldOfKey(present),
+  });
   await touchState(connection);
-  return targetId;
+  return { kind: 'done', present };
 }
 
-async function revokeKey(connection: CommonQueryMethods, apiKeyId: string): Promise<boolean> {
-  const found = await connection.maybeOne(sql.type(row(revocableRow))`
-    select api_key_id, revoked_by from api_keys where api_key_id::text = ${apiKeyId} for update
+const columnsOf = (owner: KeyOwnerRef) =>
+  'userId' in owner
+    ? { user_id: owner.userId, user_email: undefined, team_id: undefined, service_account_id: undefined }
+    : { user_id: undefined, ...ownerColumns(owner) };
+
+/** Those that are no models of the gateway: a key that names one by mistake would be refused what it was made for. */
+const unknownModels = async (
+  connection: CommonQueryMethods,
+  models: readonly string[],
+): Promise<readonly string[]> =>
+  connection.anyFirst(sql.type(row(t.type({ model: t.string })))`
+    select distinct w.model from unnest(${sql.array([...models], 'text')}) w(model)
+    where not exists (select from models m where m.model_key = w.model and m.enabled) order by 1
   `);
-  if (found === null || found.revoked_by === 'admin') return found !== null;
-  const targetId = found.api_key_id;
-  const before = await toldOfKey(connection, targetId);
-  await connection.query(sql.unsafe`
-    update api_keys set revoked_at = coalesce(revoked_at, now()), revoked_by = 'admin', updated_at = now()
-    where api_key_id = ${targetId}
-  `);
-  const after = await toldOfKey(connection, targetId);
-  const action = 'api_key.revoke';
-  await addCommandEvent(connection, { action, targetKind: 'api_key', targetId, before, after });
+
+const changes = (before: StoredKey, { name, allowedModels, expiresAt }: KeyPatch): boolean =>
+  (name !== undefined && name !== before.name) ||
+  (allowedModels !== undefined && allowedModels.join('\n') !== before.allowedModels.join('\n')) ||
+  (expiresAt !== undefined && expiresAt?.getTime() !== before.expiresAt?.getTime());
+
+async function changed(
+  connection: CommonQueryMethods,
+  action: AdminAction,
+  before: StoredKey,
+  author: Author,
+): Promise<Extract<Changed<StoredKey>, { kind: 'done' }>> {
+  const present = await keyAfter(connection, before.apiKeyId);
+  await addEvent(connection, author, {
+    action,
+    targetKind: 'api_key',
+    targetId: before.apiKeyId,
+    before: toldOfKey(before),
+    after: toldOfKey(present),
+  });
   await touchState(connection);
-  return true;
+  return { kind: 'done', present };
 }
 
-/** A key as events tell of it: nothing of its secret, not even the hash. */
-async function toldOfKey(connection: CommonQueryMethods, apiKeyId: string): Promise<JsonObject> {
-  const key = await connection.one(sql.type(row(summaryRow))`${summaryOf} where k.api_key_id = ${apiKeyId}`);
-  return {
-    public_id: key.public_id,
-    name: key.name,
-    owner: key.owner,
-    allowed_models: key.allowed_models,
-    revoked_at: key.revoked_at?.toISOString() ?? null,
-  };
+async function keyAfter(connection: CommonQueryMethods, apiKeyId: string): Promise<StoredKey> {
+  const present = await findKey(connection, apiKeyId);
+  if (present === undefined) throw new TypeError('a key that was just written is not there');
+  return present;
 }

@@ -4,7 +4,7 @@ import type { OwnAccess, OwnChange } from '../../application/ports/second-factor
 import type { AdminAction } from '../../domain/identity/admin-event.ts';
 import type { SecondFactor, UsedCode } from '../../domain/identity/second-factor.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { addPersonalEvent } from './admin-events-store.ts';
+import { addEvent } from './admin-events-store.ts';
 import { binary, bytes } from './codecs.ts';
 import { row } from './pool.ts';
 
@@ -149,11 +149,14 @@ const tell = (
   before: JsonObject | undefined,
   after: JsonObject | undefined,
 ): Promise<void> =>
-  addPersonalEvent(connection, {
-    action,
-    targetKind: 'user',
-    targetId: userId,
-    before,
-    after,
-    actor: { userId, address },
-  });
+  addEvent(
+    connection,
+    { userId, address },
+    {
+      action,
+      targetKind: 'user',
+      targetId: userId,
+      before,
+      after,
+    },
+  );

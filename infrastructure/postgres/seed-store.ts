@@ -33,10 +33,16 @@ export const seedStore = (pool: DatabasePool): SeedStore => ({
 async function reconcileTeams(connection: Connection, { teams }: Seed): Promise<void> {
   const rows = teams.map(({ id, name }) => ({ team_id: id, name }));
   await connection.query(sql.unsafe`
-    insert into teams (team_id, name)
-    select w.team_id, w.name from json_to_recordset(${storedJson(rows)}::json) w(team_id text, name text)
-    on conflict (team_id) do update set name = excluded.name, active = true, updated_at = now()
-    where (teams.name, teams.active) is distinct from (excluded.name, true)
+    insert into teams (team_id, name, from_config)
+    select w.team_id, w.name, true from json_to_recordset(${storedJson(rows)}::json) w(team_id text, name text)
+    on conflict (team_id) do update
+      set name = excluded.name, active = true, from_config = true, version = teams.version + 1, updated_at = now()
+    where (teams.name, teams.active, teams.from_config) is distinct from (excluded.name, true, true)
+  `);
+  const ids = teams.map(({ id }) => id);
+  await connection.query(sql.unsafe`
+    update teams set from_config = false, version = version + 1
+    where from_config and team_id <> all (${sql.array(ids, 'text')})
   `);
 }
 
@@ -48,15 +54,21 @@ async function reconcileUsers(connection: Connection, { users }: Seed): Promise<
     request_logging_enabled: user.requestLoggingEnabled,
   }));
   await connection.query(sql.unsafe`
-    insert into users (email, name, role, request_logging_enabled)
-    select w.email, w.name, w.role, w.request_logging_enabled
+    insert into users (email, name, role, request_logging_enabled, from_config)
+    select w.email, w.name, w.role, w.request_logging_enabled, true
     from json_to_recordset(${storedJson(rows)}::json)
       w(email text, name text, role text, request_logging_enabled boolean)
     on conflict (email_folded) do update
       set email = excluded.email, name = excluded.name, role = excluded.role, active = true,
-          request_logging_enabled = excluded.request_logging_enabled, updated_at = now()
-    where (users.email, users.name, users.role, users.request_logging_enabled, users.active)
-      is distinct from (excluded.email, excluded.name, excluded.role, excluded.request_logging_enabled, true)
+          request_logging_enabled = excluded.request_logging_enabled, from_config = true,
+          version = users.version + 1, updated_at = now()
+    where (users.email, users.name, users.role, users.request_logging_enabled, users.active, users.from_config)
+      is distinct from (excluded.email, excluded.name, excluded.role, excluded.request_logging_enabled, true, true)
+  `);
+  const emails = users.map(({ email }) => email.toLowerCase());
+  await connection.query(sql.unsafe`
+    update users set from_config = false, version = version + 1
+    where from_config and email_folded <> all (${sql.array(emails, 'text')})
   `);
 }
 
@@ -85,13 +97,19 @@ async function reconcileMemberships(connection: Connection, { users }: Seed): Pr
 async function reconcileServiceAccounts(connection: Connection, { serviceAccounts }: Seed): Promise<void> {
   const rows = serviceAccounts.map(({ id, name, team }) => ({ service_account_id: id, name, team_id: team }));
   await connection.query(sql.unsafe`
-    insert into service_accounts (service_account_id, name, team_id)
-    select w.service_account_id, w.name, w.team_id
+    insert into service_accounts (service_account_id, name, team_id, from_config)
+    select w.service_account_id, w.name, w.team_id, true
     from json_to_recordset(${storedJson(rows)}::json) w(service_account_id text, name text, team_id text)
     on conflict (service_account_id) do update
-      set name = excluded.name, team_id = excluded.team_id, active = true, updated_at = now()
-    where (service_accounts.name, service_accounts.team_id, service_accounts.active)
-      is distinct from (excluded.name, excluded.team_id, true)
+      set name = excluded.name, team_id = excluded.team_id, active = true, from_config = true,
+          version = service_accounts.version + 1, updated_at = now()
+    where (service_accounts.name, service_accounts.team_id, service_accounts.active, service_accounts.from_config)
+      is distinct from (excluded.name, excluded.team_id, true, true)
+  `);
+  const ids = serviceAccounts.map(({ id }) => id);
+  await connection.query(sql.unsafe`
+    update service_accounts set from_config = false, version = version + 1
+    where from_config and service_account_id <> all (${sql.array(ids, 'text')})
   `);
 }
 
@@ -235,6 +253,7 @@ async function reconcileKeys(connection: Connection, { apiKeys }: Seed): Promise
       set secret_sha256 = excluded.secret_sha256, name = excluded.name, user_id = excluded.user_id,
           team_id = excluded.team_id, service_account_id = excluded.service_account_id,
           allowed_models = excluded.allowed_models, from_config = true, revoked_at = null, revoked_by = null,
+          previous_secret_sha256 = null, previous_expires_at = null, version = api_keys.version + 1,
           updated_at = now()
     where api_keys.revoked_by is distinct from 'admin'
       and (api_keys.secret_sha256, api_keys.name, api_keys.user_id, api_keys.team_id, api_keys.service_account_id,
@@ -243,7 +262,7 @@ async function reconcileKeys(connection: Connection, { apiKeys }: Seed): Promise
            excluded.service_account_id, excluded.allowed_models, true, null::text)
   `);
   await connection.query(sql.unsafe`
-    update api_keys k set revoked_at = now(), revoked_by = 'config', updated_at = now()
+    update api_keys k set revoked_at = now(), revoked_by = 'config', version = version + 1, updated_at = now()
     where k.from_config and k.revoked_at is null
       and not exists (select from ${wanted} where w.public_id = k.public_id)
   `);

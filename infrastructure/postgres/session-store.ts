@@ -230,7 +230,11 @@ export const adminsStore = (pool: DatabasePool): Admins => ({
 const adminRow = t.type({ email: t.string, role, active: t.boolean });
 const madeRow = t.intersection([t.type({ user_id: t.string }), adminRow]);
 
-/** The password first, then the sessions: one that is opened meanwhile with the old password ends too. */
+/**
+ * The password first, then the sessions: one that is opened meanwhile with the old password ends too. It refers to the
+ * person, whose row is therefore updated: before PostgreSQL 16 `on conflict do update` locks the key of a row that has
+ * a generated column, and each would wait for the other. Writers of owners take turns: nobody adds the row in between.
+ */
 async function setAdmin(
   connection: DatabaseTransactionConnection,
   email: string,
@@ -239,11 +243,16 @@ async function setAdmin(
   const before = await connection.maybeOne(sql.type(row(adminRow))`
     select u.email, u.role, u.active from users u where u.email_folded = lower(${email})
   `);
-  const { user_id: userId, ...after } = await connection.one(sql.type(row(madeRow))`
-    insert into users (email, name, role) values (${email}, ${email}, 'platform_admin')
-    on conflict (email_folded) do update set role = 'platform_admin', active = true, updated_at = now()
-    returning user_id, email, role, active
-  `);
+  const { user_id: userId, ...after } =
+    (await connection.maybeOne(sql.type(row(madeRow))`
+      update users set role = 'platform_admin', active = true, updated_at = now()
+      where email_folded = lower(${email})
+      returning user_id, email, role, active
+    `)) ??
+    (await connection.one(sql.type(row(madeRow))`
+      insert into users (email, name, role) values (${email}, ${email}, 'platform_admin')
+      returning user_id, email, role, active
+    `));
   await connection.query(sql.unsafe`
     insert into user_passwords (user_id, password_hash, set_at)
     values (${userId}, ${passwordHash}, gateway_now())

@@ -8,7 +8,7 @@ import type {
 } from '../../application/ports/sign-in.ts';
 import { maxSignIns, maxSignInsOfAddress, signInLifeMs } from '../../domain/identity/oidc-sign-in.ts';
 import { type RoleChange, roleChange, type VouchedPerson } from '../../domain/identity/provider-claims.ts';
-import { addPersonalEvent } from './admin-events-store.ts';
+import { addEvent } from './admin-events-store.ts';
 import { binary, timestamp } from './codecs.ts';
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
@@ -104,6 +104,9 @@ const personOf = (connection: DatabaseTransactionConnection, email: string): Pro
     from users u where u.email_folded = lower(${email})
   `);
 
+/** Who signs in makes the change, at the word of the provider. */
+const byOneself = (userId: string, address: string) => ({ userId, address });
+
 async function insertPerson(
   connection: DatabaseTransactionConnection,
   { person: { email, name, isAdmin }, address }: VouchedSession,
@@ -112,13 +115,12 @@ async function insertPerson(
   const { user_id: userId } = await connection.one(sql.type(row(t.type({ user_id: t.string })))`
     insert into users (email, name, role) values (${email}, ${name}, ${role}) returning user_id
   `);
-  await addPersonalEvent(connection, {
+  await addEvent(connection, byOneself(userId, address), {
     action: 'user.sign_up',
     targetKind: 'user',
     targetId: userId,
     before: undefined,
     after: { email, name, role, active: true },
-    actor: { userId, address },
   });
   await touchState(connection);
 }
@@ -133,15 +135,14 @@ async function withRole(
   const { user_id: userId } = found;
   const role = change === 'given' ? 'platform_admin' : 'user';
   await connection.query(sql.unsafe`
-    update users set role = ${role}, updated_at = now() where user_id = ${userId}
+    update users set role = ${role}, version = version + 1, updated_at = now() where user_id = ${userId}
   `);
-  await addPersonalEvent(connection, {
+  await addEvent(connection, byOneself(userId, address), {
     action: 'user.set_role',
     targetKind: 'user',
     targetId: userId,
     before: { role: found.role },
     after: { role },
-    actor: { userId, address },
   });
   await touchState(connection);
   return { ...found, role };

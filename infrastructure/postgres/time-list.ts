@@ -83,6 +83,12 @@ const inOrder = sql.unsafe`
 `;
 const asPlanned = sql.unsafe`select set_config('jit', 'off', true)`;
 
+/** The same by a plan of the planner's choice: for rows that are few, and must be sorted. */
+export const readAsPlanned = <A>(
+  pool: DatabasePool,
+  read: (connection: CommonQueryMethods) => Promise<A>,
+): Promise<A> => reading(pool, asPlanned, read);
+
 const reading = <A>(
   pool: DatabasePool,
   settings: QuerySqlToken,

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Catalogue, CatalogueSnapshot } from '../../application/ports/catalogue.ts';
 import type { PriceCatalogue } from '../../domain/money/price-catalogue.ts';
-import type { Model, Route, RoutingProvider } from '../../domain/routing/model.ts';
+import { type Model, type Route, routeIdOf, type RoutingProvider } from '../../domain/routing/model.ts';
 import type { RedactionRules } from '../../domain/payload/redact.ts';
 import { routesInOrder } from '../../domain/routing/resolve-route.ts';
 import type { Json } from '../../domain/shared/json.ts';
@@ -92,7 +92,7 @@ export class LiveCatalogue implements Catalogue {
       routes: routesInOrder(
         routes.flatMap(({ position, config }): readonly Route[] => {
           const route = this.orWarn(`route ${id}[${position}]`, resolver.route(id, position, config));
-          return route === undefined ? [] : [{ ...this.limited(route), routeId: `${id}#${position}` }];
+          return route === undefined ? [] : [{ ...this.limited(route), routeId: routeIdOf(id, position) }];
         }),
       ),
     };

@@ -3,7 +3,7 @@ import type { CallTerms, UpstreamCall, WholeAnswer } from '../../application/por
 import type { Capabilities } from '../../domain/routing/capabilities.ts';
 import type { ApiFamily, Route, Takes } from '../../domain/routing/model.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
-import type { JsonObject } from '../../domain/shared/json.ts';
+import type { Json, JsonObject } from '../../domain/shared/json.ts';
 import type { StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Run } from '../../domain/shared/stream-machine.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
@@ -103,6 +103,10 @@ type RouteOfProvider = Pick<Route, 'upstreamModel' | 'compatibility'>;
 export interface ProviderImplementation<Config> {
   /** What the implementation can do on this route: the other half of the effective capability. */
   readonly supports: (route: RouteOfProvider) => Capabilities;
+  /** What of this route decides that, as the subject of a sentence; absent: the kind alone. */
+  readonly whatServes?: (route: RouteOfProvider) => string;
+  /** Where a provider is called, by its configuration as it is stored; absent: at its `base_url`. */
+  readonly placesOf?: (stored: JsonObject) => readonly (Json | undefined)[];
   /** How the route's upstream takes a family; undefined: not at all. */
   readonly takes: (route: RouteOfProvider, family: ApiFamily) => Takes | undefined;
   readonly connect: (config: Config, context: ProviderContext) => ConnectedProvider;

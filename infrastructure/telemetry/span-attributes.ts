@@ -51,7 +51,7 @@ export function serverSpan(
 function callerAttributes({ caller, tags }: FinishedRequest): Attributes {
   if (caller === undefined) return {};
   return {
-    'gateway.api_key_id': caller.apiKeyId,
+    ...ifKnown('gateway.api_key_id', caller.apiKeyId),
     'gateway.owner_kind': ownerOf(caller).kind,
     ...ifKnown('gateway.caller_service', tags.service),
     ...ifKnown('gateway.caller_component', tags.component),

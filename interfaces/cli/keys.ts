@@ -1,16 +1,12 @@
-import type { Keys, OwnerRef } from '../../application/ports/accounts.ts';
-import { formatKey, type PresentedKey } from '../../domain/identity/api-key.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import { createKey, type KeyPorts } from '../../application/admin/manage-keys.ts';
+import type { OwnerRef } from '../../application/ports/accounts.ts';
+import type { StoredKey } from '../../application/ports/keys.ts';
 import { flags, type Terminal, UsageError } from './command.ts';
-
-export interface KeysPorts {
-  readonly keys: Keys;
-  readonly newKey: () => PresentedKey;
-  readonly digest: (secret: string) => Uint8Array;
-}
 
 /** `gateway keys create --owner user:EMAIL|team:ID|service_account:ID --name NAME`, `keys list`, `keys revoke ID`. */
 export const keysCommand =
-  (ports: KeysPorts, { out, err }: Terminal) =>
+  (ports: KeyPorts, { out, err }: Terminal) =>
   async ([verb = '', ...args]: readonly string[]): Promise<number> => {
     switch (verb) {
       case 'create':
@@ -24,7 +20,7 @@ export const keysCommand =
     }
   };
 
-async function create(ports: KeysPorts, args: readonly string[], { out, err }: Terminal): Promise<number> {
+async function create(ports: KeyPorts, args: readonly string[], { out, err }: Terminal): Promise<number> {
   const { values } = flags(args, {
     owner: { type: 'string' },
     name: { type: 'string' },
@@ -32,20 +28,20 @@ async function create(ports: KeysPorts, args: readonly string[], { out, err }: T
   });
   if (values.owner === undefined || values.name === undefined || values.name === '')
     throw new UsageError('keys create needs --owner and --name.');
-  const key = ports.newKey();
-  const created = await ports.keys.create({
-    publicId: key.publicId,
-    secretSha256: ports.digest(key.secret),
+  const wish = {
     name: values.name,
     owner: parseOwner(values.owner),
     allowedModels: values.model ?? [],
-  });
-  if (created === undefined) {
-    err(`There is no owner ${values.owner}.`);
+    expiresAt: undefined,
+  };
+  const created = await createKey(ports)(wish, undefined);
+  if (E.isLeft(created)) {
+    err(created.left.message);
     return 1;
   }
-  err(`Key ${created}. It is shown this once:`);
-  out(formatKey(key));
+  const { stored, apiKey } = created.right;
+  err(`Key ${stored.apiKeyId}. It is shown this once:`);
+  out(apiKey);
   return 0;
 }
 
@@ -64,20 +60,33 @@ function parseOwner(text: string): OwnerRef {
   throw new UsageError('--owner must be user:EMAIL, team:ID or service_account:ID.');
 }
 
-async function list({ keys }: KeysPorts, out: Terminal['out']): Promise<number> {
-  for (const key of await keys.list()) {
-    const state = key.revokedAt === undefined ? 'active' : `revoked ${key.revokedAt.toISOString()}`;
+/** Keys that are read at once: a list of many thousands is no one answer. */
+const keysAtOnce = 5000;
+
+/** The oldest first. */
+async function list({ keys }: KeyPorts, out: Terminal['out']): Promise<number> {
+  const everyKey = { ownerKind: undefined, ownerId: undefined, name: undefined, status: undefined };
+  const listed: StoredKey[] = [];
+  for (let page = 1; listed.length === (page - 1) * keysAtOnce; page += 1)
+    listed.push(...(await keys.page(everyKey, { page, pageSize: keysAtOnce })).items);
+  for (const key of listed.toReversed()) {
     const models = key.allowedModels.length === 0 ? 'all models' : key.allowedModels.join(',');
-    out([key.apiKeyId, `gwk_${key.publicId}`, key.owner, key.name, models, state].join('\t'));
+    out([key.apiKeyId, `gwk_${key.publicId}`, key.owner, key.name, models, stateOf(key)].join('\t'));
   }
   return 0;
 }
 
-async function revoke({ keys }: KeysPorts, args: readonly string[], { out, err }: Terminal): Promise<number> {
+function stateOf({ revokedAt, expiresAt }: StoredKey): string {
+  if (revokedAt !== undefined) return `revoked ${revokedAt.toISOString()}`;
+  return expiresAt === undefined ? 'active' : `active until ${expiresAt.toISOString()}`;
+}
+
+async function revoke({ keys }: KeyPorts, args: readonly string[], { out, err }: Terminal): Promise<number> {
   const { positionals } = flags(args, {});
   const [id] = positionals;
   if (id === undefined || positionals.length > 1) throw new UsageError('keys revoke ID');
-  if (await keys.revoke(id)) {
+  const revoked = await keys.revoke({ id, version: undefined, author: undefined });
+  if (revoked.kind === 'done') {
     out(`Revoked ${id}; every replica refuses it within 5 seconds.`);
     return 0;
   }

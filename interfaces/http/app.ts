@@ -18,6 +18,7 @@ import { type HealthPorts, healthz, readyz } from './health.ts';
 import { callerKeyOf, type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
 import { envelopeOf, modelDetails, type ModelsPorts, modelsEndpoint } from './public/models.ts';
 import { chatFormat, embeddingsFormat, messagesFormat, responsesFormat } from './public/wire-format.ts';
+import { openApiDocument } from './openapi/document.ts';
 import { idHeaders, openContext, type RequestContext } from './request-context.ts';
 import { sendJson } from './send-json.ts';
 import { unknownPath, type UnknownPathTerms } from './unknown-path.ts';
@@ -107,6 +108,13 @@ function routes(ports: AppPorts): Router<State> {
   router.get('/healthz', on(healthz));
   router.get('/readyz', on(readyz(ports)));
   mountAdminApi(router, ports.admin);
+  const description = JSON.stringify(
+    openApiDocument({ admin: ports.admin.routes, open: openRoutes(ports.admin) }),
+  );
+  router.get(
+    '/api/v1/openapi.json',
+    on(async (context) => sendJson(context.res, 200, idHeaders(context), description)),
+  );
   return router;
 }
 

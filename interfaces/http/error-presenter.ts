@@ -50,6 +50,12 @@ const messagesTypeOf: Readonly<Record<ErrorCode, string>> = {
   internal_error: 'api_error',
 };
 
+/** What `error.type` may be, per envelope. */
+export const errorTypes: Readonly<Record<Envelope, readonly string[]>> = {
+  openai: [...new Set(Object.values(typeOf))],
+  messages: [...new Set(Object.values(messagesTypeOf))],
+};
+
 const messagesTypeByStatus: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   422: 'invalid_request_error',

@@ -1,9 +1,11 @@
 -- Any changed field closes the old row into history and opens a new one; identical terms change nothing, but what the
 -- file has goes with the file from then on. Without terms (`cadence` null) the budget is deactivated. A change that is
--- not the file's is an admin's, `actor` from `address`, and leaves its event. True when something changed.
+-- not the file's is an admin's, `actor` from `address`, perhaps by `token`, and leaves its event. True when something
+-- changed.
 create or replace function gateway_set_budget(
   owner_user uuid, owner_team text, new_cadence text, new_amount_10000 bigint, new_hard_limit boolean,
-  new_timezone text, by_config boolean, mail_ready boolean, actor uuid default null, address text default null
+  new_timezone text, by_config boolean, mail_ready boolean, actor uuid default null, address text default null,
+  token uuid default null
 ) returns boolean language plpgsql volatile set lock_timeout = '5s' as $$
 declare
   scope text := ownership_scope(owner_user, owner_team);
@@ -48,7 +50,7 @@ begin
     end if;
     if not by_config then
       insert into admin_events (occurred_at, actor_user_id, action, target_kind, target_id, before_json, after_json,
-                                remote_address)
+                                remote_address, admin_token_id)
       values (t, actor, case when new_cadence is null then 'budget.delete' else 'budget.set' end,
               case when owner_user is null then 'team' else 'user' end, coalesce(owner_user::text, owner_team),
               case when present.budget_id is not null then
@@ -56,7 +58,7 @@ begin
                                   present.timezone, present.from_config) end,
               case when new_cadence is not null then
                 budget_terms_json(opened, new_cadence, new_amount_10000, new_hard_limit, new_timezone, false) end,
-              address);
+              address, token);
     end if;
     if new_cadence is null then
       return true;

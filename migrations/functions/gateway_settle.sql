@@ -5,6 +5,7 @@
 -- `at` is the time of records that come late, out of a journal; `again` says that they may have been judged before.
 -- Returned are the verdicts other than 'recorded'.
 -- The planner may not choose here: its plans are kept, and one made while the tables were small would read them whole.
+-- What it may not choose costs 10^10 before PostgreSQL 18, for which each call would be compiled.
 create or replace function gateway_settle(
   records json, releases uuid[], close_on_block boolean, mail_ready boolean, at timestamptz default null,
   again boolean default false
@@ -14,7 +15,7 @@ returns table (
   window_end timestamptz, database_time timestamptz
 )
 language plpgsql volatile
-set lock_timeout = '2s' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set lock_timeout = '2s' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -1,11 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import Anthropic1 from '@anthropic-ai/sdk';
-import { betaZodTool as betaZodTool1 } from '@anthropic-ai/sdk/helpers/beta/zod';
-import { zodOutputFormat as zodOutputFormat1 } from '@anthropic-ai/sdk/helpers/zod';
-import Anthropic0 from 'anthropic-sdk-0';
-import { betaZodTool as betaZodTool0 } from 'anthropic-sdk-0/helpers/beta/zod';
-import { zodOutputFormat as zodOutputFormat0 } from 'anthropic-sdk-0/helpers/zod';
+import type Anthropic1 from '@anthropic-ai/sdk';
 import { z } from 'zod';
+import { lines, type Sdk } from './anthropic-lines.ts';
 import {
   answerAfter,
   answerTo,
@@ -28,38 +24,7 @@ import {
 
 const scenario = clientScenario();
 
-type Sdk = typeof Anthropic1;
 type Stream = AsyncIterable<Anthropic1.RawMessageStreamEvent>;
-
-interface Line {
-  readonly line: '1.x' | '0.x';
-  readonly Sdk: Sdk;
-  readonly betaZodTool: typeof betaZodTool1;
-  readonly zodOutputFormat: typeof zodOutputFormat1;
-  /** The header that the key comes in. */
-  readonly auth: string;
-  readonly version: string;
-}
-
-/** The two lines of one library, which share the interface that is used here. */
-const lines: readonly Line[] = [
-  {
-    line: '1.x',
-    Sdk: Anthropic1,
-    betaZodTool: betaZodTool1,
-    zodOutputFormat: zodOutputFormat1,
-    auth: 'authorization',
-    version: '2026-10-21',
-  },
-  {
-    line: '0.x',
-    Sdk: Anthropic0 as unknown as Sdk,
-    betaZodTool: betaZodTool0,
-    zodOutputFormat: zodOutputFormat0,
-    auth: 'x-api-key',
-    version: '2023-06-01',
-  },
-];
 
 const user = [{ role: 'user' as const, content: hello }];
 const max_tokens = 1000;

@@ -3,7 +3,8 @@ import { type APIError, InternalServerError } from 'openai';
 import { type GoogleFakes, startGoogleFakes } from '../support/google-fakes.ts';
 import { startServerless } from '../support/platform-a.ts';
 import { describeMessages } from './platform-anthropic.ts';
-import { describeChat, describeResponses, openAiClient } from './platform-openai.ts';
+import { describeChat, openAiClient } from './platform-openai.ts';
+import { describeResponses } from './platform-openai-responses.ts';
 import { chatStyleCodes, type PlatformRoute, platformScenario } from './platform-scenario.ts';
 import { hello, reasonOf } from './scenario.ts';
 

@@ -19,7 +19,8 @@ import {
   runtimeChat,
   unified,
 } from './platform-b-scene.ts';
-import { describeChat, describeResponses, expectUnable, openAiClient } from './platform-openai.ts';
+import { describeChat, expectUnable, openAiClient } from './platform-openai.ts';
+import { describeResponses } from './platform-openai-responses.ts';
 import {
   answerAfter,
   answerTo,

@@ -82,6 +82,14 @@ describe('the plans of reports', () => {
   /** What a partition's name has more than its table's. */
   const partition = /_(?:default|\d{4}_\d{2})$/;
   const window = rangeWindow('31d', new Date());
+  /** Before PostgreSQL 17 a list below a range is a range for each of its items; reading the window once costs less. */
+  const listBelowRange = 'ownership_scope_key = ANY';
+  const conditionsHere = async (conditions: readonly string[]): Promise<readonly string[]> => {
+    const [server] = await query<{ version: number }>(
+      `select current_setting('server_version_num')::integer as version`,
+    );
+    return conditions.filter((each) => each !== listBelowRange || server!.version >= 170_000);
+  };
   const users = async () =>
     (await query<{ id: string }>('select user_id as id from users')).map(({ id }) => id);
 
@@ -97,7 +105,7 @@ describe('the plans of reports', () => {
     [
       'its chart',
       async () => ask.userSpend(window, (await users()).slice(0, 5)),
-      ['bucket_start >=', 'bucket_start <', 'ownership_scope_key = ANY'],
+      ['bucket_start >=', 'bucket_start <', listBelowRange],
     ],
     [
       'its averages',
@@ -114,7 +122,7 @@ describe('the plans of reports', () => {
       expect(scans.length).toBeGreaterThan(0);
       for (const scan of scans) expect(scan['Node Type']).not.toBe('Seq Scan');
       const indexConditions = nodes.map((node) => node['Index Cond'] ?? '').join('\n');
-      for (const condition of conditions) expect(indexConditions).toContain(condition);
+      for (const condition of await conditionsHere(conditions)) expect(indexConditions).toContain(condition);
     },
   );
 });

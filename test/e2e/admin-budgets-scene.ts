@@ -1,16 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect } from '@jest/globals';
-import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
-import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
-import { withDatabase } from '../support/database.ts';
-import {
-  aKey,
-  basicConfig,
-  type ConfigFile,
-  queries,
-  startGateway,
-  type TestGateway,
-} from '../support/gateway.ts';
+import { expect } from '@jest/globals';
+import { withAdmin } from '../support/admin.ts';
+import { aKey, basicConfig, type ConfigFile, type TestGateway } from '../support/gateway.ts';
+import { simulatedScene } from './simulated-scene.ts';
 
 export const keys = { user: aKey(), team: aKey(), account: aKey() };
 
@@ -70,23 +62,10 @@ interface History {
 
 /** Two replicas: the admin is at the first one, callers are served by the second one. */
 export function adminBudgetsScene() {
-  const database = withDatabase();
-  const query = queries(database.url);
-  const replicas: TestGateway[] = [];
-  let upstream: SimulatedUpstream;
-  let client: AdminClient;
-  beforeAll(async () => {
-    upstream = await startSimulatedUpstream({ port: 0 });
-    for (let count = 0; count < 2; count += 1)
-      replicas.push(await startGateway(config(upstream.url), database.url()));
-    await makeAdmin(database.url());
-    client = await adminClient(replicas[0]!.url);
-  });
-  afterAll(async () => {
-    for (const replica of replicas) await replica.stop();
-    await upstream?.close();
-  });
-  const admin: AdminClient = (...asked) => client(...asked);
+  const { query, gateway, another, databaseUrl } = simulatedScene(config);
+  const second = another();
+  const replicas = (): readonly [TestGateway, TestGateway] => [gateway(), second()];
+  const admin = withAdmin(databaseUrl, gateway);
 
   /** A user of a test's own, with a key if it wants one. */
   async function aUser(): Promise<{
@@ -110,7 +89,7 @@ export function adminBudgetsScene() {
     query<History>('select * from user_budgets where user_id = $1 order by created_at, active', [userId]);
 
   async function ask(key: string): Promise<{ status: number; headers: Headers; text: string }> {
-    const answer = await fetch(`${replicas[1]!.url}/v1/chat/completions`, {
+    const answer = await fetch(`${second().url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Hi' }] }),

@@ -286,7 +286,7 @@ describe('many PUTs of one owner at once', () => {
     '%d of them: no 500, one active row, and every change is in the history',
     async (count) => {
       const { userId, path } = await aUser();
-      const others = await adminClient(replicas[1]!.url);
+      const others = await adminClient(replicas()[1].url);
       const answers = await Promise.all(
         Array.from({ length: count }, async (_, index) =>
           (index % 2 === 0 ? admin : others)('PUT', path, terms(index + 1)),
@@ -421,7 +421,7 @@ describe('other callers are not admitted', () => {
     ['DELETE', `${root}/budgets/teams/platform`],
   ])('%s %s', async (method, path) => {
     for (const headers of [{}, { authorization: `Bearer ${keys.user}` }]) {
-      const answer = await fetch(`${replicas[0]!.url}${path}`, { method, headers });
+      const answer = await fetch(`${replicas()[0].url}${path}`, { method, headers });
       expect(answer.status).toBe(401);
       expect(await answer.json()).toMatchObject({ error: { code: 'session_required' } });
     }

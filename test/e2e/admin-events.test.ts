@@ -199,16 +199,25 @@ describe('what is changed on the command line', () => {
   it('leaves an event without actor and address, and nothing of a secret', async () => {
     const keys = keysStore(pool);
     const secret = 'a'.repeat(64);
-    const id = await keys.create({
-      publicId: 'b'.repeat(32),
-      secretSha256: secretDigest(secret),
-      name: 'by hand',
-      owner: { kind: 'user', email: 'a@example.com' },
-      allowedModels: ['fast'],
-    });
-    expect(await keys.revoke(id ?? '')).toBe(true);
-    expect(await keys.revoke(id ?? '')).toBe(true);
-    expect(await keys.revoke('nothing')).toBe(false);
+    const byCommand = undefined;
+    const created = await keys.create(
+      {
+        publicId: 'b'.repeat(32),
+        secretSha256: secretDigest(secret),
+        name: 'by hand',
+        owner: { kind: 'user', email: 'a@example.com' },
+        allowedModels: ['fast'],
+        expiresAt: undefined,
+      },
+      byCommand,
+    );
+    if (created.kind !== 'done') throw new Error(created.kind);
+    const id = created.present.apiKeyId;
+    const revoke = async (asked: string) =>
+      (await keys.revoke({ id: asked, version: undefined, author: byCommand })).kind;
+    expect(await revoke(id)).toBe('done');
+    expect(await revoke(id)).toBe('done');
+    expect(await revoke('nothing')).toBe('missing');
     const shared = { actor_user_id: null, remote_address: null, target_kind: 'api_key', target_id: id };
     const active = {
       public_id: 'b'.repeat(32),

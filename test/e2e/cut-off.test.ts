@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { withDatabase } from '../support/database.ts';
-import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
-import { type HeldCall, type HeldUpstream, startHeldUpstream } from './held-upstream.ts';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
+import { heldScene } from './held-scene.ts';
+import type { HeldCall } from './held-upstream.ts';
 import { beginExchange } from './raw-http.ts';
 import { chat, type Talk, talks } from './talk.ts';
-import { eventually, outcomesOf, tracesIn } from './traces.ts';
+import { eventually, outcomesOf } from './traces.ts';
 
-const database = withDatabase();
-const traceOf = tracesIn(queries(database.url));
 const keys = { free: aKey(), hard: aKey() };
 type Owner = keyof typeof keys;
 
@@ -30,13 +28,31 @@ const cuts: readonly Cut[] = [
   { name: 'drained', owner: 'hard', talk: chat, upstream: 'drained', stream: true },
 ];
 
-let upstream: HeldUpstream;
-let gateway: TestGateway;
+const config = (upstreamUrl: string): ConfigFile =>
+  basicConfig(upstreamUrl, aKey(), {
+    more: {
+      server: { bind: '127.0.0.1:0', shutdown_grace_secs: 0 },
+      users: [
+        { email: 'free@example.com' },
+        {
+          email: 'hard@example.com',
+          budget: { cadence: 'daily', amount_10000: 1_000_000, hard_limit: true },
+        },
+      ],
+      api_keys: Object.entries(keys).map(([name, value]) => ({
+        name,
+        owner: `user:${name}@example.com`,
+        value,
+      })),
+    },
+  });
+
+const { upstream, gateway, traceOf, stop } = heldScene(config);
 const received = new Map<string, string>();
 const closed: Promise<void>[] = [];
 
 async function begin({ name, owner, talk, upstream: how, stream }: Cut): Promise<HeldCall> {
-  const socket = beginExchange(gateway.url, {
+  const socket = beginExchange(gateway().url, {
     path: talk.path,
     headers: [
       ['authorization', `Bearer ${keys[owner]}`],
@@ -48,7 +64,7 @@ async function begin({ name, owner, talk, upstream: how, stream }: Cut): Promise
   received.set(name, '');
   socket.on('data', (piece: Buffer) => received.set(name, (received.get(name) ?? '') + piece.toString()));
   closed.push(new Promise((resolve) => socket.once('close', () => resolve())));
-  const call = await upstream.next();
+  const call = await upstream().next();
   if (how === 'silent') return call;
   call.head('stream');
   call.write(talk.upstream.begin + talk.upstream.piece);
@@ -57,30 +73,9 @@ async function begin({ name, owner, talk, upstream: how, stream }: Cut): Promise
 }
 
 beforeAll(async () => {
-  upstream = await startHeldUpstream();
-  gateway = await startGateway(
-    basicConfig(upstream.url, aKey(), {
-      more: {
-        server: { bind: '127.0.0.1:0', shutdown_grace_secs: 0 },
-        users: [
-          { email: 'free@example.com' },
-          {
-            email: 'hard@example.com',
-            budget: { cadence: 'daily', amount_10000: 1_000_000, hard_limit: true },
-          },
-        ],
-        api_keys: Object.entries(keys).map(([name, value]) => ({
-          name,
-          owner: `user:${name}@example.com`,
-          value,
-        })),
-      },
-    }),
-    database.url(),
-  );
   const calls: HeldCall[] = [];
   for (const cut of cuts) calls.push(await begin(cut));
-  const stopped = gateway.stop();
+  const stopped = stop();
   for (const [index, { upstream: how, talk }] of cuts.entries()) {
     if (how !== 'drained') continue;
     await eventually(() => (calls[0]?.left() === true ? true : undefined));
@@ -90,7 +85,6 @@ beforeAll(async () => {
   await stopped;
   await Promise.all(closed);
 });
-afterAll(() => upstream?.close());
 
 describe('a request that the gateway itself cuts off at the end of its grace', () => {
   it.each(cuts)('is no caller’s who left: $name', async ({ name, talk, upstream: how, stream }) => {
@@ -99,7 +93,7 @@ describe('a request that the gateway itself cuts off at the end of its grace', (
       { status_code: 503, error_code: 'shutting_down', metadata_json: { operation: talk.operation } },
     ]);
     expect(attempts).toMatchObject([{ error_code: how === 'drained' ? null : 'shutting_down' }]);
-    expect(outcomesOf(gateway, name)).toMatchObject([{ outcome: 'interrupted', status: 503 }]);
+    expect(outcomesOf(gateway(), name)).toMatchObject([{ outcome: 'interrupted', status: 503 }]);
     const status = { silent: [], begun: ['usage_missing'], drained: ['priced'] }[how];
     expect(ledger.map((row) => row['pricing_status'])).toEqual(status);
 

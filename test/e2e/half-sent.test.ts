@@ -1,46 +1,37 @@
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
-import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
-import { withDatabase } from '../support/database.ts';
-import { aKey, basicConfig, startGateway, type TestGateway } from '../support/gateway.ts';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { adminClient, withAdmin } from '../support/admin.ts';
+import { aKey, basicConfig } from '../support/gateway.ts';
 import { rawExchange, rawSocket } from './raw-http.ts';
+import { simulatedScene } from './simulated-scene.ts';
 import { eventually, outcomesOf } from './traces.ts';
 
-const database = withDatabase();
 const [greedyKey, otherKey] = [aKey(), aKey()];
-let upstream: SimulatedUpstream;
-let gateway: TestGateway;
-let admin: AdminClient;
+const { gateway, databaseUrl } = simulatedScene((url) =>
+  basicConfig(url, greedyKey, {
+    more: {
+      server: { bind: '127.0.0.1:0', max_in_flight: 40 },
+      users: [
+        { email: 'greedy@example.com', name: 'G' },
+        { email: 'other@example.com', name: 'O' },
+      ],
+      api_keys: [
+        { name: 'greedy', owner: 'user:greedy@example.com', value: greedyKey },
+        { name: 'other', owner: 'user:other@example.com', value: otherKey },
+      ],
+    },
+  }),
+);
+const admin = withAdmin(databaseUrl, gateway);
 const sockets: Socket[] = [];
-
-beforeAll(async () => {
-  upstream = await startSimulatedUpstream({ port: 0 });
-  const more = {
-    server: { bind: '127.0.0.1:0', max_in_flight: 40 },
-    users: [
-      { email: 'greedy@example.com', name: 'G' },
-      { email: 'other@example.com', name: 'O' },
-    ],
-    api_keys: [
-      { name: 'greedy', owner: 'user:greedy@example.com', value: greedyKey },
-      { name: 'other', owner: 'user:other@example.com', value: otherKey },
-    ],
-  };
-  gateway = await startGateway(basicConfig(upstream.url, greedyKey, { more }), database.url());
-  await makeAdmin(database.url());
-  admin = await adminClient(gateway.url);
-});
-afterAll(async () => {
+afterAll(() => {
   for (const socket of sockets) socket.destroy();
-  await gateway?.stop();
-  await upstream?.close();
 });
 
 /** Begins so many requests and sends half of their bodies; what is heard of them. */
 function halves(count: number, head: string): { text: string }[] {
   return Array.from({ length: count }, () => {
-    const socket = rawSocket(gateway.url);
+    const socket = rawSocket(gateway().url);
     const heard = { text: '' };
     sockets.push(socket);
     socket.on('error', () => undefined);
@@ -53,7 +44,7 @@ function halves(count: number, head: string): { text: string }[] {
 }
 
 const ask = (key: string, requestId: string, path = '/v1/chat/completions') =>
-  rawExchange(gateway.url, {
+  rawExchange(gateway().url, {
     path,
     headers: [
       ['x-api-key', key],
@@ -72,7 +63,7 @@ describe('half-sent requests', () => {
     );
     expect((await ask(otherKey, 'beside-logins')).status).toBe(200);
     expect((await admin('GET', '/api/v1/admin/spend/budgets')).status).toBe(200);
-    await expect(adminClient(gateway.url)).resolves.toBeDefined();
+    await expect(adminClient(gateway().url)).resolves.toBeDefined();
     expect(logins.map(({ text }) => text).join('')).toBe('');
   });
 
@@ -94,7 +85,7 @@ describe('half-sent requests', () => {
       },
       request_id: 'greed',
     });
-    expect(outcomesOf(gateway, 'greed')).toMatchObject([
+    expect(outcomesOf(gateway(), 'greed')).toMatchObject([
       { outcome: 'overloaded', status: 429, error_code: 'too_many_requests', api_key_id: expect.any(String) },
     ]);
   });
@@ -102,7 +93,7 @@ describe('half-sent requests', () => {
 
 describe('a body of somebody without a session', () => {
   it('is not read: the answer comes at once, and then the connection ends', async () => {
-    const socket = rawSocket(gateway.url);
+    const socket = rawSocket(gateway().url);
     sockets.push(socket);
     let text = '';
     socket.on('error', () => undefined);

@@ -1,36 +1,22 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
-import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
-import { withDatabase } from '../support/database.ts';
-import {
-  aKey,
-  basicConfig,
-  type ConfigFile,
-  queries,
-  runGateway,
-  startGateway,
-  type TestGateway,
-} from '../support/gateway.ts';
+import { aKey, basicConfig, type ConfigFile, runGateway, type TestGateway } from '../support/gateway.ts';
 import { makeTestFolder } from '../support/test-server.ts';
-import { eventually, tracesIn } from './traces.ts';
+import { simulatedScene } from './simulated-scene.ts';
+import { eventually } from './traces.ts';
 
 /** Revocation and changes of owners and keys take effect on every replica within this time. */
 const everywhereMs = 5000;
 
-const database = withDatabase();
-const query = queries(database.url);
-const traceOf = tracesIn(query);
 const keys = { user: aKey(), quiet: aKey(), team: aKey(), account: aKey(), narrow: aKey(), leaving: aKey() };
-let upstream: SimulatedUpstream;
-let replicas: readonly TestGateway[] = [];
 let folder = '';
 
 const route = { routes: [{ provider: 'up', upstream_model: 'simulated-fast' }] };
 
-function config(over: ConfigFile = {}): ConfigFile {
-  return basicConfig(upstream.url, keys.user, {
+function configOf(upstreamUrl: string, over: ConfigFile): ConfigFile {
+  return basicConfig(upstreamUrl, keys.user, {
     more: {
       models: [
         { id: 'fast', ...route },
@@ -61,18 +47,22 @@ function config(over: ConfigFile = {}): ConfigFile {
   });
 }
 
+const {
+  query,
+  traceOf,
+  databaseUrl,
+  upstream,
+  gateway: first,
+  another,
+} = simulatedScene((url) => configOf(url, {}));
+const second = another();
+const replicas = (): readonly TestGateway[] => [first(), second()];
+const config = (over: ConfigFile = {}): ConfigFile => configOf(upstream().url, over);
+
 beforeAll(async () => {
-  upstream = await startSimulatedUpstream({ port: 0 });
-  replicas = [await startGateway(config(), database.url()), await startGateway(config(), database.url())];
   folder = await makeTestFolder('identity');
   await writeFile(path.join(folder, 'gateway.yaml'), stringify(config()));
 });
-afterAll(async () => {
-  await Promise.all(replicas.map((replica) => replica.stop()));
-  await upstream?.close();
-});
-
-const first = (): TestGateway => replicas[0]!;
 
 async function ask(
   { url }: Pick<TestGateway, 'url'>,
@@ -92,7 +82,7 @@ async function ask(
 /** Waits until every replica answers a key with the status. */
 const everywhere = (key: string, status: number, model = 'fast'): Promise<true> =>
   eventually(async () => {
-    const statuses = await Promise.all(replicas.map((replica) => ask(replica, key, '', model)));
+    const statuses = await Promise.all(replicas().map((replica) => ask(replica, key, '', model)));
     return statuses.every((each) => each === status) ? true : undefined;
   }, everywhereMs);
 
@@ -101,7 +91,7 @@ const modelsFor = async (key: string): Promise<Response> =>
 
 /** The command line, as an operator of this deployment calls it. */
 const operator = (...args: string[]) =>
-  runGateway(args, { GATEWAY_CONFIG: path.join(folder, 'gateway.yaml'), DATABASE_URL: database.url() });
+  runGateway(args, { GATEWAY_CONFIG: path.join(folder, 'gateway.yaml'), DATABASE_URL: databaseUrl() });
 
 describe('whose request it is', () => {
   it('a user’s key spends for the user', async () => {
@@ -195,7 +185,7 @@ describe('what changes while replicas run', () => {
     const key = created.out.trim();
     expect(key).toMatch(/^gwk_[0-9a-f]{32}\.[0-9a-f]{64}$/);
     const [, id = ''] = /^Key ([0-9a-f-]{36})\./.exec(created.err) ?? [];
-    for (const replica of replicas) expect(await ask(replica, key)).toBe(200);
+    for (const replica of replicas()) expect(await ask(replica, key)).toBe(200);
     const listed = await operator('keys', 'list');
     expect(listed.out).toContain(
       `${id}\tgwk_${key.slice(4, 36)}\tservice_account:ci\tfresh\tall models\tactive`,
@@ -209,7 +199,7 @@ describe('what changes while replicas run', () => {
 
   it('owners that are made inactive are refused, until they are active again', async () => {
     for (const key of [keys.user, keys.team, keys.account])
-      for (const replica of replicas) expect(await ask(replica, key)).toBe(200);
+      for (const replica of replicas()) expect(await ask(replica, key)).toBe(200);
     await query(`
       update users set active = false where name = 'A';
       update teams set active = false where team_id = 'platform';
@@ -270,7 +260,7 @@ describe('who is logged', () => {
       `update users set request_logging_enabled = true where name = 'Quiet'; select gateway_touch()`,
     );
     await eventually(async () => {
-      for (const replica of replicas) await ask(replica, keys.quiet, 'quiet-3');
+      for (const replica of replicas()) await ask(replica, keys.quiet, 'quiet-3');
       return (await traceOf('quiet-3')).logs.length >= 2 ? true : undefined;
     }, everywhereMs);
     await query(

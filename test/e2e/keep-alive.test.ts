@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'pg';
 import { streamKeepAlive } from '../../interfaces/http/keep-alive.ts';
 import { untilTaken } from '../../interfaces/http/stalled-caller.ts';
-import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, type ConfigFile, startGateway, type TestGateway } from '../support/gateway.ts';
 import { grammarFault } from '../support/messages-grammar.ts';
-import { type HeldCall, type HeldUpstream, startHeldUpstream } from './held-upstream.ts';
+import { heldScene } from './held-scene.ts';
+import type { HeldCall } from './held-upstream.ts';
 import { beginExchange, rawSocket } from './raw-http.ts';
 import { messages, type Talk, talks, wholeStream } from './talk.ts';
 import { eventually } from './traces.ts';
@@ -20,22 +20,12 @@ const aliveIn = (talk: Talk): string => (talk === messages ? ping : comment);
 /** A period of one second, the quarter of one in which silence is noticed, and what a busy machine adds. */
 const noticedMs = 1400;
 
-const database = withDatabase();
 const key = aKey();
-let upstream: HeldUpstream;
-let gateway: TestGateway;
 
-const config = (stream_keepalive_secs: number, url = upstream.url): ConfigFile =>
-  basicConfig(url, key, { more: { server: { bind: '127.0.0.1:0', stream_keepalive_secs } } });
+const configOf = (upstreamUrl: string, stream_keepalive_secs: number): ConfigFile =>
+  basicConfig(upstreamUrl, key, { more: { server: { bind: '127.0.0.1:0', stream_keepalive_secs } } });
 
-beforeAll(async () => {
-  upstream = await startHeldUpstream();
-  gateway = await startGateway(config(1), database.url());
-});
-afterAll(async () => {
-  await gateway?.stop();
-  await upstream?.close();
-});
+const { gateway, upstream, databaseUrl } = heldScene((url) => configOf(url, 1));
 
 interface Caller {
   readonly talk: Talk;
@@ -47,7 +37,7 @@ interface Caller {
   readonly receives: (text: string, withinMs?: number) => Promise<true>;
 }
 
-function call(talk: Talk, at: TestGateway = gateway): Caller {
+function call(talk: Talk, at = gateway()): Caller {
   const socket = beginExchange(at.url, {
     path: talk.path,
     headers: [
@@ -85,7 +75,7 @@ function unchunked(text: string): string {
 /** One caller of each family, and the call that each of them has become. */
 async function onePerFamily(): Promise<readonly { readonly caller: Caller; readonly held: HeldCall }[]> {
   const pairs = [];
-  for (const talk of talks) pairs.push({ caller: call(talk), held: await upstream.next() });
+  for (const talk of talks) pairs.push({ caller: call(talk), held: await upstream().next() });
   return pairs;
 }
 
@@ -167,7 +157,7 @@ describe('an upstream that is silent', () => {
   it('while the settlement takes its time: before the end, never after it', async () => {
     const quiet = await quietStreams();
     const pairs = await onePerFamily();
-    const blocker = new Client(database.url());
+    const blocker = new Client(databaseUrl());
     await blocker.connect();
     await blocker.query('begin; lock table usage_cost_events in access exclusive mode');
     for (const { caller, held } of pairs) {
@@ -211,13 +201,13 @@ describe('an upstream that is silent', () => {
   });
 
   it('stays silent with stream_keepalive_secs: 0', async () => {
-    await gateway.take(config(0));
+    await gateway().take(configOf(upstream().url, 0));
     const pairs = await onePerFamily();
     for (const { held } of pairs) held.head('stream');
     await sleep(noticedMs);
     for (const { caller } of pairs) expect(caller.body()).toBe('');
     for (const { caller } of pairs) caller.socket.destroy();
-    await gateway.take(config(1));
+    await gateway().take(configOf(upstream().url, 1));
   });
 });
 
@@ -330,7 +320,7 @@ describe('a caller that reads slowly', () => {
   let flooded: TestGateway;
   beforeAll(async () => {
     flood = await startFlood();
-    flooded = await startGateway(config(1, flood.url), database.url());
+    flooded = await startGateway(configOf(flood.url, 1), databaseUrl());
   });
   afterAll(async () => {
     await flooded?.stop();

@@ -1,66 +1,54 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { withDatabase } from '../support/database.ts';
-import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
-import { type HeldUpstream, startHeldUpstream } from './held-upstream.ts';
+import { expect, it } from '@jest/globals';
+import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
+import { heldScene } from './held-scene.ts';
 import { beginExchange } from './raw-http.ts';
 import { chat, messages, type Talk } from './talk.ts';
-import { eventually, finalTracesIn } from './traces.ts';
+import { eventually } from './traces.ts';
 
-const database = withDatabase();
-const query = queries(database.url);
 const key = aKey();
-let upstream: HeldUpstream;
-let gateway: TestGateway;
-const settled = finalTracesIn(query, () => gateway);
 
-beforeAll(async () => {
-  upstream = await startHeldUpstream();
-  const { origin } = new URL(upstream.url);
-  gateway = await startGateway(
-    basicConfig(upstream.url, key, {
-      more: {
-        providers: [
-          {
-            id: 'b',
-            type: 'cloud_b_platform',
-            region: 'us-east-1',
-            runtime_endpoint_url: origin,
-            endpointb_endpoint_url: origin,
-            auth: {
-              mode: 'static_credentials',
-              access_key_id: 'AKIA0123456789ABCDEF',
-              secret_access_key: 'a-secret-access-key-0123456789',
-            },
+function config(upstreamUrl: string): ConfigFile {
+  const { origin } = new URL(upstreamUrl);
+  return basicConfig(upstreamUrl, key, {
+    more: {
+      providers: [
+        {
+          id: 'b',
+          type: 'cloud_b_platform',
+          region: 'us-east-1',
+          runtime_endpoint_url: origin,
+          endpointb_endpoint_url: origin,
+          auth: {
+            mode: 'static_credentials',
+            access_key_id: 'AKIA0123456789ABCDEF',
+            secret_access_key: 'a-secret-access-key-0123456789',
           },
-        ],
-        pricing: {
-          overrides: [
-            { provider: 'b', model: 'm', input_usd_per_million: '0.15', output_usd_per_million: '0.60' },
-          ],
         },
-        models: [
-          {
-            id: 'fast',
-            routes: [
-              {
-                provider: 'b',
-                upstream_model: 'm',
-                capabilities: { responses: false, json_schema: false, embeddings: false },
-                compatibility: { cloud_b: { api_style: 'endpointb_messages' } },
-              },
-            ],
-          },
+      ],
+      pricing: {
+        overrides: [
+          { provider: 'b', model: 'm', input_usd_per_million: '0.15', output_usd_per_million: '0.60' },
         ],
       },
-    }),
-    database.url(),
-  );
-});
-afterAll(async () => {
-  await gateway?.stop();
-  await upstream?.close();
-});
+      models: [
+        {
+          id: 'fast',
+          routes: [
+            {
+              provider: 'b',
+              upstream_model: 'm',
+              capabilities: { responses: false, json_schema: false, embeddings: false },
+              compatibility: { cloud_b: { api_style: 'endpointb_messages' } },
+            },
+          ],
+        },
+      ],
+    },
+  });
+}
+
+const { gateway, upstream, finalTraceOf } = heldScene(config);
 
 const event = (type: string, members: object): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
@@ -99,7 +87,7 @@ it.each(cases)(
   'a messages stream that is left without a hard budget is accounted by what came: %s',
   async (_, talk, sent, until, row) => {
     const requestId = randomUUID();
-    const socket = beginExchange(gateway.url, {
+    const socket = beginExchange(gateway().url, {
       path: talk.path,
       headers: [
         ['authorization', `Bearer ${key}`],
@@ -110,12 +98,12 @@ it.each(cases)(
     });
     let text = '';
     socket.on('data', (piece: Buffer) => void (text += piece.toString()));
-    const call = await upstream.next();
+    const call = await upstream().next();
     call.head('stream');
     call.write(sent);
     await eventually(() => (text.includes(until) ? true : undefined));
     socket.destroy();
-    const { logs, ledger } = await settled(requestId);
+    const { logs, ledger } = await finalTraceOf(requestId);
     expect(logs).toMatchObject([{ status_code: 499, error_code: 'client_closed' }]);
     expect(ledger).toMatchObject([row]);
   },

@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { createAdmin } from '../../application/admin/create-admin.ts';
 import { argon2Passwords } from '../../infrastructure/passwords.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { adminsStore } from '../../infrastructure/postgres/session-store.ts';
-import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { withClock } from '../contract/ledger-bench.ts';
-import { withDatabase } from '../support/database.ts';
-import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
+import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
+import { simulatedScene } from './simulated-scene.ts';
 
-const database = withDatabase();
-const query = queries(database.url);
-const clock = withClock(query);
 const keys = { ann: aKey(), bea: aKey(), silent: aKey(), worker: aKey() };
 const email = 'root@example.com';
 const password = 'a long enough password';
-let upstream: SimulatedUpstream;
-let gateway: TestGateway;
 let cookie = '';
 const idOf: Record<string, string> = {};
 
@@ -26,48 +20,45 @@ const model = (id: string, simulate: string, upstream_model = 'simulated-fast') 
   routes: [{ provider: 'up', upstream_model, extra_headers: { 'x-simulate': simulate } }],
 });
 
+const config = (upstreamUrl: string): ConfigFile =>
+  basicConfig(upstreamUrl, aKey(), {
+    more: {
+      models: [
+        model('fast', 'usage=last&prompt-tokens=1000&completion-tokens=0'),
+        model('silent', 'usage=none'),
+        model('new', 'usage=last&prompt-tokens=1000&completion-tokens=0', 'simulated-unpriced'),
+      ],
+      users: [
+        { email: 'ann@example.com', name: 'Ann' },
+        { email: 'bea@example.com', name: 'Bea' },
+        { email: 'silent@example.com', name: 'Silent', request_logging_enabled: false },
+      ],
+      service_accounts: [{ id: 'worker', name: 'Worker', team: 'platform' }],
+      api_keys: [
+        { name: 'ann', owner: 'user:ann@example.com', value: keys.ann },
+        { name: 'bea', owner: 'user:bea@example.com', value: keys.bea },
+        { name: 'silent', owner: 'user:silent@example.com', value: keys.silent },
+        { name: 'worker', owner: 'service_account:worker', value: keys.worker },
+      ],
+    },
+  });
+
+const { query, gateway, databaseUrl } = simulatedScene(config);
+const clock = withClock(query);
+
 beforeAll(async () => {
-  upstream = await startSimulatedUpstream({ port: 0 });
-  gateway = await startGateway(
-    basicConfig(upstream.url, aKey(), {
-      more: {
-        models: [
-          model('fast', 'usage=last&prompt-tokens=1000&completion-tokens=0'),
-          model('silent', 'usage=none'),
-          model('new', 'usage=last&prompt-tokens=1000&completion-tokens=0', 'simulated-unpriced'),
-        ],
-        users: [
-          { email: 'ann@example.com', name: 'Ann' },
-          { email: 'bea@example.com', name: 'Bea' },
-          { email: 'silent@example.com', name: 'Silent', request_logging_enabled: false },
-        ],
-        service_accounts: [{ id: 'worker', name: 'Worker', team: 'platform' }],
-        api_keys: [
-          { name: 'ann', owner: 'user:ann@example.com', value: keys.ann },
-          { name: 'bea', owner: 'user:bea@example.com', value: keys.bea },
-          { name: 'silent', owner: 'user:silent@example.com', value: keys.silent },
-          { name: 'worker', owner: 'service_account:worker', value: keys.worker },
-        ],
-      },
-    }),
-    database.url(),
-  );
-  const pool = await openPool(database.url(), 1);
+  const pool = await openPool(databaseUrl(), 1);
   const create = createAdmin({ admins: adminsStore(pool), passwords: argon2Passwords() });
   expect(await create({ email, password })).toEqual(E.right(undefined));
   await pool.end();
   for (const { user_id, name } of await query<{ user_id: string; name: string }>('select * from users'))
     idOf[name] = user_id;
 });
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
 
 const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
 
 async function chat(key: string, wanted: string, userAgent: string, more: object = {}): Promise<void> {
-  const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+  const answer = await fetch(`${gateway().url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'x-api-key': key, 'content-type': 'application/json', 'user-agent': userAgent },
     body: JSON.stringify({ model: wanted, messages: [{ role: 'user', content: 'Hi' }], ...more }),
@@ -77,7 +68,7 @@ async function chat(key: string, wanted: string, userAgent: string, more: object
 }
 
 async function logIn(): Promise<void> {
-  const answer = await fetch(`${gateway.url}/api/v1/auth/login`, {
+  const answer = await fetch(`${gateway().url}/api/v1/auth/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ email, password }),
@@ -87,7 +78,7 @@ async function logIn(): Promise<void> {
 }
 
 async function get(at: string, headers: Record<string, string> = { cookie }) {
-  const answer = await fetch(`${gateway.url}/api/v1/admin${at}`, { headers });
+  const answer = await fetch(`${gateway().url}/api/v1/admin${at}`, { headers });
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 }
 

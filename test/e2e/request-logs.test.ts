@@ -1,136 +1,9 @@
 import { hash, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { recordInvocation } from '../../application/mcp/record-invocation.ts';
-import { redactionRules } from '../../domain/payload/redact.ts';
-import { systemClock } from '../../infrastructure/clock.ts';
-import { mcpRecords } from '../../infrastructure/postgres/mcp-invocations-store.ts';
-import { openPool } from '../../infrastructure/postgres/pool.ts';
-import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
-import { withClock } from '../contract/ledger-bench.ts';
+import { describe, expect, it } from '@jest/globals';
 import { rawExchange } from './raw-http.ts';
-import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
-import { withDatabase } from '../support/database.ts';
-import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
+import { keys, minute, requestLogsScene, root } from './request-logs-scene.ts';
 
-const database = withDatabase();
-const query = queries(database.url);
-const clock = withClock(query);
-const keys = { ann: aKey(), silent: aKey(), platform: aKey(), worker: aKey() };
-let upstream: SimulatedUpstream;
-let gateway: TestGateway;
-let admin: AdminClient;
-
-const root = '/api/v1/admin/observability';
-
-interface Call {
-  readonly key: string;
-  readonly model?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: object;
-}
-
-/** Sends a chat request, reads its answer to the end, and gives back its status. */
-async function chat({ key, model = 'fast', headers = {}, body = {} }: Call): Promise<number> {
-  const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'x-api-key': key, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }], ...body }),
-  });
-  await answer.arrayBuffer();
-  return answer.status;
-}
-
-const minute = (minutes: number): string => new Date(Date.UTC(2028, 2, 1, 12, minutes)).toISOString();
-
-const workersTags = {
-  'x-gateway-service': 'checkout',
-  'x-gateway-component': 'cart',
-  'x-gateway-env': 'prod',
-  'x-gateway-tags': 'customer=acme; feature=search',
-};
-
-/** Each request a minute after the one before, under the id of its place. */
-const calls: readonly Call[] = [
-  { key: keys.ann, headers: { 'user-agent': 'claude-cli/2.0.1 (external, cli)' } },
-  { key: keys.silent },
-  {
-    key: keys.worker,
-    headers: workersTags,
-    body: {
-      stream: true,
-      tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }],
-    },
-  },
-  { key: keys.platform, model: 'broken', headers: { ...workersTags, 'x-gateway-env': 'dev' } },
-  { key: keys.worker, model: 'nowhere', headers: { 'x-gateway-tags': 'customer=acme' } },
-];
-const statuses = [200, 200, 200, 502, 404];
-
-beforeAll(async () => {
-  upstream = await startSimulatedUpstream({ port: 0 });
-  const model = (id: string, simulate: string) => ({
-    id,
-    routes: [{ provider: 'up', upstream_model: 'simulated-fast', extra_headers: { 'x-simulate': simulate } }],
-  });
-  gateway = await startGateway(
-    basicConfig(upstream.url, aKey(), {
-      more: {
-        request_logging: { payloads: { capture_mode: 'summary_only' } },
-        models: [model('fast', 'usage=last'), model('broken', 'status=500')],
-        users: [
-          { email: 'ann@example.com', name: 'Ann' },
-          { email: 'silent@example.com', name: 'Silent', request_logging_enabled: false },
-        ],
-        service_accounts: [{ id: 'worker', name: 'Worker', team: 'platform' }],
-        api_keys: [
-          { name: 'ann', owner: 'user:ann@example.com', value: keys.ann },
-          { name: 'silent', owner: 'user:silent@example.com', value: keys.silent },
-          { name: 'platform', owner: 'team:platform', value: keys.platform },
-          { name: 'worker', owner: 'service_account:worker', value: keys.worker },
-        ],
-      },
-    }),
-    database.url(),
-  );
-  for (const [place, call] of calls.entries()) {
-    await clock.standAt(minute(place));
-    const status = await chat({ ...call, headers: { ...call.headers, 'x-request-id': `r-${place}` } });
-    expect([place, status]).toEqual([place, statuses[place]]);
-  }
-  await makeAdmin(database.url());
-  admin = await adminClient(gateway.url);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
-
-type Body = Readonly<Record<string, unknown>>;
-interface ListBody {
-  readonly items: readonly Body[];
-  readonly page: number;
-  readonly page_size: number;
-  readonly total: number;
-  readonly total_is_lower_bound: boolean;
-}
-
-async function list(of: string, search = ''): Promise<ListBody> {
-  const answer = await admin('GET', `${root}/${of}?${search}`);
-  expect([search, answer.status]).toEqual([search, 200]);
-  return answer.data as ListBody;
-}
-const placesIn = async (search: string): Promise<readonly unknown[]> =>
-  (await list('request-logs', search)).items.map((item) => item['request_id']);
-
-const idOf = async (table: string, name: string): Promise<unknown> =>
-  (await query(`select * from ${table} where name = $1`, [name]))[0]?.[`${table.slice(0, -1)}_id`];
-
-const logIdOf = async (requestId: string): Promise<string> =>
-  (
-    await query<{ id: string }>('select request_log_id as id from request_logs where request_id = $1', [
-      requestId,
-    ])
-  )[0]!.id;
+const { query, gateway, admin, list, placesIn, idOf, logIdOf } = requestLogsScene();
 
 describe('GET request-logs', () => {
   it('gives a page of summary rows including metadata, payload policy and truncation fields, newest first', async () => {
@@ -342,142 +215,6 @@ describe('GET request-logs/{request_log_id}', () => {
   });
 });
 
-describe('GET mcp-invocations', () => {
-  let teams: string;
-  let strangers: string;
-
-  beforeAll(async () => {
-    const pool = await openPool(database.url(), 1);
-    const record = recordInvocation({
-      records: mcpRecords(pool),
-      clock: systemClock(),
-      redaction: () => redactionRules([], []),
-    });
-    const invocation = {
-      requestId: 'r-2',
-      requestLogId: await logIdOf('r-2'),
-      callerSecrets: [],
-      server: { id: 'files', displayName: 'Files' },
-      tool: { id: 'files/read', displayName: 'Read' },
-      latencyMs: 7,
-      errorCode: undefined,
-      payload: { arguments: { n: 1 }, result: undefined },
-    };
-    await clock.standAt(minute(2));
-    teams = await record({
-      ...invocation,
-      caller: {
-        apiKeyId: String(await idOf('api_keys', 'worker')),
-        keyOwner: { kind: 'service_account', serviceAccountId: 'worker', teamId: 'platform' },
-        allowedModels: [],
-      },
-      status: 'success',
-      policyResult: 'allowed',
-    });
-    await clock.standAt(minute(10));
-    strangers = await record({
-      ...invocation,
-      requestId: 'other',
-      requestLogId: undefined,
-      caller: undefined,
-      tool: { id: 'files/write', displayName: undefined },
-      status: 'unauthorized',
-      policyResult: 'not_evaluated',
-      errorCode: 'no_credential',
-    });
-    await pool.end();
-  });
-
-  it('gives per-tool invocation rows, newest first', async () => {
-    const { items, ...page } = await list('mcp-invocations');
-    expect(page).toEqual({ page: 1, page_size: 50, total: 2, total_is_lower_bound: false });
-    expect(items).toEqual([
-      {
-        mcp_tool_invocation_id: strangers,
-        request_id: 'other',
-        request_log_id: null,
-        api_key_id: null,
-        user_id: null,
-        team_id: null,
-        owner_kind: null,
-        server_id: 'files',
-        server_display_name: 'Files',
-        tool_id: 'files/write',
-        tool_display_name: null,
-        status: 'unauthorized',
-        policy_result: 'not_evaluated',
-        latency_ms: 7,
-        error_code: 'no_credential',
-        arguments_json: { n: 1 },
-        result_json: null,
-        arguments_truncated: false,
-        result_truncated: false,
-        occurred_at: minute(10),
-      },
-      expect.objectContaining({
-        mcp_tool_invocation_id: teams,
-        request_log_id: await logIdOf('r-2'),
-        api_key_id: await idOf('api_keys', 'worker'),
-        team_id: 'platform',
-        owner_kind: 'team',
-        error_code: null,
-      }),
-    ]);
-    expect((await admin('GET', `${root}/mcp-invocations/${strangers}`)).data).toEqual(items[0]);
-  });
-
-  it('filters by each id, status, policy result, request id and time', async () => {
-    const found = async (search: string) =>
-      (await list('mcp-invocations', search)).items.map((item) => item['mcp_tool_invocation_id']);
-    for (const search of [
-      'request_id=r-2',
-      `request_log_id=${await logIdOf('r-2')}`,
-      `mcp_tool_invocation_id=${teams}`,
-      `api_key_id=${String(await idOf('api_keys', 'worker'))}`,
-      'team_id=platform',
-      'tool_id=files/read',
-      'status=success',
-      'policy_result=allowed',
-      'status=success&policy_result=allowed&server_id=files',
-      `to=${minute(10)}`,
-      'page=2&page_size=1',
-    ])
-      expect([search, await found(search)]).toEqual([search, [teams]]);
-    for (const search of [
-      'status=unauthorized',
-      'policy_result=not_evaluated',
-      `from=${minute(10)}`,
-      'server_id=files&page_size=1',
-    ])
-      expect([search, await found(search)]).toEqual([search, [strangers]]);
-    for (const search of [
-      'user_id=00000000-0000-7000-8000-000000000000',
-      'server_id=nowhere',
-      'status=timeout',
-    ])
-      expect([search, await found(search)]).toEqual([search, []]);
-  });
-
-  it.each([
-    ['status=failed', 'status'],
-    ['policy_result=yes', 'policy_result'],
-    ['request_log_id=r-2', 'request_log_id'],
-    ['model_key=fast', 'model_key'],
-  ])('?%s is an invalid request that names the parameter %s', async (search, param) => {
-    expect(await admin('GET', `${root}/mcp-invocations?${search}`)).toMatchObject({
-      status: 400,
-      error: { code: 'invalid_request', param },
-    });
-  });
-
-  it.each([randomUUID(), 'x'])('a missing one: 404 not_found (%#)', async (id) => {
-    expect(await admin('GET', `${root}/mcp-invocations/${id}`)).toMatchObject({
-      status: 404,
-      error: { code: 'not_found' },
-    });
-  });
-});
-
 describe('whoever is no platform admin', () => {
   it.each([
     'request-logs',
@@ -487,7 +224,7 @@ describe('whoever is no platform admin', () => {
   ])('does not read %s', async (of) => {
     const headers: readonly Record<string, string>[] = [{}, { 'x-api-key': keys.ann }];
     for (const each of headers) {
-      const answer = await fetch(`${gateway.url}${root}/${of}`, { headers: each });
+      const answer = await fetch(`${gateway().url}${root}/${of}`, { headers: each });
       expect(answer.status).toBe(401);
       expect(await answer.json()).toMatchObject({ error: { code: 'session_required' } });
     }
@@ -497,7 +234,7 @@ describe('whoever is no platform admin', () => {
 describe('a request id of any length that the gateway stored', () => {
   const longest = 31_000;
   const sent = async (id: string): Promise<string> => {
-    const { status } = await rawExchange(gateway.url, {
+    const { status } = await rawExchange(gateway().url, {
       path: '/v1/chat/completions',
       headers: [
         ['x-api-key', keys.ann],

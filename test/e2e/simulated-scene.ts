@@ -13,16 +13,23 @@ export function simulatedScene(config: (upstreamUrl: string) => ConfigFile) {
   const database = withDatabase();
   const query = queries(database.url);
   let upstream: SimulatedUpstream;
-  let gateway: TestGateway;
   let seen: SeenRequest[] = [];
   beforeAll(async () => {
     upstream = await startSimulatedUpstream({ port: 0, onRequest: (request) => void seen.push(request) });
-    gateway = await startGateway(config(upstream.url), database.url());
   });
-  afterAll(async () => {
-    await gateway?.stop();
-    await upstream?.close();
-  });
+
+  /** Another gateway over the same database: a replica, or one with a file of its own. */
+  function another(file: (upstreamUrl: string) => ConfigFile = config): () => TestGateway {
+    let other: TestGateway;
+    beforeAll(async () => {
+      other = await startGateway(file(upstream.url), database.url());
+    });
+    afterAll(() => other?.stop());
+    return () => other;
+  }
+
+  const gateway = another();
+  afterAll(() => upstream?.close());
   beforeEach(() => {
     seen = [];
   });
@@ -30,8 +37,9 @@ export function simulatedScene(config: (upstreamUrl: string) => ConfigFile) {
     query,
     databaseUrl: database.url,
     traceOf: tracesIn(query),
-    finalTraceOf: finalTracesIn(query, () => gateway),
-    gateway: () => gateway,
+    finalTraceOf: finalTracesIn(query, gateway),
+    gateway,
+    another,
     upstream: () => upstream,
     /** The requests of this test, as the upstream received them. */
     seen: (): readonly SeenRequest[] => seen,

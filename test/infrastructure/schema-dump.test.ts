@@ -94,6 +94,14 @@ describe('the shape of the schema', () => {
     ]);
   });
 
+  it('compiles no plan whose choice it forbids', async () => {
+    const forbids = (what: string): string =>
+      `select proname as name from pg_proc where array_to_string(proconfig, ' ') ~ '${what}' order by 1`;
+    const withoutChoice = await names(forbids('enable_\\w+=off'));
+    expect(withoutChoice).toContain('gateway_settle');
+    expect(await names(forbids('jit=off'))).toEqual(withoutChoice);
+  });
+
   it('begins each partition at the lowest id of its month', async () => {
     expect(await query(`select log_id_floor('2026-11-01T00:00:00Z') as id`)).toEqual([
       { id: '01a19467-e800-0000-0000-000000000000' },

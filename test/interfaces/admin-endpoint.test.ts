@@ -43,6 +43,7 @@ const ports = {
     if (token === user) return person('plain', 'user');
     return token === root ? person('id', 'platform_admin') : refused('session_required');
   },
+  bearerOf: async () => refused('invalid_credentials'),
   isDatabaseTrouble: (error: unknown) => error instanceof DatabaseAway,
 };
 
@@ -50,6 +51,7 @@ const server = createServer((req, res) => {
   const route = forAdmins(ports)({
     method: req.method as 'POST',
     path: '/thing/:id',
+    isRead: req.method === 'GET',
     handle: (call) => {
       calls.push(call);
       return handle(call);

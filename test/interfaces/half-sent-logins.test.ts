@@ -28,6 +28,7 @@ const ports = {
   publicBaseUrl: () => undefined,
   trustedProxies: () => ['127.0.0.1'],
   currentSession: async () => E.right(current),
+  bearerOf: async () => E.left({ code: 'invalid_credentials' as const, message: '' }),
   onEnded: () => undefined,
   isDatabaseTrouble: () => false,
   logIn: async () => E.right({ ...current, token: 'token' }),

@@ -1,3 +1,4 @@
+import { beforeAll } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { createAdmin } from '../../application/admin/create-admin.ts';
 import { argon2Passwords } from '../../infrastructure/passwords.ts';
@@ -26,7 +27,7 @@ export type AdminClient = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<AdminAnswer>;
 
-const account = { email: 'root@example.com', password: 'correct horse battery canary' };
+export const account = { email: 'root@example.com', password: 'correct horse battery canary' };
 
 /** Makes the platform admin of a database, once for all its gateways. */
 export async function makeAdmin(databaseUrl: string): Promise<void> {
@@ -67,4 +68,14 @@ export async function adminClient(url: string): Promise<AdminClient> {
       text,
     };
   };
+}
+
+/** Makes that admin before the tests of a suite, and logs it in. */
+export function withAdmin(databaseUrl: () => string, gateway: () => { readonly url: string }): AdminClient {
+  let client: AdminClient;
+  beforeAll(async () => {
+    await makeAdmin(databaseUrl());
+    client = await adminClient(gateway().url);
+  });
+  return (...asked) => client(...asked);
 }

@@ -15,6 +15,7 @@ import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { seedStore } from '../../infrastructure/postgres/seed-store.ts';
 import { bundledCatalogue } from '../../infrastructure/pricing/bundled.ts';
 import { startService } from '../../composition/serve.ts';
+import { watchAnswers } from './openapi/watch-answers.ts';
 
 /** A configuration as the YAML file would have it. */
 export type ConfigFile = Record<string, unknown>;
@@ -87,7 +88,7 @@ export interface TestGateway {
 
 /**
  * A whole gateway in this process: real sockets, real PostgreSQL, the configuration seeded. `environment`: what its
- * placeholders stand for.
+ * placeholders stand for. When it stops, all of its answers were as the API is described.
  */
 export async function startGateway(
   config: ConfigFile,
@@ -106,6 +107,7 @@ export async function startGateway(
   const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
   const database = { url: databaseUrl, migrations, stop: async () => undefined };
   const service = await startService({ config: live, database, log, seeds: true, allowShrink: true });
+  const answers = watchAnswers(Number(new URL(service.url).port));
   return {
     url: service.url,
     log,
@@ -117,6 +119,8 @@ export async function startGateway(
     stop: async () => {
       await service.stop();
       await rm(folder, { recursive: true });
+      const faults = answers.end();
+      if (faults.length > 0) throw new Error(`Not as the API is described:\n${faults.join('\n')}`);
     },
   };
 }

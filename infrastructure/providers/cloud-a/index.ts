@@ -1,6 +1,7 @@
 import { type Capabilities, noCapabilities, permissive } from '../../../domain/routing/capabilities.ts';
 import type { ApiFamily, Route, Takes } from '../../../domain/routing/model.ts';
 import { embeddingModel } from '../../../domain/embeddings/embedding-models.ts';
+import { isString } from '../../../domain/shared/json.ts';
 import type { CloudAProvider } from '../../config/provider-config.ts';
 import { googleAccessTokens } from '../auth/google-tokens.ts';
 import type {
@@ -20,8 +21,9 @@ import { publishedBy } from './publishers.ts';
 
 type RouteOfPlatform = Pick<Route, 'upstreamModel'>;
 
-/** What one kind of models takes, and the dialects of its families; a family without a dialect is not taken. */
+/** What one kind of models is called and takes, and the dialects of its families; a family without a dialect is not taken. */
 interface ModelKind {
+  readonly name: string;
   readonly capabilities: Capabilities;
   readonly takes: Partial<Record<ApiFamily, Takes>>;
   readonly dialects: (
@@ -32,6 +34,7 @@ interface ModelKind {
 
 /** Google-published models: chat completions with all that belongs to them. */
 const generation: ModelKind = {
+  name: 'A generation model',
   capabilities: { ...permissive, responses: false, embeddings: false },
   takes: { chat_completions: 'translated', count_tokens: 'translated' },
   dialects: (platform, context) => ({
@@ -42,6 +45,7 @@ const generation: ModelKind = {
 
 /** The four text-embedding models. */
 const embedding: ModelKind = {
+  name: 'A text-embedding model',
   capabilities: { ...noCapabilities, embeddings: true },
   takes: { embeddings: 'translated' },
   dialects: (platform, context) => ({ embeddings: textEmbeddings(platform, context) }),
@@ -49,6 +53,7 @@ const embedding: ModelKind = {
 
 /** Models of the messages family: chat completions and messages; image and document blocks are unsupported. */
 const messagesBody: ModelKind = {
+  name: 'A messages model',
   capabilities: { ...permissive, responses: false, embeddings: false, vision: false },
   takes: { chat_completions: 'translated', messages: 'translated', count_tokens: 'translated' },
   dialects: ({ basePath, defaultHeaders }, context) =>
@@ -88,6 +93,13 @@ export const cloudA: ProviderImplementation<CloudAProvider> = {
     const kind = modelKindOf(route);
     return kind === undefined ? noCapabilities : modelKinds[kind].capabilities;
   },
+  whatServes: (route) => {
+    const kind = modelKindOf(route);
+    return `${kind === undefined ? 'A model that it does not know' : modelKinds[kind].name} on \`cloud_a_platform\``;
+  },
+  placesOf: ({ api_host: apiHost, location }) => [
+    apiHost ?? ownHost(isString(location) ? location : 'global'),
+  ],
   takes: (route, family) => {
     const kind = modelKindOf(route);
     return kind === undefined ? undefined : modelKinds[kind].takes[family];
@@ -114,9 +126,12 @@ export const cloudA: ProviderImplementation<CloudAProvider> = {
   },
 };
 
+/** The platform's own host for a location. */
+const ownHost = (location: string): string =>
+  `https://${location === 'global' ? '' : `${location}-`}aiplatform.googleapis.com`;
+
 /** The platform's host for its location, or the host or URL that is configured in its place. */
 function baseUrl({ location, apiHost }: Pick<CloudAProvider, 'location' | 'apiHost'>): URL {
-  const host = location === 'global' ? 'aiplatform.googleapis.com' : `${location}-aiplatform.googleapis.com`;
-  const place = apiHost ?? host;
+  const place = apiHost ?? ownHost(location);
   return new URL(/^https?:\/\//i.test(place) ? place : `https://${place}`);
 }

@@ -7,6 +7,7 @@ import {
 } from '../../../domain/compatibility/cloud-b-style.ts';
 import { noCapabilities } from '../../../domain/routing/capabilities.ts';
 import type { ApiFamily, Route } from '../../../domain/routing/model.ts';
+import { isString } from '../../../domain/shared/json.ts';
 import type { CloudBProvider } from '../../config/provider-config.ts';
 import { requestSigning } from '../auth/sigv4.ts';
 import { chatDialect } from '../chat-style/dialects.ts';
@@ -27,6 +28,14 @@ export const cloudB: ProviderImplementation<CloudBProvider> = {
     const block = cloudBBlock(compatibility);
     return block === undefined ? noCapabilities : styleCapabilities(block.style);
   },
+  whatServes: ({ compatibility }) => {
+    const style = cloudBBlock(compatibility)?.style;
+    return style === undefined ? 'A route without an `api_style`' : `The \`api_style\` \`${style}\``;
+  },
+  placesOf: ({ runtime_endpoint_url: runtime, endpointb_endpoint_url: endpointb, region }) => [
+    runtime ?? ownHost('runtime', isString(region) ? region : ''),
+    endpointb ?? ownHost('endpointb', isString(region) ? region : ''),
+  ],
   takes: (route, family) => {
     const block = cloudBBlock(route.compatibility);
     if (block === undefined) return undefined;
@@ -114,6 +123,12 @@ function dialectsOf(
 const modelPath = ({ upstreamModel }: Pick<Route, 'upstreamModel'>): string =>
   `/model/${pathSegment(upstreamModel)}`;
 
+/** The platform's own host of a region. */
+const ownHost = (host: StyleRules['host'], region: string): string =>
+  host === 'runtime'
+    ? `https://bedrock-runtime.${region}.amazonaws.com`
+    : `https://bedrock-mantle.${region}.api.aws`;
+
 /** The runtime styles use one host and signing service name, the endpointb styles another. */
 function endpoint(
   { region, auth, runtimeEndpointUrl, endpointbEndpointUrl }: CloudBProvider,
@@ -121,10 +136,7 @@ function endpoint(
   context: ProviderContext,
 ): Endpoint {
   const runtime = host === 'runtime';
-  const own = runtime
-    ? `https://bedrock-runtime.${region}.amazonaws.com`
-    : `https://bedrock-mantle.${region}.api.aws`;
-  const baseUrl = new URL((runtime ? runtimeEndpointUrl : endpointbEndpointUrl) ?? own);
+  const baseUrl = new URL((runtime ? runtimeEndpointUrl : endpointbEndpointUrl) ?? ownHost(host, region));
   const service = runtime ? 'bedrock' : 'bedrock-mantle';
   return { baseUrl, authenticate: requestSigning({ region, service, auth, baseUrl }, context) };
 }

@@ -1,9 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type * as t from 'io-ts';
 import { type CurrentSession, platformAdmin } from '../../../application/admin/session.ts';
-import type { EndedAdminCall } from '../../../application/ports/admin-access.ts';
+import type { EndedAdminCall, Person } from '../../../application/ports/admin-access.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
+import { mayCall, shownToken, type TokenScope } from '../../../domain/identity/admin-token.ts';
 import { changesState, isCrossOrigin } from '../../../domain/identity/cross-origin.ts';
 import {
   type ErrorCode,
@@ -25,9 +27,16 @@ import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
 import { AdminCallRecord } from './admin-call-record.ts';
 import type { AdminFailure, AdminRoute, BodyInputs, RouteTerms } from './admin-route.ts';
 import type { Inputs } from './inputs.ts';
-import { type AdminData, printedData } from './json-text.ts';
+import { type AdminData, printedData } from '../json-text.ts';
 import { Redirect, sendRedirect } from './redirect.ts';
 import { sessionToken } from './session-cookie.ts';
+
+/** Whose API token a call shows, and what it may do. */
+interface Bearer {
+  readonly person: Person;
+  readonly adminTokenId: string;
+  readonly scope: TokenScope;
+}
 
 export interface AdminEndpointPorts {
   readonly gates: AdminGates;
@@ -40,6 +49,8 @@ export interface AdminEndpointPorts {
   /** Is given each call when it is over. */
   readonly onEnded: (call: EndedAdminCall) => void;
   readonly currentSession: (token: string | undefined) => Promise<Either<GatewayError, CurrentSession>>;
+  /** Whose API token this is. */
+  readonly bearerOf: (shown: string) => Promise<Either<GatewayError, Bearer>>;
   /** True when what was thrown means that the database was away or too busy. */
   readonly isDatabaseTrouble: (error: unknown) => boolean;
 }
@@ -87,26 +98,51 @@ export const openRoute = <C extends t.Mixed>(declared: DeclaredOpen<C>): OpenRou
   ...declared,
 });
 
-/** What an admin route does: session and role first, the body last. */
+/** What an admin route does: session or token and role first, the body last. */
 export const forAdmins =
   (ports: AdminEndpointPorts) =>
-  ({ method, path, handle }: Pick<AdminRoute, 'method' | 'path' | 'handle'>): AdminEndpoint => ({
-    path,
+  (route: Pick<AdminRoute, 'method' | 'path' | 'handle' | 'isRead' | 'sessionOnly'>): AdminEndpoint => ({
+    path: route.path,
     handle: async (call) => {
-      const { token, params, query, record } = call;
-      const current = await ports.currentSession(token);
-      if (E.isLeft(current)) return current;
-      record.userId = current.right.person.userId;
-      const admin = platformAdmin(current.right.person);
+      const { params, query, record } = call;
+      const admin = await adminOf(ports, route, call);
       if (E.isLeft(admin)) return admin;
-      const { userId, email } = admin.right;
-      const read = changesState(method) ? await bodyOf(ports, call) : E.right(undefined);
+      const read = changesState(route.method) ? await bodyOf(ports, call) : E.right(undefined);
       if (E.isLeft(read)) return read;
-      const { address } = record;
+      const { userId, email, adminTokenId } = admin.right;
       const ifMatch = header(call.context.req, 'if-match');
-      return handle({ admin: { userId, email, address }, params, query, body: read.right, ifMatch });
+      const by = { userId, email, address: record.address, adminTokenId };
+      return route.handle({ admin: by, params, query, body: read.right, ifMatch });
     },
   });
+
+const tokenRefused = (message: string): Either<GatewayError, never> =>
+  E.left({ code: 'admin_required', message });
+
+/** Who calls: by the API token that the call shows, else by its session. */
+async function adminOf(
+  ports: AdminEndpointPorts,
+  { isRead, sessionOnly = false }: Pick<AdminRoute, 'isRead' | 'sessionOnly'>,
+  { context, token, record }: OpenCall,
+): Promise<Either<GatewayError, Person & { readonly adminTokenId: string | undefined }>> {
+  const shown = shownToken(header(context.req, 'authorization'));
+  const found =
+    shown === undefined
+      ? pipe(await ports.currentSession(token), E.map(fromSession))
+      : await ports.bearerOf(shown);
+  if (E.isLeft(found)) return found;
+  const { person, scope, adminTokenId } = found.right;
+  record.userId = person.userId;
+  const admin = platformAdmin(person);
+  if (E.isLeft(admin)) return admin;
+  if (scope !== undefined && sessionOnly)
+    return tokenRefused('An API token may not do this: log in, and do it with a session.');
+  if (scope !== undefined && !mayCall(scope, isRead))
+    return tokenRefused('This API token may only read: its scope is `read`.');
+  return E.right({ ...admin.right, adminTokenId });
+}
+
+const fromSession = ({ person }: CurrentSession) => ({ person, scope: undefined, adminTokenId: undefined });
 
 /** The body of somebody whose session is known. */
 const bodyOf = (

@@ -5,9 +5,9 @@ import type { Page } from '../../../application/ports/page.ts';
 import { changesState } from '../../../domain/identity/cross-origin.ts';
 import { type ErrorCode, type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { isObject, type Json } from '../../../domain/shared/json.ts';
-import { pageValue } from './answers.ts';
+import { pageValue } from '../answers.ts';
 import { type Input, type Inputs, readInputs, type ValuesOf } from './inputs.ts';
-import type { AdminData } from './json-text.ts';
+import type { AdminData } from '../json-text.ts';
 import { presentPage } from './page-body.ts';
 import { pageShape, type QueryPage, readPage, readQuery } from './query.ts';
 
@@ -17,6 +17,8 @@ export interface Admin {
   readonly email: string;
   /** Where the call comes from. */
   readonly address: string;
+  /** The token that the call is made with; undefined: a session. */
+  readonly adminTokenId?: string | undefined;
 }
 
 /** A call of a platform admin whose session, role and origin were checked. */
@@ -62,6 +64,8 @@ export interface RouteTerms {
 export interface AdminRoute extends RouteTerms {
   /** Whether it leaves everything as it was, also where its method is one that changes things. */
   readonly isRead: boolean;
+  /** It takes a session and no token, whatever its scope. */
+  readonly sessionOnly?: boolean;
   readonly handle: (call: AdminCall) => Promise<Either<AdminFailure, AdminData>>;
 }
 
@@ -85,6 +89,7 @@ interface Declared<Q extends Inputs, B extends Inputs, C extends t.Mixed, V> {
   readonly answer: C;
   readonly errors?: readonly ErrorCode[];
   readonly isRead?: boolean;
+  readonly sessionOnly?: boolean;
   readonly handle: (call: ReadCall<Q, B, V>) => Promise<Either<AdminFailure, t.TypeOf<C>>>;
 }
 
@@ -130,6 +135,7 @@ interface List<Q extends Inputs, C extends t.Mixed, A> {
   readonly query: Q;
   readonly item: C;
   readonly errors?: readonly ErrorCode[];
+  readonly sessionOnly?: boolean;
   /** Fails where there is nothing that has such a list. */
   readonly find: (
     asked: ValuesOf<Q>,

@@ -23,7 +23,7 @@ import {
   usdValue,
   uuidValue,
   choiceValue,
-} from './answers.ts';
+} from '../answers.ts';
 
 const cadence = choiceValue(['daily', 'weekly', 'monthly']);
 const ownerKind = choiceValue(['user', 'team']);

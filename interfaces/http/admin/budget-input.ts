@@ -11,15 +11,22 @@ const timezone = (isTimezone: (name: string) => boolean): Input<string> =>
 
 const cadences = ['daily', 'weekly', 'monthly'] as const satisfies readonly BudgetTerms['cadence'][];
 
+const terms = (isTimezone: (name: string) => boolean) => ({
+  cadence: choiceInput(cadences),
+  amount_10000: wholeInput(0, Number(maxAmount10000)),
+  timezone: otherwise(timezone(isTimezone), 'UTC'),
+});
+
 /** `{cadence, amount_10000, hard_limit, timezone?}`. */
 export const budgetBody = (isTimezone: (name: string) => boolean) => ({
   of: 'a budget',
-  members: {
-    cadence: choiceInput(cadences),
-    amount_10000: wholeInput(0, Number(maxAmount10000)),
-    hard_limit: flagInput,
-    timezone: otherwise(timezone(isTimezone), 'UTC'),
-  },
+  members: { ...terms(isTimezone), hard_limit: flagInput },
+});
+
+/** `{cadence, amount_10000, timezone?}`: a dry run is of a hard budget. */
+export const dryRunBody = (isTimezone: (name: string) => boolean) => ({
+  of: 'a dry run',
+  members: terms(isTimezone),
 });
 
 export const budgetTerms = ({

@@ -26,8 +26,10 @@ export interface BudgetRoutePorts {
 
 const root = '/api/v1/admin/spend';
 
+export const budgetsRoot = `${root}/budgets`;
+
 /** How a path names an owner; undefined: nobody can be called so. */
-const ownersOf = {
+export const ownersOf = {
   users: { param: 'user_id', of: "user's", owner: userOf },
   teams: { param: 'team_id', of: "team's", owner: (id: string): Owner => ({ kind: 'team', teamId: id }) },
 } as const;
@@ -41,7 +43,7 @@ function userOf(id: string): Owner | undefined {
 export const budgetRoutes = (ports: BudgetRoutePorts): readonly AdminRoute[] => [
   adminRoute({
     method: 'GET',
-    path: `${root}/budgets`,
+    path: budgetsRoot,
     summary: 'Every owner with the budget in force and the spend of its present window.',
     answer: allBudgets,
     handle: async () => E.right(presentOwners(await ports.budgets.list())),
@@ -62,7 +64,7 @@ function ownerRoutes(
   kind: keyof typeof ownersOf,
 ): readonly AdminRoute[] {
   const { param, of, owner } = ownersOf[kind];
-  const path = `${root}/budgets/${kind}/:${param}`;
+  const path = `${budgetsRoot}/${kind}/:${param}`;
   const ownerIn = (params: AdminCall['params']): Owner | undefined => owner(params[param] ?? '');
   const noOwner = E.left(notFound('owner', param));
   return [

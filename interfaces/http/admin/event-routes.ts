@@ -3,9 +3,9 @@ import type * as t from 'io-ts';
 import type { AdminEvent, AdminEvents } from '../../../application/ports/admin-events.ts';
 import { adminActions, adminTargetKinds } from '../../../domain/identity/admin-event.ts';
 import { type AdminRoute, listRoute } from './admin-route.ts';
-import { instantValue, orNull, objectOf, jsonValue, textValue, uuidValue } from './answers.ts';
+import { instantValue, orNull, objectOf, jsonValue, textValue, uuidValue } from '../answers.ts';
 import { optionalInput } from './inputs.ts';
-import { nullIfMissing, storedJsonText } from './json-text.ts';
+import { nullIfMissing, storedJsonText } from '../json-text.ts';
 import { instantParam, nameParam, oneOf, uuid } from './query.ts';
 
 export interface EventRoutePorts {
@@ -31,6 +31,7 @@ const adminEvent = objectOf({
   before_json: orNull(jsonValue),
   after_json: orNull(jsonValue),
   remote_address: orNull(textValue),
+  admin_token_id: orNull(uuidValue),
 });
 
 /** What admins changed, newest first. */
@@ -66,5 +67,6 @@ function presentEvent(event: AdminEvent): t.TypeOf<typeof adminEvent> {
     before_json: storedJsonText(event.before),
     after_json: storedJsonText(event.after),
     remote_address: nullIfMissing(event.remoteAddress),
+    admin_token_id: nullIfMissing(event.adminTokenId),
   };
 }

@@ -14,10 +14,10 @@ import {
   textValue,
   uuidValue,
   choiceValue,
-} from './answers.ts';
+} from '../answers.ts';
 import { detailRoute } from './detail-route.ts';
 import { optionalInput } from './inputs.ts';
-import { nullIfMissing, storedJsonText } from './json-text.ts';
+import { nullIfMissing, storedJsonText } from '../json-text.ts';
 import { instantParam, nameParam, oneOf, requestIdText, sha256, uuid } from './query.ts';
 
 export interface McpRoutePorts {

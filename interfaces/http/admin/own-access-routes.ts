@@ -7,7 +7,7 @@ import { type GatewayError, invalidRequest } from '../../../domain/shared/gatewa
 import { hangingUp } from '../body-pace.ts';
 import { readAdminBody } from './admin-body.ts';
 import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } from './admin-endpoint.ts';
-import { arrayOf, choiceValue, flagValue, objectOf, textValue } from './answers.ts';
+import { arrayOf, choiceValue, flagValue, objectOf, textValue } from '../answers.ts';
 import { type Inputs, readInputs, type ValuesOf } from './inputs.ts';
 import { maxLoginBytes } from './login-bodies.ts';
 import { codeInput, passwordInput } from './session-routes.ts';

@@ -62,8 +62,10 @@ export const requestIdText = textUpTo(maxRequestIdChars);
 
 /** A SHA-256 in hex; may be left out. */
 export const sha256: Input<string | undefined> = optionalInput(
-  param('must be a SHA-256 in 64 hex digits', { type: 'string', pattern: '^[0-9a-fA-F]{64}$' }, (given) =>
-    /^[0-9a-f]{64}$/i.test(given) ? given.toLowerCase() : undefined,
+  param(
+    'must be a SHA-256 in 64 hex digits',
+    { type: 'string', pattern: '^[0-9a-fA-F]{64}$', examples: ['0'.repeat(64)] },
+    (given) => (/^[0-9a-f]{64}$/i.test(given) ? given.toLowerCase() : undefined),
   ),
 );
 

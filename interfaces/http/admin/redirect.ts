@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type RequestContext, idHeaders } from '../request-context.ts';
 import { everyAnswer } from '../send-json.ts';
-import { Value } from './answers.ts';
+import { Value } from '../answers.ts';
 
 /** Sends a browser on (302), in place of an answer with data. */
 export class Redirect {

@@ -18,7 +18,7 @@ import {
   textValue,
   uuidValue,
   choiceValue,
-} from './answers.ts';
+} from '../answers.ts';
 
 const windowMembers = { window_start: instantValue, window_end: instantValue };
 

@@ -18,8 +18,8 @@ import {
   textValue,
   uuidValue,
   choiceValue,
-} from './answers.ts';
-import { JsonText, nullIfMissing, storedJsonText } from './json-text.ts';
+} from '../answers.ts';
+import { JsonText, nullIfMissing, storedJsonText } from '../json-text.ts';
 
 /** A request log as lists show it. */
 export const requestLogBody = objectOf({

@@ -1,22 +1,44 @@
+import type { KeyPorts } from '../../../application/admin/manage-keys.ts';
 import type { AdminRoute } from './admin-route.ts';
 import { type BudgetRoutePorts, budgetRoutes } from './budget-routes.ts';
+import { type BudgetSpendRoutePorts, budgetSpendRoutes } from './budget-spend-routes.ts';
 import { type EventRoutePorts, eventRoutes } from './event-routes.ts';
+import { keyRoutes } from './key-routes.ts';
 import { type McpRoutePorts, mcpRoutes } from './mcp-routes.ts';
+import { type ModelRoutePorts, modelRoutes } from './model-routes.ts';
 import { type ReportRoutePorts, reportRoutes } from './report-routes.ts';
 import { type RequestLogRoutePorts, requestLogRoutes } from './request-log-routes.ts';
+import { type ServiceAccountRoutePorts, serviceAccountRoutes } from './service-account-routes.ts';
+import { type TeamRoutePorts, teamRoutes } from './team-routes.ts';
+import { type TokenRoutePorts, tokenRoutes } from './token-routes.ts';
+import { type UserRoutePorts, userRoutes } from './user-routes.ts';
 
 /** What the parts below need. */
 export type AdminRoutePorts = BudgetRoutePorts &
+  BudgetSpendRoutePorts &
   EventRoutePorts &
+  ModelRoutePorts &
   ReportRoutePorts &
   RequestLogRoutePorts &
-  McpRoutePorts;
+  McpRoutePorts &
+  KeyPorts &
+  UserRoutePorts &
+  TeamRoutePorts &
+  ServiceAccountRoutePorts &
+  TokenRoutePorts;
 
 /** Every admin endpoint but those of the session itself. */
 export const adminRoutes = (ports: AdminRoutePorts): readonly AdminRoute[] => [
   ...budgetRoutes(ports),
+  ...budgetSpendRoutes(ports),
   ...eventRoutes(ports),
+  ...modelRoutes(ports),
   ...reportRoutes(ports),
   ...requestLogRoutes(ports),
   ...mcpRoutes(ports),
+  ...keyRoutes(ports),
+  ...userRoutes(ports),
+  ...teamRoutes(ports),
+  ...serviceAccountRoutes(ports),
+  ...tokenRoutes(ports),
 ];

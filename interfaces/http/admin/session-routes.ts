@@ -12,7 +12,7 @@ import { hangingUp } from '../body-pace.ts';
 import { readAdminBody } from './admin-body.ts';
 import { loginPath } from './admin-call-record.ts';
 import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } from './admin-endpoint.ts';
-import { flagValue, instantValue, objectOf, textValue, uuidValue, choiceValue } from './answers.ts';
+import { flagValue, instantValue, objectOf, textValue, uuidValue, choiceValue } from '../answers.ts';
 import { input, isStorable, optionalInput, readInputs, textInput, type ValuesOf } from './inputs.ts';
 import { maxLoginBytes } from './login-bodies.ts';
 import { clearSessionCookie, setSessionCookie } from './session-cookie.ts';

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { BegunSignIn, FinishedSignIn, SignInRefusal } from '../../../application/admin/sign-in.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } from './admin-endpoint.ts';
-import { flagValue, objectOf, orNull, textValue } from './answers.ts';
+import { flagValue, objectOf, orNull, textValue } from '../answers.ts';
 import { optionalInput, textInput } from './inputs.ts';
 import { readQuery } from './query.ts';
 import { Redirect, redirectValue } from './redirect.ts';

@@ -1,8 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
+import type * as t from 'io-ts';
 import type { Caller } from '../../../domain/identity/caller.ts';
 import type { Model } from '../../../domain/routing/model.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import {
+  arrayOf,
+  choiceValue,
+  countValue,
+  flagValue,
+  instantValue,
+  objectOf,
+  orNull,
+  textValue,
+} from '../answers.ts';
 import { type Envelope, sendError } from '../error-presenter.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
@@ -11,6 +22,25 @@ export interface ModelsPorts {
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
   readonly listModels: (caller: Caller) => readonly Model[];
 }
+
+/** A model, in the words of both families. */
+export const modelBody = objectOf({
+  id: textValue,
+  object: choiceValue(['model']),
+  created: countValue,
+  owned_by: textValue,
+  type: choiceValue(['model']),
+  display_name: textValue,
+  created_at: instantValue,
+});
+
+export const modelListBody = objectOf({
+  object: choiceValue(['list']),
+  data: arrayOf(modelBody),
+  has_more: flagValue,
+  first_id: orNull(textValue),
+  last_id: orNull(textValue),
+});
 
 /** `GET /v1/models` is shared by two families: `anthropic-version` tells whose envelope an error takes. */
 export const envelopeOf = (req: IncomingMessage): Envelope =>
@@ -23,14 +53,14 @@ export const modelsEndpoint =
     const caller = await ports.authenticate(context.req);
     if (E.isLeft(caller)) return sendError(context, envelopeOf(context.req), caller.left);
     const data = ports.listModels(caller.right).map(presentModel);
-    const body = JSON.stringify({
+    const list: t.TypeOf<typeof modelListBody> = {
       object: 'list',
       data,
       has_more: false,
       first_id: data[0]?.id ?? null,
       last_id: data.at(-1)?.id ?? null,
-    });
-    sendJson(context.res, 200, idHeaders(context), body);
+    };
+    sendJson(context.res, 200, idHeaders(context), JSON.stringify(list));
   };
 
 /**
@@ -65,7 +95,7 @@ const decoded = (spelledId: string): string =>
     ),
   );
 
-const presentModel = ({ id, createdAt }: Model) => ({
+const presentModel = ({ id, createdAt }: Model): t.TypeOf<typeof modelBody> => ({
   id,
   object: 'model',
   created: Math.floor(createdAt.getTime() / 1000),

@@ -248,7 +248,7 @@ export class Story {
     };
   }
 
-  private telemetry(): RequestTelemetry {
+  telemetry(): RequestTelemetry {
     return {
       during: (_step, work) => work(),
       upstream: () => ({
@@ -264,7 +264,7 @@ export class Story {
     };
   }
 
-  private ports(): ServePorts {
+  ports(): ServePorts {
     const { models = [aModel([aRoute()])], unpriced } = this.options;
     const provider: RoutingProvider = {
       ...aProvider('up'),

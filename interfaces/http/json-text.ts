@@ -1,4 +1,4 @@
-import type { Json } from '../../../domain/shared/json.ts';
+import type { Json } from '../../domain/shared/json.ts';
 
 /** JSON that was stored as text, and goes out as that text: every digit, escape and the order of keys stay. */
 export class JsonText {

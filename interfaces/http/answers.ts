@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
-import { type Picodollars, toUsd, toUsd10000 } from '../../../domain/money/money.ts';
-import type { JsonObject } from '../../../domain/shared/json.ts';
+import { type Picodollars, toUsd, toUsd10000 } from '../../domain/money/money.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
 import { JsonText } from './json-text.ts';
 
 /**
@@ -43,7 +43,9 @@ export const choiceValue = <const W extends string>(words: readonly [W, ...W[]])
   new Value('word', (given): given is W => words.some((each) => each === given), { enum: words });
 
 /** JSON that was stored as text; it may be anything. */
-export const jsonValue = new Value('JSON', (given): given is JsonText => given instanceof JsonText, {});
+export const jsonValue = new Value('JSON', (given): given is JsonText => given instanceof JsonText, {
+  description: 'Any JSON.',
+});
 
 /** The value, or null where it is missing. */
 export const orNull = <C extends t.Mixed>(codec: C): t.UnionC<[C, t.NullC]> => t.union([codec, t.null]);
@@ -61,7 +63,11 @@ type MoneyValues<N extends string> = {
 };
 
 /** US dollars as exact decimal text. */
-export const usdValue = new Value('USD', isText, { type: 'string', pattern: '^-?\\d+(\\.\\d+)?$' });
+export const usdValue = new Value('USD', isText, {
+  type: 'string',
+  pattern: '^-?\\d+(\\.\\d+)?$',
+  examples: ['0.25'],
+});
 
 /** The members that {@link moneyFields} gives. */
 export const moneyValues = <N extends string>(name: N): MoneyValues<N> =>
@@ -106,7 +112,9 @@ export function answerSchema(codec: t.Mixed): JsonObject {
     case 'ReadonlyArrayType':
       return { type: 'array', items: answerSchema(known.type) };
     case 'UnionType':
-      return { anyOf: known.types.map(answerSchema) };
+      return known.types.some((each) => each === jsonValue)
+        ? answerSchema(jsonValue)
+        : { anyOf: known.types.map(answerSchema) };
     case 'ExactType':
       return recordSchema(known.type.props);
   }

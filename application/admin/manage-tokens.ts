@@ -1,0 +1,59 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { formatToken, parseToken, type TokenScope } from '../../domain/identity/admin-token.ts';
+import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
+import type { AdminActor } from '../ports/admin-events.ts';
+import type { AdminTokens, FoundToken, StoredToken } from '../ports/admin-tokens.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Secrets } from '../ports/secrets.ts';
+
+export interface TokenPorts {
+  readonly adminTokens: AdminTokens;
+  readonly secrets: Secrets;
+}
+
+export interface TokenWish {
+  readonly name: string;
+  readonly scope: TokenScope;
+  readonly expiresAt: Date | undefined;
+}
+
+/** A token and, this once, the whole of it: `gwa_<public id>.<secret>`. */
+export interface ShownToken {
+  readonly stored: StoredToken;
+  readonly token: string;
+}
+
+/** A token of the admin who is logged in. */
+export const createToken =
+  ({ adminTokens, secrets, clock }: TokenPorts & { readonly clock: Pick<Clock, 'now'> }) =>
+  async (wish: TokenWish, author: AdminActor): Promise<Either<GatewayError, ShownToken>> => {
+    if (wish.expiresAt !== undefined && wish.expiresAt.getTime() <= clock.now())
+      return E.left(invalidRequest('`expires_at` must be in the future.', 'expires_at'));
+    const { publicId, secret } = secrets.create();
+    const stored = await adminTokens.create(
+      { ...wish, publicId, secretSha256: secrets.digest(secret) },
+      author,
+    );
+    return E.right({ stored, token: formatToken({ publicId, secret }) });
+  };
+
+const badToken: GatewayError = {
+  code: 'invalid_credentials',
+  message: 'This API token is not valid: it is unknown, revoked or expired, or its owner is not active.',
+};
+
+/**
+ * Whose token this is. Tries need no throttling beyond the gate of the admin API: 256 random bits are not guessed, and
+ * what has not their form is refused without a look into the database.
+ */
+export const bearerOf =
+  ({ adminTokens, secrets }: TokenPorts) =>
+  async (shown: string): Promise<Either<GatewayError, FoundToken>> => {
+    const token = parseToken(shown);
+    const found = token === undefined ? undefined : await adminTokens.find(token.publicId);
+    if (token === undefined || found === undefined || !secrets.isOf(token.secret, found.secretSha256))
+      return E.left(badToken);
+    if (!found.usedToday) await adminTokens.noteUse(found.adminTokenId);
+    return E.right(found);
+  };

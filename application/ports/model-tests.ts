@@ -1,0 +1,37 @@
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { KeyOwner, Owner } from '../../domain/identity/caller.ts';
+import type { RequestId } from '../../domain/request-log/request-ids.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import type { CallerLink, HeldMemory } from '../model-request.ts';
+import type { AdminActor } from './admin-events.ts';
+
+/** A test that is about to be sent. */
+export interface ModelTest {
+  readonly modelKey: string;
+  /** Undefined: whichever route a caller's request would take. */
+  readonly routePosition: number | undefined;
+  readonly owner: Owner;
+  readonly family: string;
+  readonly requestId: RequestId;
+}
+
+export type RecordedTest =
+  | { readonly kind: 'recorded'; readonly keyOwner: KeyOwner }
+  /** There is no such model, no such route of it, or no such active owner. */
+  | { readonly kind: 'no_model' | 'no_route' | 'no_owner' };
+
+export interface ModelTests {
+  /** Writes the event of the test before anything is sent: what it came to is in the log of its request. */
+  readonly record: (test: ModelTest, actor: AdminActor) => Promise<RecordedTest>;
+}
+
+/** What a test holds of the process while it lasts, as a caller's request does. */
+export interface TestRoom {
+  readonly memory: HeldMemory;
+  /** Lost when the time of the test is over, or when the process ends. */
+  readonly link: CallerLink;
+  readonly leave: () => void;
+}
+
+/** Left: the process, or the owner, has as much in flight as it may. */
+export type EnterTestRoom = (ownershipScope: string) => Either<GatewayError, TestRoom>;

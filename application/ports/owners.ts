@@ -1,0 +1,150 @@
+import type { TeamRole, UserRole } from '../../domain/identity/owner-names.ts';
+import type { Author, Change, Changed, Created } from './changes.ts';
+import type { Page, PageAsk } from './page.ts';
+
+interface StoredOwner {
+  readonly name: string;
+  readonly active: boolean;
+  /** The file has it, and wins when it is applied the next time. */
+  readonly fromConfig: boolean;
+  readonly createdAt: Date;
+  readonly version: number;
+}
+
+export interface StoredUser extends StoredOwner {
+  readonly userId: string;
+  readonly email: string;
+  readonly role: UserRole;
+  readonly requestLoggingEnabled: boolean;
+  readonly teams: readonly { readonly teamId: string; readonly role: TeamRole }[];
+}
+
+export interface StoredTeam extends StoredOwner {
+  readonly teamId: string;
+  readonly memberCount: number;
+}
+
+export interface StoredServiceAccount extends StoredOwner {
+  readonly serviceAccountId: string;
+  readonly teamId: string;
+  readonly teamName: string;
+}
+
+/** What the end of an owner's activity did. */
+export interface Deactivated {
+  /** Keys that would be let in otherwise. */
+  readonly keysRefused: number;
+  readonly sessionsEnded: number;
+  /** The owner has a budget of its own, and keeps it. */
+  readonly hasBudget: boolean;
+}
+
+/** `deactivated`: only where the change ended the owner's activity. */
+export type OwnerChanged<A> =
+  | (Extract<Changed<A>, { kind: 'done' }> & { readonly deactivated: Deactivated | undefined })
+  | Exclude<Changed<A>, { kind: 'done' }>;
+
+export interface UserFilter {
+  /** Part of the address or the name, in any case of letters. */
+  readonly email: string | undefined;
+  readonly name: string | undefined;
+  readonly active: boolean | undefined;
+  readonly role: UserRole | undefined;
+  readonly teamId: string | undefined;
+}
+
+export interface NewUser {
+  readonly email: string;
+  readonly name: string;
+  readonly role: UserRole;
+  readonly requestLoggingEnabled: boolean;
+}
+
+/** What is undefined stays as it is. */
+export interface UserPatch {
+  readonly name: string | undefined;
+  readonly role: UserRole | undefined;
+  readonly requestLoggingEnabled: boolean | undefined;
+  readonly active: boolean | undefined;
+}
+
+export type UserChanged =
+  | OwnerChanged<StoredUser>
+  /** It would leave no active platform admin. */
+  | { readonly kind: 'last_admin'; readonly present: StoredUser };
+
+/** People. Lists are in the order of creation, newest first; each change leaves its event. */
+export interface Users {
+  readonly page: (filter: UserFilter, ask: PageAsk) => Promise<Page<StoredUser>>;
+  readonly find: (userId: string) => Promise<StoredUser | undefined>;
+  readonly create: (user: NewUser, author: Author) => Promise<Created<StoredUser>>;
+  readonly change: (change: Change<string, UserPatch>) => Promise<UserChanged>;
+}
+
+export interface TeamFilter {
+  readonly name: string | undefined;
+  readonly active: boolean | undefined;
+}
+
+export interface TeamPatch {
+  readonly name: string | undefined;
+  readonly active: boolean | undefined;
+}
+
+/** A user's place in a team. */
+export interface Membership {
+  readonly teamId: string;
+  readonly userId: string;
+  readonly role: TeamRole;
+  readonly fromConfig: boolean;
+  readonly createdAt: Date;
+}
+
+/** Which of the two is not there; teams are looked for first. */
+export type NoMembership = { readonly kind: 'no_team' | 'no_user' };
+
+export interface Teams {
+  readonly page: (filter: TeamFilter, ask: PageAsk) => Promise<Page<StoredTeam>>;
+  readonly find: (teamId: string) => Promise<StoredTeam | undefined>;
+  readonly create: (
+    team: { readonly teamId: string; readonly name: string },
+    author: Author,
+  ) => Promise<Created<StoredTeam>>;
+  readonly change: (change: Change<string, TeamPatch>) => Promise<OwnerChanged<StoredTeam>>;
+  readonly setMember: (
+    member: { readonly teamId: string; readonly userId: string; readonly role: TeamRole },
+    author: Author,
+  ) => Promise<{ readonly kind: 'done'; readonly present: Membership } | NoMembership>;
+  /** `removed` is false when the user was no member. */
+  readonly removeMember: (
+    member: { readonly teamId: string; readonly userId: string },
+    author: Author,
+  ) => Promise<{ readonly kind: 'done'; readonly removed: boolean } | NoMembership>;
+}
+
+export interface ServiceAccountFilter extends TeamFilter {
+  readonly teamId: string | undefined;
+}
+
+export interface ServiceAccountPatch extends TeamPatch {
+  /** Whose spend it is from then on. */
+  readonly teamId: string | undefined;
+}
+
+export interface NewServiceAccount {
+  readonly serviceAccountId: string;
+  readonly name: string;
+  readonly teamId: string;
+}
+
+export interface ServiceAccounts {
+  readonly page: (filter: ServiceAccountFilter, ask: PageAsk) => Promise<Page<StoredServiceAccount>>;
+  readonly find: (serviceAccountId: string) => Promise<StoredServiceAccount | undefined>;
+  readonly create: (
+    account: NewServiceAccount,
+    author: Author,
+  ) => Promise<Created<StoredServiceAccount> | { readonly kind: 'no_team' }>;
+  readonly change: (
+    change: Change<string, ServiceAccountPatch>,
+  ) => Promise<OwnerChanged<StoredServiceAccount> | { readonly kind: 'no_team' }>;
+}

@@ -1,0 +1,25 @@
+import type { PresentedKey } from './api-key.ts';
+
+/** What a token may do; `write` includes `read`. */
+export const tokenScopes = ['read', 'write'] as const;
+export type TokenScope = (typeof tokenScopes)[number];
+
+/** 32 hex of public id, 64 hex of secret: nobody but the gateway makes tokens. */
+const tokenShape = /^gwa_([0-9a-f]{32})\.([0-9a-f]{64})$/;
+
+export function parseToken(text: string): PresentedKey | undefined {
+  const [, publicId, secret] = tokenShape.exec(text) ?? [];
+  return publicId === undefined || secret === undefined ? undefined : { publicId, secret };
+}
+
+export const formatToken = ({ publicId, secret }: PresentedKey): string => `gwa_${publicId}.${secret}`;
+
+/** `Authorization: Bearer gwa_…`. Other credentials in that header are somebody else's, a proxy's for one. */
+const bearer = /^bearer[ \t]+(gwa_\S*)[ \t]*$/i;
+
+/** The token that a call shows, as it stands there; undefined when it shows none. */
+export const shownToken = (authorization: string | undefined): string | undefined =>
+  bearer.exec(authorization ?? '')?.[1];
+
+/** Reading needs either scope; whatever changes something needs `write`. */
+export const mayCall = (scope: TokenScope, isRead: boolean): boolean => scope === 'write' || isRead;

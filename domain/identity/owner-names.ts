@@ -1,0 +1,19 @@
+/** Characters of the id of a team or service account: a readable name, and a short index key. */
+export const maxIdChars = 128;
+
+/** The id of a team or service account; the same in the configuration file and over the API. */
+export const idShape = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/;
+
+/** Characters of a name for people. */
+export const maxNameChars = 128;
+
+/** A name for people: a line of text that a table can hold. */
+export const isDisplayName = (text: string): boolean =>
+  text !== '' && text.length <= maxNameChars && text.isWellFormed() && !/\p{Cc}/u.test(text);
+
+/** What a person may be to a team; owners and admins get its budget alerts. */
+export const teamRoles = ['owner', 'admin', 'member'] as const;
+export type TeamRole = (typeof teamRoles)[number];
+
+export const userRoles = ['user', 'platform_admin'] as const;
+export type UserRole = (typeof userRoles)[number];

@@ -1,0 +1,51 @@
+import * as t from 'io-ts';
+import { type CommonQueryMethods, sql } from 'slonik';
+import type { LastDay } from '../../application/ports/model-list.ts';
+import { timestamp } from './codecs.ts';
+import { row } from './pool.ts';
+import { exactTotal } from './time-list.ts';
+
+const countRow = t.type({ key: t.string, requests: t.number, errors: t.number });
+
+/**
+ * Requests and errors of the last day, by quarters of an hour. For each key the newest of its request logs are counted,
+ * at most one more than `exactTotal`, in `request_logs_model_key_idx` or `request_logs_provider_key_idx` alone: both hold
+ * the status behind the quarter. What costs is the keys that are asked for, and never how many rows there are.
+ */
+export async function lastDayOf(
+  connection: CommonQueryMethods,
+  column: 'model_key' | 'provider_key',
+  keys: readonly string[],
+): Promise<(key: string) => LastDay> {
+  const since = await connection.oneFirst(sql.type(row(t.type({ since: timestamp })))`
+    select date_bin('15 minutes', gateway_now() - interval '24 hours', timestamptz '2000-01-01 00:00:00+00') as since
+  `);
+  const counted = sql.identifier(['l', column]);
+  const rows = await connection.any(sql.type(row(countRow))`
+    select wanted.key, found.requests, found.errors
+    from unnest(${sql.array(keys, 'text')}) wanted(key)
+    cross join lateral (
+      select count(*)::integer as requests,
+             (count(*) filter (where status_code >= 400 and status_code <> ${leftStatus}))::integer as errors
+      from (
+        select l.status_code from request_logs l
+        where ${counted} = wanted.key and l.list_bucket >= to_timestamp(${since.getTime()}::double precision / 1000)
+        order by l.list_bucket desc limit ${exactTotal + 1}
+      ) newest
+    ) found
+  `);
+  const found = new Map(rows.map((each) => [each.key, each]));
+  return (key) => {
+    const { requests = 0, errors = 0 } = found.get(key) ?? {};
+    const isLowerBound = requests > exactTotal;
+    return {
+      since,
+      requests: Math.min(requests, exactTotal),
+      errors: Math.min(errors, exactTotal),
+      isLowerBound,
+    };
+  };
+}
+
+/** Of callers who left (rule 35.25): no fault of the model's. */
+const leftStatus = 499;

@@ -1,0 +1,40 @@
+import * as t from 'io-ts';
+import { type CommonQueryMethods, type FragmentSqlToken, sql } from 'slonik';
+import type { Deactivated } from '../../application/ports/owners.ts';
+import { row } from './pool.ts';
+
+const effectsRow = t.type({ keys_refused: t.number, has_budget: t.boolean });
+
+/** Columns that all owners have. */
+export const ownerFields = {
+  name: t.string,
+  active: t.boolean,
+  from_config: t.boolean,
+  version: t.number,
+};
+
+/** Keys of `whose` that nothing but their owner's activity could refuse, and whether `budget` finds a budget. */
+export async function deactivatedOwner(
+  connection: CommonQueryMethods,
+  whose: FragmentSqlToken,
+  budget: FragmentSqlToken,
+  sessionsEnded: number,
+): Promise<Deactivated> {
+  const found = await connection.one(sql.type(row(effectsRow))`
+    select (select count(*)::integer from api_keys k
+            where (${whose}) and k.revoked_at is null and (k.expires_at is null or k.expires_at > gateway_now())
+           ) as keys_refused,
+           exists (${budget}) as has_budget
+  `);
+  return { keysRefused: found.keys_refused, sessionsEnded, hasBudget: found.has_budget };
+}
+
+/** A flag as a condition that an index on the rarer value can answer. */
+export const activeIs = (column: FragmentSqlToken, active: boolean): FragmentSqlToken =>
+  active ? column : sql.fragment`not ${column}`;
+
+/** A row that was just written. */
+export function written<A>(found: A | undefined): A {
+  if (found === undefined) throw new TypeError('a row that was just written is not there');
+  return found;
+}

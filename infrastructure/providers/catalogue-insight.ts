@@ -1,0 +1,100 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type {
+  CatalogueInsight,
+  ProviderInsight,
+  StoredProvider,
+  StoredRoute,
+} from '../../application/ports/model-list.ts';
+import type { PriceCatalogue } from '../../domain/money/price-catalogue.ts';
+import { type Capabilities, noCapabilities, permissive } from '../../domain/routing/capabilities.ts';
+import { explainedCapabilities, type ProviderHalf } from '../../domain/routing/explained-capabilities.ts';
+import type { ProviderKind } from '../../domain/routing/model.ts';
+import { isObject, isString, type Json } from '../../domain/shared/json.ts';
+import type { RouteConfig } from '../config/model-config.ts';
+import type { Resolver } from '../config/resolver.ts';
+import { implementations } from './registry.ts';
+
+/** What the configuration says at the moment. */
+interface LiveFoundations {
+  readonly resolver: () => Resolver;
+  readonly prices: () => PriceCatalogue;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/**
+ * What this process makes of stored routes and providers. Capabilities are those that routing goes by; hosts are shown as
+ * they are stored, with placeholders for what comes from the environment.
+ */
+export const catalogueInsight = ({ resolver, prices, now }: LiveFoundations): CatalogueInsight => ({
+  ofRoute: (stored) => {
+    const { modelKey, position, config, provider } = stored;
+    const route = resolver().route(modelKey, position, config);
+    const usable = resolver().provider(provider.providerKey, provider.config);
+    const configured = E.isRight(route) ? route.right.capabilities : configuredIn(config);
+    return {
+      capabilities: explainedCapabilities(configured, providerHalf(stored, route, usable)),
+      price: prices().priceOf(pricingIdOf(provider, usable), stored.upstreamModel, now()),
+    };
+  },
+  ofProvider: (stored): ProviderInsight => {
+    const usable = resolver().provider(stored.providerKey, stored.config);
+    return { ...hostsOf(stored), pricingProviderId: pricingIdOf(stored, usable) };
+  },
+});
+
+/** Of a route that cannot be read here: what is not said is true. */
+const configuredIn = (config: Json): Capabilities => {
+  const said = isObject(config) ? config['capabilities'] : undefined;
+  return isObject(said)
+    ? Object.entries(said).reduce<Capabilities>(
+        (all, [name, value]) =>
+          value === false && Object.hasOwn(all, name) ? { ...all, [name]: false } : all,
+        permissive,
+      )
+    : permissive;
+};
+
+const pricingIdOf = (
+  { providerKey, config }: StoredProvider,
+  usable: Either<string, { readonly pricingProviderId: string }>,
+): string => {
+  if (E.isRight(usable)) return usable.right.pricingProviderId;
+  const said = isObject(config) ? config['pricing_provider_id'] : undefined;
+  return isString(said) ? said : providerKey;
+};
+
+const isKind = (kind: string): kind is ProviderKind => Object.hasOwn(implementations, kind);
+
+/** What the provider's implementation does on this route, as `LiveCatalogue` hands it to routing. */
+function providerHalf(
+  { provider: { kind } }: StoredRoute,
+  route: Either<string, RouteConfig>,
+  usable: Either<string, unknown>,
+): ProviderHalf {
+  if (E.isLeft(route)) return cannot(`This process cannot use the route: ${route.left}.`);
+  if (E.isLeft(usable)) return cannot(`This process cannot use the provider: ${usable.left}.`);
+  if (!isKind(kind)) return cannot(`This release has no provider kind \`${kind}\`.`);
+  const { supports, whatServes } = implementations[kind];
+  const subject = whatServes?.(route.right) ?? `The provider kind \`${kind}\``;
+  return {
+    can: supports(route.right),
+    why: (capability) => `${subject} does not serve \`${capability}\`.`,
+  };
+}
+
+const cannot = (why: string): ProviderHalf => ({ can: noCapabilities, why: () => why });
+
+/** A kind is called at its `base_url`, but where its implementation says otherwise. */
+function hostsOf({ kind, config }: StoredProvider): Pick<ProviderInsight, 'host' | 'endpointbHost'> {
+  if (!isKind(kind) || !isObject(config)) return { host: undefined, endpointbHost: undefined };
+  const [host, endpointbHost] = implementations[kind].placesOf?.(config) ?? [config['base_url']];
+  return { host: shown(host), endpointbHost: shown(endpointbHost) };
+}
+
+/** Scheme, host and path: the configuration takes no user and no query in a URL, and rows may be older than it. */
+const shown = (url: Json | undefined): string | undefined =>
+  isString(url)
+    ? url.replace(/[?#].*$/su, '').replace(/^([a-z][a-z0-9+.-]*:[/\\]*)?[^/\\]*@/iu, '$1')
+    : undefined;

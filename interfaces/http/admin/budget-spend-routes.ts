@@ -1,0 +1,131 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type * as t from 'io-ts';
+import type { BudgetDryRun, Budgets, SpendDays, WindowDryRun } from '../../../application/ports/budgets.ts';
+import type { Owner } from '../../../domain/identity/caller.ts';
+import { type AdminRoute, adminRoute, notFound } from './admin-route.ts';
+import {
+  arrayOf,
+  choiceValue,
+  countValue,
+  dayValue,
+  instantValue,
+  moneyFields,
+  moneyValues,
+  objectOf,
+  orNull,
+  textValue,
+} from '../answers.ts';
+import { ownerIds } from './budget-bodies.ts';
+import { dryRunBody } from './budget-input.ts';
+import { budgetsRoot, ownersOf } from './budget-routes.ts';
+import { otherwise } from './inputs.ts';
+import { wholeIn } from './query.ts';
+
+export interface BudgetSpendRoutePorts {
+  readonly budgets: Pick<Budgets, 'spendByDay' | 'dryRun'>;
+  readonly isTimeZone: (name: string) => boolean;
+}
+
+/** A quarter of a year. */
+const maxDays = 92;
+const daysShape = { days: otherwise(wholeIn(1, maxDays), 30) };
+
+const ofOwner = { owner_kind: choiceValue(['user', 'team']), owner_id: textValue };
+
+const spendDays = objectOf({
+  ...ofOwner,
+  window_days: countValue,
+  window_start: instantValue,
+  window_end: instantValue,
+  days: arrayOf(
+    objectOf({
+      day: dayValue,
+      request_count: countValue,
+      ...moneyValues('spend'),
+      blocked_answers: objectOf({ count: countValue, ...moneyValues('cost') }),
+    }),
+  ),
+});
+
+const windowDryRun = objectOf({
+  window: objectOf({ start: instantValue, end: instantValue }),
+  ...moneyValues('spend'),
+  would_block_from: orNull(instantValue),
+  blocked_requests: countValue,
+  ...moneyValues('blocked_cost'),
+});
+
+const budgetDryRun = objectOf({ ...ofOwner, last_window: windowDryRun, current_window: windowDryRun });
+
+/** What owners spent by day, and what another amount would have blocked. */
+export const budgetSpendRoutes = (ports: BudgetSpendRoutePorts): readonly AdminRoute[] =>
+  (['users', 'teams'] as const).flatMap((kind) => ownerRoutes(ports, kind));
+
+function ownerRoutes(
+  { budgets, isTimeZone }: BudgetSpendRoutePorts,
+  kind: keyof typeof ownersOf,
+): readonly AdminRoute[] {
+  const { param, of, owner } = ownersOf[kind];
+  const path = `${budgetsRoot}/${kind}/:${param}`;
+  const noOwner = E.left(notFound('owner', param));
+  return [
+    adminRoute({
+      method: 'GET',
+      path: `${path}/days`,
+      summary: `A ${of} spend and blocked answers by UTC day.`,
+      query: daysShape,
+      answer: spendDays,
+      errors: ['not_found'],
+      handle: async ({ params, query }) => {
+        const named = owner(params[param] ?? '');
+        const found = named === undefined ? undefined : await budgets.spendByDay(named, query.days);
+        return named === undefined || found === undefined ? noOwner : E.right(presentDays(named, found));
+      },
+    }),
+    adminRoute({
+      method: 'POST',
+      path: `${path}/dry-run`,
+      summary: `What a hard budget of an amount would have blocked of a ${of} requests; changes nothing.`,
+      body: dryRunBody(isTimeZone),
+      answer: budgetDryRun,
+      errors: ['not_found'],
+      isRead: true,
+      handle: async ({ params, body: { cadence, amount_10000 } }) => {
+        const named = owner(params[param] ?? '');
+        const terms = { cadence, amount10000: BigInt(amount_10000) };
+        const found = named === undefined ? undefined : await budgets.dryRun(named, terms);
+        return named === undefined || found === undefined ? noOwner : E.right(presentDryRun(named, found));
+      },
+    }),
+  ];
+}
+
+const presentDays = (owner: Owner, { from, until, days }: SpendDays): t.TypeOf<typeof spendDays> => ({
+  ...ownerIds(owner),
+  window_days: days.length,
+  window_start: from.toISOString(),
+  window_end: until.toISOString(),
+  days: days.map(({ day, requestCount, spent, blockedAnswers: { count, cost } }) => ({
+    day: day.toISOString().slice(0, 'YYYY-MM-DD'.length),
+    request_count: requestCount,
+    ...moneyFields('spend', spent),
+    blocked_answers: { count, ...moneyFields('cost', cost) },
+  })),
+});
+
+const presentDryRun = (
+  owner: Owner,
+  { lastWindow, currentWindow }: BudgetDryRun,
+): t.TypeOf<typeof budgetDryRun> => ({
+  ...ownerIds(owner),
+  last_window: presentWindow(lastWindow),
+  current_window: presentWindow(currentWindow),
+});
+
+const presentWindow = (run: WindowDryRun): t.TypeOf<typeof windowDryRun> => ({
+  window: { start: run.from.toISOString(), end: run.until.toISOString() },
+  ...moneyFields('spend', run.spent),
+  would_block_from: run.blocksFrom?.toISOString() ?? null,
+  blocked_requests: run.blockedCount,
+  ...moneyFields('blocked_cost', run.blockedCost),
+});

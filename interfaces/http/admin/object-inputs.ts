@@ -1,0 +1,55 @@
+import { isEmail } from '../../../domain/identity/password.ts';
+import { idShape, isDisplayName, maxIdChars, maxNameChars } from '../../../domain/identity/owner-names.ts';
+import { type Input, input } from './inputs.ts';
+
+/** A name for people. */
+export const displayNameInput: Input<string> = input(
+  `must be text of 1 to ${maxNameChars} characters without control characters`,
+  { type: 'string', minLength: 1, maxLength: maxNameChars },
+  (given) => (typeof given === 'string' && isDisplayName(given) ? given : undefined),
+);
+
+/** The id of a team or service account, as the configuration file may have it. */
+export const ownerIdInput: Input<string> = input(
+  `must be an id of 1 to ${maxIdChars} letters, digits and . _ : / @ -, beginning with a letter or digit`,
+  { type: 'string', pattern: idShape.source },
+  (given) => (typeof given === 'string' && idShape.test(given) ? given : undefined),
+);
+
+/** Addresses that differ in case alone are one person. */
+export const emailInput: Input<string> = input(
+  'must be an e-mail address',
+  { type: 'string', format: 'email' },
+  (given) => (typeof given === 'string' && isEmail(given) ? given.toLowerCase() : undefined),
+);
+
+const versionShape = /^[1-9]\d{0,8}$/;
+
+/** The version that a change is made to, in `If-Match`. */
+export const versionInput: Input<number> = input(
+  'must name a version in quotes, such as "3"',
+  { type: 'string', pattern: '^(W/)?"[1-9][0-9]{0,8}"$' },
+  (given) => (typeof given === 'string' && versionShape.test(given) ? Number(given) : undefined),
+);
+
+const maxModels = 10_000;
+const maxModelChars = 256;
+
+const isModelId = (given: unknown): given is string =>
+  typeof given === 'string' &&
+  given !== '' &&
+  given.length <= maxModelChars &&
+  given.isWellFormed() &&
+  !given.includes('\0');
+
+/** Models that a key may use. */
+export const modelsInput: Input<readonly string[]> = input(
+  `must be a list of at most ${maxModels} ids of models`,
+  {
+    type: 'array',
+    maxItems: maxModels,
+    items: { type: 'string', minLength: 1, maxLength: maxModelChars },
+  },
+  (given) =>
+    Array.isArray(given) && given.length <= maxModels && given.every(isModelId) ? given : undefined,
+);

@@ -1,0 +1,153 @@
+import { changesState } from '../../../domain/identity/cross-origin.ts';
+import type { ErrorCode } from '../../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import type { AdminRoute, BodyInputs, RouteTerms } from '../admin/admin-route.ts';
+import type { OpenRoute } from '../admin/admin-endpoint.ts';
+import { redirectValue } from '../admin/redirect.ts';
+import { answerSchema } from '../answers.ts';
+import type { Input, Inputs } from '../admin/inputs.ts';
+import { errorAnswers } from './error-answers.ts';
+import { exampleOf } from './examples.ts';
+
+/** What any call of the admin API may be told. */
+const always: readonly ErrorCode[] = [
+  'invalid_request',
+  'overloaded',
+  'store_unavailable',
+  'shutting_down',
+  'internal_error',
+];
+const ofAdmins: readonly ErrorCode[] = [
+  'session_required',
+  'invalid_credentials',
+  'admin_required',
+  'enrolment_required',
+];
+const ofChanges: readonly ErrorCode[] = ['cross_origin', 'request_too_large'];
+
+/** An operation, and where it stands in the description. */
+export interface Operation {
+  /** As OpenAPI writes it: `/api/v1/admin/models/{model_id}`. */
+  readonly path: string;
+  /** In lower case. */
+  readonly method: string;
+  readonly operation: JsonObject;
+}
+
+export const adminOperation = (route: AdminRoute): Operation =>
+  operationOf(
+    route,
+    'Administration',
+    route.sessionOnly === true ? [{ session: [] }] : [{ session: [] }, { adminToken: [] }],
+    [...always, ...ofAdmins],
+  );
+
+export const openOperation = (route: OpenRoute): Operation => operationOf(route, 'Sign-in', [], always);
+
+function operationOf(
+  route: RouteTerms,
+  tag: string,
+  security: readonly JsonObject[],
+  common: readonly ErrorCode[],
+): Operation {
+  const { body, ifMatch } = route;
+  const codes = [
+    ...common,
+    ...(changesState(route.method) ? ofChanges : []),
+    ...(ifMatch === undefined ? [] : (['conflict'] as const)),
+    ...route.errors,
+  ];
+  return {
+    path: route.path.replace(/:(\w+)/g, '{$1}'),
+    method: route.method.toLowerCase(),
+    operation: {
+      operationId: operationId(route),
+      summary: route.summary,
+      tags: [tag],
+      security,
+      parameters: [...pathParameters(route.path), ...queryParameters(route.query), ...versionHeader(ifMatch)],
+      ...(body === undefined ? {} : { requestBody: requestBody(body) }),
+      responses: { ...success(route), ...errorAnswers(codes, 'openai') },
+    },
+  };
+}
+
+/** `GET /api/v1/admin/models/:model_id` is `get_admin_models_by_model_id`. */
+const operationId = ({ method, path }: RouteTerms): string =>
+  [method.toLowerCase(), ...path.replace('/api/v1/', '').split('/')]
+    .map((part) => part.replace(/^:/, 'by_').replaceAll(/[^A-Za-z0-9_]/g, '_'))
+    .join('_');
+
+const pathParameters = (path: string): readonly JsonObject[] =>
+  [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+    example: exampleOf({ type: 'string', ...(name.endsWith('team_id') ? {} : { format: 'uuid' }) }, name),
+  }));
+
+const queryParameters = (query: Inputs): readonly JsonObject[] =>
+  Object.entries(query).map(([name, { schema, isRequired }]) => ({
+    name,
+    in: 'query',
+    required: isRequired,
+    schema,
+  }));
+
+const versionHeader = (ifMatch: Input<unknown> | undefined): readonly JsonObject[] =>
+  ifMatch === undefined
+    ? []
+    : [
+        {
+          name: 'If-Match',
+          in: 'header',
+          required: false,
+          description: 'The version that is to be changed: another one is a `conflict`.',
+          schema: { type: 'string' },
+          example: '"1"',
+        },
+      ];
+
+function requestBody({ members }: BodyInputs): JsonObject {
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(Object.entries(members).map(([name, member]) => [name, member.schema])),
+    required: Object.entries(members).flatMap(([name, { isRequired }]) => (isRequired ? [name] : [])),
+    additionalProperties: false,
+  };
+  return { required: true, content: { 'application/json': { schema, example: exampleOf(schema) } } };
+}
+
+const meta = {
+  type: 'object',
+  properties: { generated_at: { type: 'string', format: 'date-time' } },
+  required: ['generated_at'],
+  additionalProperties: false,
+};
+
+/** A browser that is sent on gets no data. */
+const success = (route: RouteTerms): JsonObject =>
+  route.answer === redirectValue ? { '302': redirect } : { '200': answer(route) };
+
+const redirect: JsonObject = {
+  description: 'Sends the browser on.',
+  headers: {
+    'x-request-id': { $ref: '#/components/headers/RequestId' },
+    location: { description: 'Where to.', required: true, schema: { type: 'string' } },
+  },
+};
+
+function answer(route: RouteTerms): JsonObject {
+  const schema = {
+    type: 'object',
+    properties: { data: answerSchema(route.answer), meta },
+    required: ['data', 'meta'],
+    additionalProperties: false,
+  };
+  return {
+    description: 'What was asked for, as `data`.',
+    headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
+    content: { 'application/json': { schema, example: exampleOf(schema) } },
+  };
+}

@@ -1,0 +1,66 @@
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import type { OpenRoute } from '../admin/admin-endpoint.ts';
+import type { AdminRoute } from '../admin/admin-route.ts';
+import { adminOperation, type Operation, openOperation } from './admin-operations.ts';
+import { errorExamples, errorSchemas } from './error-answers.ts';
+import { publicOperations } from './public-operations.ts';
+
+export interface Described {
+  readonly admin: readonly AdminRoute[];
+  readonly open: readonly OpenRoute[];
+}
+
+/**
+ * The description of the public and the admin API, OpenAPI 3.1: made of the declarations by which the routes read
+ * their inputs, of the codecs that type their answers, and of the tables of errors.
+ */
+export function openApiDocument({ admin, open }: Described): JsonObject {
+  const paths = pathsOf([...publicOperations, ...open.map(openOperation), ...admin.map(adminOperation)]);
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Model Gateway',
+      version: '1',
+      description: 'One API in front of several model providers, and the administration of it.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: [
+      { name: 'Models', description: 'What API keys open.' },
+      { name: 'Sign-in', description: 'How people sign in and out.' },
+      { name: 'Administration', description: 'What platform admins may do.' },
+    ],
+    security: [{ bearer: [] }, { apiKey: [] }],
+    paths,
+    components: {
+      schemas: errorSchemas,
+      examples: usedIn(paths, errorExamples),
+      headers: {
+        GatewayError: { description: "The gateway's own code of the error.", schema: { type: 'string' } },
+        RequestId: { description: 'Names the request in logs and tables.', schema: { type: 'string' } },
+      },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key, `gwk_…`.' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key, `gwk_…`.' },
+        adminToken: { type: 'http', scheme: 'bearer', description: 'A token of an admin, `gwa_…`.' },
+        session: { type: 'apiKey', in: 'cookie', name: 'gateway_session', description: 'Set by the login.' },
+      },
+    },
+  };
+}
+
+/** The components that something refers to. */
+function usedIn(paths: JsonObject, examples: JsonObject): JsonObject {
+  const text = JSON.stringify(paths);
+  return Object.fromEntries(
+    Object.entries(examples).filter(([name]) => text.includes(`"#/components/examples/${name}"`)),
+  );
+}
+
+const pathsOf = (operations: readonly Operation[]): JsonObject =>
+  Object.fromEntries(
+    [...Map.groupBy(operations, ({ path }) => path)].map(([path, at]) => [
+      path,
+      Object.fromEntries(at.map(({ method, operation }) => [method, operation])),
+    ]),
+  );

@@ -1,0 +1,61 @@
+import { isArray, isObject, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+
+/** What stands for a field in the examples of the description, where its name says more than its type. */
+const byName: Readonly<Record<string, Json>> = {
+  model: 'fast',
+  model_key: 'fast',
+  resolved_model_key: 'fast',
+  messages: [{ role: 'user', content: 'Say hello.' }],
+  input: 'Say hello.',
+  max_tokens: 100,
+  cadence: 'monthly',
+  amount_10000: 1_000_000,
+  hard_limit: true,
+  timezone: 'UTC',
+  email: 'ada@example.com',
+  password: 'a-long-passphrase-of-your-own',
+  name: 'Ada',
+  user_name: 'Ada',
+  owner_name: 'Platform',
+  team_id: 'platform',
+  team_name: 'Platform',
+  provider_key: 'openai',
+};
+
+const byFormat: Readonly<Record<string, string>> = {
+  uuid: '019a0000-0000-7000-8000-000000000001',
+  'date-time': '2026-01-31T12:00:00.000Z',
+  date: '2026-01-31',
+  email: 'ada@example.com',
+  uri: 'https://gateway.example.com/',
+};
+
+/** A value that a schema allows; `name` is the member that it stands at. */
+export function exampleOf(schema: JsonObject, name = ''): Json {
+  const { enum: words, anyOf, type, default: unasked } = schema;
+  if (isArray(words)) return words[0] ?? null;
+  const known = Object.hasOwn(byName, name) ? byName[name] : undefined;
+  // A flag may be called as a text is elsewhere.
+  if (known !== undefined && type !== 'boolean') return known;
+  if (unasked !== undefined) return unasked;
+  if (isArray(anyOf)) return isObject(anyOf[0]) ? exampleOf(anyOf[0], name) : null;
+  return (isString(type) ? byType[type]?.(schema) : undefined) ?? {};
+}
+
+const byType: Readonly<Record<string, (schema: JsonObject) => Json>> = {
+  object: ({ properties }) =>
+    Object.fromEntries(
+      Object.entries(isObject(properties) ? properties : {}).map(([member, inner]) => [
+        member,
+        exampleOf(isObject(inner) ? inner : {}, member),
+      ]),
+    ),
+  array: ({ items }) => (isObject(items) ? [exampleOf(items)] : []),
+  integer: ({ minimum }) => minimum ?? 1,
+  number: ({ minimum }) => minimum ?? 1,
+  boolean: () => false,
+  string: ({ format, examples }) =>
+    (isArray(examples) ? examples[0] : undefined) ??
+    (isString(format) ? byFormat[format] : undefined) ??
+    'text',
+};

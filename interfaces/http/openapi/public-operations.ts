@@ -1,0 +1,214 @@
+import { chatShapes } from '../../../domain/chat/chat-request.ts';
+import { messagesShapes } from '../../../domain/messages/messages-request.ts';
+import { responsesShapes } from '../../../domain/responses/responses-request.ts';
+import type { FieldShapes } from '../../../domain/shared/field-shapes.ts';
+import type { ErrorCode } from '../../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+import { answerSchema } from '../answers.ts';
+import type { Envelope } from '../error-presenter.ts';
+import { modelBody, modelListBody } from '../public/models.ts';
+import type { Operation } from './admin-operations.ts';
+import { errorAnswers } from './error-answers.ts';
+import { exampleOf } from './examples.ts';
+
+const ofCallers: readonly ErrorCode[] = ['missing_api_key', 'invalid_api_key', 'internal_error'];
+
+/** What a model request may be told. */
+const ofRequests: readonly ErrorCode[] = [
+  ...ofCallers,
+  'invalid_request',
+  'request_too_large',
+  'model_not_granted',
+  'model_not_found',
+  'not_supported',
+  'duplicate_request_id',
+  'budget_exceeded',
+  'too_many_requests',
+  'no_routes_available',
+  'overloaded',
+  'store_unavailable',
+  'shutting_down',
+  'upstream_error',
+];
+
+/** A field may be null wherever it may be left out. */
+const orNullSchema = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] });
+
+interface Door {
+  readonly path: string;
+  readonly summary: string;
+  readonly envelope: Envelope;
+  /** Fields that must be there, beside `model`. */
+  readonly required: JsonObject;
+  /** Fields that are checked where they are there; all others go to the upstream, or are named in docs/fields.md. */
+  readonly shapes: FieldShapes;
+  /** Of a whole answer: what the gateway itself relies on; the rest is the upstream's. */
+  readonly answer: JsonObject;
+  readonly streams: boolean;
+  /** Beside those of every model request. */
+  readonly errors: readonly ErrorCode[];
+}
+
+const nonEmptyList: JsonObject = {
+  type: 'array',
+  minItems: 1,
+  items: { type: 'object', additionalProperties: true },
+};
+const positive: JsonObject = { type: 'integer', minimum: 1 };
+const members = (properties: JsonObject): JsonObject => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: true,
+});
+
+const messagesDoor = {
+  envelope: 'messages',
+  shapes: messagesShapes,
+  errors: ['thread_unsupported_request'],
+} as const;
+
+const message = {
+  ...messagesDoor,
+  required: { messages: nonEmptyList, max_tokens: positive },
+  answer: members({
+    type: { enum: ['message'] },
+    content: { type: 'array' },
+    usage: { type: 'object', additionalProperties: true },
+  }),
+  streams: true,
+};
+
+const count = {
+  ...messagesDoor,
+  required: { messages: nonEmptyList },
+  answer: members({ input_tokens: { type: 'integer', minimum: 0 } }),
+  streams: false,
+};
+
+const doors: readonly Door[] = [
+  {
+    path: '/v1/chat/completions',
+    summary: 'A chat completion, whole or streamed.',
+    envelope: 'openai',
+    required: { messages: nonEmptyList },
+    shapes: chatShapes,
+    errors: [],
+    answer: members({ choices: { type: 'array' } }),
+    streams: true,
+  },
+  {
+    path: '/v1/responses',
+    summary: 'A response, whole or streamed.',
+    envelope: 'openai',
+    required: {},
+    shapes: responsesShapes,
+    errors: [],
+    answer: members({ output: { type: 'array' } }),
+    streams: true,
+  },
+  { path: '/v1/messages', summary: 'A message, whole or streamed.', ...message },
+  { path: '/messages', summary: 'The same as `/v1/messages`.', ...message },
+  { path: '/v1/messages/count_tokens', summary: 'The tokens that a message would have.', ...count },
+  { path: '/messages/count_tokens', summary: 'The same as `/v1/messages/count_tokens`.', ...count },
+  {
+    path: '/v1/embeddings',
+    summary: 'Embeddings of one or many texts.',
+    envelope: 'openai',
+    required: {
+      input: {
+        anyOf: [
+          { type: 'string', minLength: 1 },
+          { type: 'array', minItems: 1 },
+        ],
+      },
+    },
+    shapes: [],
+    errors: [],
+    answer: members({ data: { type: 'array' } }),
+    streams: false,
+  },
+];
+
+const doorOperation = (door: Door): Operation => ({
+  path: door.path,
+  method: 'post',
+  operation: {
+    operationId: operationId('post', door.path),
+    summary: door.summary,
+    tags: ['Models'],
+    parameters: [requestIdHeader],
+    requestBody: { required: true, content: { 'application/json': requestContent(door) } },
+    responses: { '200': modelAnswer(door), ...errorAnswers([...ofRequests, ...door.errors], door.envelope) },
+  },
+});
+
+const operationId = (method: string, path: string): string => `${method}${path.replaceAll(/\W+/g, '_')}`;
+
+const requestIdHeader = {
+  name: 'x-request-id',
+  in: 'header',
+  required: false,
+  description: 'Comes back on the answer; one is made up where none is given.',
+  schema: { type: 'string' },
+};
+
+function requestContent({ required, shapes }: Door): JsonObject {
+  const properties = { model: { type: 'string', minLength: 1 }, ...required };
+  return {
+    schema: {
+      type: 'object',
+      properties: {
+        ...properties,
+        ...Object.fromEntries(shapes.map(([field, [, , schema]]) => [field, orNullSchema(schema)])),
+      },
+      required: Object.keys(properties),
+      additionalProperties: true,
+    },
+    example: exampleOf({ type: 'object', properties }),
+  };
+}
+
+const modelAnswer = ({ answer, streams }: Door): JsonObject => ({
+  description: streams ? 'The answer, or its events where `stream` is true.' : 'The answer.',
+  headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
+  content: {
+    'application/json': { schema: answer, example: exampleOf(answer) },
+    ...(streams && { 'text/event-stream': { schema: { type: 'string' } } }),
+  },
+});
+
+const readOperation = (path: string, summary: string, schema: JsonObject, codes: readonly ErrorCode[]) => ({
+  path,
+  method: 'get',
+  operation: {
+    operationId: operationId('get', path),
+    summary,
+    tags: ['Models'],
+    parameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+      example: exampleOf({ type: 'string' }, name),
+    })),
+    responses: {
+      '200': {
+        description: 'What was asked for.',
+        headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
+        content: { 'application/json': { schema, example: exampleOf(schema) } },
+      },
+      ...errorAnswers(codes, 'openai', 'messages'),
+    },
+  },
+});
+
+/** What API keys open. */
+export const publicOperations: readonly Operation[] = [
+  ...doors.map(doorOperation),
+  readOperation('/v1/models', 'The models that the key may use.', answerSchema(modelListBody), ofCallers),
+  readOperation('/v1/models/{model}', 'One of them.', answerSchema(modelBody), [
+    ...ofCallers,
+    'model_not_found',
+  ]),
+];

@@ -1,0 +1,164 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { testModel, type TestModelPorts } from '../../application/models/test-model.ts';
+import { wordsOf } from '../../application/models/tiny-request.ts';
+import type { ModelTest, RecordedTest } from '../../application/ports/model-tests.ts';
+import { testRoom } from '../../composition/model-tests.ts';
+import { overloaded, tooManyRequests } from '../../domain/shared/gateway-error.ts';
+import { textDigest } from '../../infrastructure/text-digest.ts';
+import { cutOff } from '../../interfaces/http/cut-off.ts';
+import { type LoadLimits, loadGate } from '../../interfaces/http/load-gate.ts';
+import { anActor } from '../support/admin-actor.ts';
+import { aModel, aRoute } from '../support/arbitraries/routing.ts';
+import { says, type Script } from '../support/fakes/scripted-upstream.ts';
+import { answer, cost, Story } from '../support/fakes/story.ts';
+
+/** An upstream that does not answer until it is cancelled. */
+const silent: Script = { ...says(answer), meanwhile: () => new Promise(() => undefined), accepts: false };
+
+const limits: LoadLimits = { maxInFlight: 2, maxInFlightPerOwner: 1, maxBufferedBytes: 1_000_000 };
+const owner = { kind: 'team', teamId: 't' } as const;
+const ask = { modelKey: 'fast', routePosition: undefined, owner, family: undefined };
+
+/** Tests over the ports of a story: its ledger, its upstream, its clock. */
+function bench(script: Script, maxMs = 60_000) {
+  const story = new Story({
+    script,
+    models: [aModel([aRoute(), aRoute({ routeId: 'fast#1', upstreamModel: 'second', priority: 200 })])],
+  });
+  const gate = loadGate(limits);
+  const cut = cutOff();
+  const recorded: ModelTest[] = [];
+  let found: RecordedTest = { kind: 'recorded', keyOwner: owner };
+  const ports: TestModelPorts = {
+    ...story.ports(),
+    modelTests: {
+      record: async (test) => {
+        recorded.push(test);
+        return found;
+      },
+    },
+    enter: testRoom(gate, cut, maxMs),
+    telemetry: { begin: () => story.telemetry() },
+    digest: textDigest,
+  };
+  return {
+    story,
+    gate,
+    cut,
+    recorded,
+    finds: (next: RecordedTest) => void (found = next),
+    run: (over: object = {}) => testModel(ports, () => story.policy)({ ...ask, ...over }, anActor),
+  };
+}
+
+describe('a test of a model', () => {
+  it('is served as a caller’s request is, for the owner and without a key', async () => {
+    const { story, run, recorded, gate } = bench(says(answer));
+    const result = await run();
+    expect(result).toMatchObject({
+      _tag: 'Right',
+      right: {
+        family: 'chat_completions',
+        error: undefined,
+        text: 'Hello.',
+        finished: { outcome: 'success', cost: { cost } },
+      },
+    });
+    const [requestId] = recorded.map((test) => test.requestId);
+    expect(story.ledger.rows.map(({ charge }) => charge)).toMatchObject([
+      {
+        requestId,
+        requestLogId: requestId,
+        caller: { apiKeyId: undefined, keyOwner: owner, allowedModels: [] },
+      },
+    ]);
+    expect(story.log).toMatchObject({
+      requestId,
+      tags: { service: 'gateway', component: 'model-test', env: undefined, bespoke: [] },
+    });
+    expect(gate.inFlight()).toBe(0);
+  });
+
+  it('goes over the chosen route alone', async () => {
+    const { story, run } = bench(says(answer));
+    await run({ routePosition: 1 });
+    await run({ routePosition: 7 });
+    await run({ modelKey: 'disabled' });
+    expect(
+      story.finished.map(({ resolved, errorCode }) => resolved?.route.upstreamModel ?? errorCode),
+    ).toEqual(['second', 'no_routes_available', 'no_routes_available']);
+  });
+
+  it('ends when its time is over: the call upstream is cancelled, and nothing is drained', async () => {
+    const { story, run, gate } = bench(silent, 20);
+    story.policy = { ...story.policy, drainOnDisconnect: 'always' };
+    expect(await run()).toMatchObject({ right: { finished: { outcome: 'client_closed', statusCode: 499 } } });
+    expect(story.upstream.orders).toEqual(['cancel']);
+    expect(gate.inFlight()).toBe(0);
+  });
+
+  it('ends when the process ends', async () => {
+    const { run, cut } = bench(silent);
+    const running = run();
+    setImmediate(() => cut.now());
+    expect(await running).toMatchObject({
+      right: { finished: { outcome: 'interrupted' }, error: { code: 'shutting_down' } },
+    });
+  });
+
+  it('waits in no line: it is refused where the process or its owner has enough in flight', async () => {
+    const { run, gate, recorded } = bench(says(answer));
+    const own = gate.enter();
+    own?.belongsTo('team:t:actor:none');
+    expect(await run()).toEqual(E.left(tooManyRequests));
+    const other = gate.enter();
+    expect(await run()).toEqual(E.left(overloaded));
+    expect(recorded).toEqual([]);
+    own?.release();
+    other?.release();
+    expect(await run()).toMatchObject({ _tag: 'Right' });
+  });
+
+  it.each([
+    ['no_model', 'model_id'],
+    ['no_route', 'route_position'],
+    ['no_owner', 'owner_id'],
+  ] as const)('sends nothing where there is %s, and names %s', async (kind, param) => {
+    const { story, run, finds, gate } = bench(says(answer));
+    finds({ kind });
+    expect(await run()).toMatchObject({ _tag: 'Left', left: { param } });
+    expect(story.told).toEqual([]);
+    expect(gate.inFlight()).toBe(0);
+  });
+
+  it('shows 200 characters of the answer, without a credential that the upstream repeats', async () => {
+    const content = `upstream-credential-1 ${'x'.repeat(300)}`;
+    const { run } = bench(says({ choices: [{ message: { content } }] }));
+    const result = await run();
+    const text = E.isRight(result) ? (result.right.text ?? '') : '';
+    expect(text).toHaveLength(200);
+    expect(text).not.toContain('upstream-credential-1');
+  });
+});
+
+describe('the words of an answer', () => {
+  it.each([
+    ['chat_completions', { choices: [{ message: { content: [{ type: 'text', text: 'ok' }] } }] }, 'ok'],
+    ['chat_completions', { choices: [{ message: { content: null } }] }, undefined],
+    [
+      'messages',
+      { content: [{ type: 'text', text: 'o' }, { type: 'tool_use' }, { type: 'text', text: 'k' }] },
+      'ok',
+    ],
+    [
+      'responses',
+      { output: [{ type: 'reasoning' }, { content: [{ type: 'output_text', text: 'ok' }] }] },
+      'ok',
+    ],
+    ['embeddings', { data: [{ embedding: [1] }] }, undefined],
+    ['chat_completions', undefined, undefined],
+  ] as const)('of %s %j are %j', (family, body, expected) => {
+    expect(wordsOf(family, body)).toBe(expected);
+  });
+});

@@ -1,0 +1,193 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { type Caller, ownerOf } from '../../domain/identity/caller.ts';
+import { dryRun } from '../../domain/budget/dry-run.ts';
+import { budgetsStore } from '../../infrastructure/postgres/budgets-store.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import { aBudget } from '../support/arbitraries/budget.ts';
+import {
+  aRecord,
+  aTeam,
+  aUser,
+  setUserBudget,
+  settleTogether,
+  unit,
+  unpriced,
+  userIdOf,
+  withClock,
+  withLedgers,
+} from './ledger-bench.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const { ledgers } = withLedgers(database.url);
+const clock = withClock(query);
+const budgets = () => budgetsStore(ledgers[0]!.pool, () => false);
+const settle = async (...records: Parameters<typeof settleTogether>[1]) =>
+  settleTogether(ledgers[0]!, records);
+const day = (text: string) => new Date(`${text}T00:00:00Z`);
+
+describe('the spend of an owner by day', () => {
+  it('has every UTC day up to today, with requests of any status, spend and blocked answers', async () => {
+    const user = await aUser(query, { amount: 5n, cadence: 'daily' });
+    await clock.standAt('2026-03-08T23:59:59.999Z');
+    await settle(aRecord(user, unit), aRecord(user, unpriced));
+    await clock.standAt('2026-03-10T00:00:00Z');
+    await settle(aRecord(user, 2n), aRecord(user, 6n * unit), aRecord(user, 3n));
+    await clock.standAt('2026-03-10T13:00:00Z');
+    await settle(aRecord(user, 4n));
+    const none = { count: 0, cost: 0n };
+    expect(await budgets().spendByDay(ownerOf(user), 4)).toEqual({
+      from: day('2026-03-07'),
+      until: day('2026-03-11'),
+      days: [
+        { day: day('2026-03-07'), requestCount: 0, spent: 0n, blockedAnswers: none },
+        { day: day('2026-03-08'), requestCount: 2, spent: unit, blockedAnswers: none },
+        { day: day('2026-03-09'), requestCount: 0, spent: 0n, blockedAnswers: none },
+        {
+          day: day('2026-03-10'),
+          requestCount: 3,
+          spent: 9n,
+          blockedAnswers: { count: 1, cost: 6n * unit },
+        },
+      ],
+    });
+    expect((await budgets().spendByDay(ownerOf(user), 1))?.days.map(({ spent }) => spent)).toEqual([9n]);
+    expect((await budgets().spendByDay(ownerOf(user), 92))?.days).toHaveLength(92);
+  });
+
+  it('is the team’s for all of its keys, and nobody’s where there is no such owner', async () => {
+    const [team, account] = await aTeam(query);
+    await clock.standAt('2026-03-10T12:00:00Z');
+    await settle(aRecord(team, 3n), aRecord(account, 4n));
+    expect((await budgets().spendByDay(ownerOf(team), 1))?.days).toMatchObject([
+      { requestCount: 2, spent: 7n },
+    ]);
+    const nobody = { kind: 'team', teamId: 'nobody' } as const;
+    expect(await budgets().spendByDay(nobody, 1)).toBeUndefined();
+    expect(await budgets().dryRun(nobody, { cadence: 'daily', amount10000: 0n })).toBeUndefined();
+  });
+});
+
+/** Settles answers of these costs, an hour after each other from the first one's time. */
+async function settleFrom(user: Caller, first: Date, costs: readonly bigint[]): Promise<readonly Date[]> {
+  const times = costs.map((_, index) => new Date(first.getTime() + index * 3_600_000));
+  for (const [index, cost] of costs.entries()) {
+    await clock.standAt(times[index]!);
+    await settle(aRecord(user, cost));
+  }
+  return times;
+}
+
+describe('a dry run of a budget', () => {
+  it('tells of the last window that is over and of the present one what the amount would have blocked', async () => {
+    const user = await aUser(query);
+    await settleFrom(user, new Date('2026-03-09T20:00:00Z'), [6n * unit, 5n * unit, 4n * unit, unit]);
+    const [, second] = await settleFrom(user, new Date('2026-03-10T05:00:00Z'), [9n * unit, 2n * unit]);
+    expect(await budgets().dryRun(ownerOf(user), { cadence: 'daily', amount10000: 10n })).toEqual({
+      lastWindow: {
+        from: day('2026-03-09'),
+        until: day('2026-03-10'),
+        spent: 16n * unit,
+        blocksFrom: new Date('2026-03-09T21:00:00Z'),
+        blockedCount: 2,
+        blockedCost: 6n * unit,
+      },
+      currentWindow: {
+        from: day('2026-03-10'),
+        until: day('2026-03-11'),
+        spent: 11n * unit,
+        blocksFrom: second,
+        blockedCount: 1,
+        blockedCost: 2n * unit,
+      },
+    });
+    expect(await budgets().dryRun(ownerOf(user), { cadence: 'weekly', amount10000: 27n })).toMatchObject({
+      lastWindow: { from: day('2026-03-02'), until: day('2026-03-09'), spent: 0n, blockedCount: 0 },
+      currentWindow: { spent: 27n * unit, blocksFrom: undefined, blockedCount: 0, blockedCost: 0n },
+    });
+    expect(await budgets().dryRun(ownerOf(user), { cadence: 'monthly', amount10000: 26n })).toMatchObject({
+      lastWindow: { from: day('2026-02-01'), until: day('2026-03-01') },
+      currentWindow: { spent: 27n * unit, blocksFrom: second, blockedCount: 1, blockedCost: 2n * unit },
+    });
+  });
+
+  it('counts what the budget itself blocked, and leaves out what costs nothing that counts', async () => {
+    const user = await aUser(query, { amount: 5n, cadence: 'daily' });
+    await clock.standAt('2026-04-10T12:00:00Z');
+    expect(await settle(aRecord(user, 4n * unit), aRecord(user, 3n * unit), aRecord(user, unpriced))).toEqual(
+      ['recorded', 'blocked', 'recorded'],
+    );
+    const blockedBy = async (amount10000: bigint) =>
+      (await budgets().dryRun(ownerOf(user), { cadence: 'daily', amount10000 }))?.currentWindow;
+    expect(await blockedBy(7n)).toMatchObject({ spent: 4n * unit, blockedCount: 0 });
+    expect(await blockedBy(6n)).toMatchObject({ blockedCount: 1, blockedCost: 3n * unit });
+    expect(await blockedBy(0n)).toMatchObject({ blockedCount: 2, blockedCost: 7n * unit });
+  });
+
+  it('is the rule of the domain, and for the budget in force it is what settlement has blocked', async () => {
+    const cost = fc.oneof(
+      fc.bigInt({ min: 0n, max: 5n }).map((units) => units * unit),
+      fc.bigInt({ min: 0n, max: 5n * unit }),
+    );
+    const amount = fc.bigInt({ min: 0n, max: 20n });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(cost, { minLength: 1, maxLength: 12 }),
+        amount,
+        amount,
+        async (costs, own, asked) => {
+          const user = await aUser(query);
+          await setUserBudget(query, userIdOf(user), { amount: own, cadence: 'weekly' });
+          // Ten hours before a midnight: the walk may begin at it.
+          const times = await settleFrom(user, new Date('2026-05-12T14:00:00Z'), costs);
+          const answers = costs.map((each, index) => ({ at: times[index]!, cost: each }));
+          const found = async (amount10000: bigint) => {
+            const run = await budgets().dryRun(ownerOf(user), { cadence: 'weekly', amount10000 });
+            const { blocksFrom, blockedCount, blockedCost } = run!.currentWindow;
+            return { blocksFrom, blockedCount, blockedCost };
+          };
+          expect(await found(asked)).toEqual(dryRun(aBudget({ amount: asked * unit }), answers));
+          const [blocked] = await query<{ count: string; cost: string }>(
+            `select count(*) as count, coalesce(sum(cost_picousd), 0) as cost from blocked_answers
+           where ownership_scope_key = $1`,
+            [`user:${userIdOf(user)}`],
+          );
+          expect(await found(own)).toMatchObject({
+            blockedCount: Number(blocked?.count),
+            blockedCost: BigInt(blocked?.cost ?? -1),
+          });
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('changes nothing: no budget, no event, no alert', async () => {
+    const user = await aUser(query, { amount: 5n, cadence: 'daily' });
+    const rows = async () =>
+      query(`select (select json_agg(b order by b.budget_id) from user_budgets b) as budgets,
+                    (select count(*) from admin_events) as events, (select count(*) from budget_alerts) as alerts`);
+    const before = await rows();
+    await budgets().dryRun(ownerOf(user), { cadence: 'monthly', amount10000: 0n });
+    expect(await rows()).toEqual(before);
+  });
+});
+
+describe('what budgets are asked of the ledger', () => {
+  it('is read by the index of the scope’s counted rows, and by no other index of the ledger’s', async () => {
+    await query('set enable_seqscan = off');
+    const plan = await query(
+      `explain select e.occurred_at, e.cost_picousd, e.request_log_id from usage_cost_events e
+       where e.ownership_scope_key = 'user:x' and counts_toward_spend(e.pricing_status)
+         and e.occurred_at >= '2026-01-01' and e.occurred_at < '2026-02-01' order by 1, 3`,
+    );
+    expect(JSON.stringify(plan)).toContain('usage_cost_events_counted_idx');
+    const duplicates = await query(
+      `explain select e.request_log_id from usage_cost_events e
+       where e.request_id_sha256 = request_digest('x') and e.ownership_scope_key = 'user:x'`,
+    );
+    expect(JSON.stringify(duplicates)).toContain('usage_cost_events_request_scope_key');
+  });
+});

@@ -1,0 +1,276 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { aKey } from '../support/gateway.ts';
+import { adminObjectsScene, dataOf, instant, itemsOf, uuid } from './admin-objects-scene.ts';
+
+const { admin, aKeyOf, aUser, statuses, soon, eventsOf, query, replicas, config, key } = adminObjectsScene();
+const root = '/api/v1/admin/api-keys';
+const inSecs = (secs: number): string => new Date(Date.now() + secs * 1000).toISOString();
+
+describe('a key made over the API', () => {
+  it('is shown whole once, works on every replica, and says whose it is and who made it', async () => {
+    const user = await aUser({ name: 'Ada' });
+    const made = await aKeyOf({
+      owner_kind: 'user',
+      owner_id: user['user_id'],
+      name: 'laptop',
+      allowed_models: ['fast'],
+    });
+    const [root_] = await query<{ user_id: string }>(
+      `select user_id from users where email = 'root@example.com'`,
+    );
+    expect(made).toEqual({
+      api_key_id: uuid,
+      public_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      name: 'laptop',
+      owner_kind: 'user',
+      owner_id: user['user_id'],
+      owner_name: 'Ada',
+      allowed_models: ['fast'],
+      expires_at: null,
+      previous_expires_at: null,
+      revoked_at: null,
+      revoked_by: null,
+      last_used_on: null,
+      from_config: false,
+      created_at: instant,
+      created_by: { user_id: root_?.user_id, name: 'root@example.com' },
+      version: 1,
+      active: true,
+      api_key: `gwk_${String(made['public_id'])}.${made.api_key.split('.')[1]}`,
+    });
+    await soon(made.api_key, 200);
+    const { api_key: _secret, ...shown } = made;
+    expect(dataOf(await admin('GET', `${root}/${String(made['api_key_id'])}`))).toMatchObject({
+      ...shown,
+      last_used_on: null,
+    });
+    const rows = await query('select * from api_keys where api_key_id = $1', [made['api_key_id']]);
+    expect(JSON.stringify(rows)).not.toContain(made.api_key.split('.')[1]);
+  });
+
+  it.each([
+    ['team', 'platform'],
+    ['service_account', 'ci'],
+  ])('may be that of a %s', async (owner_kind, owner_id) => {
+    const made = await aKeyOf({ owner_kind, owner_id });
+    expect(made).toMatchObject({ owner_kind, owner_id, active: true });
+    await soon(made.api_key, 200);
+  });
+
+  it('is used on the day that its item says, soon after the request', async () => {
+    const made = await aKeyOf();
+    await soon(made.api_key, 200);
+    const today = new Date().toISOString().slice(0, 10);
+    for (let tries = 0; ; tries += 1) {
+      const { last_used_on: day } = dataOf(await admin('GET', `${root}/${String(made['api_key_id'])}`));
+      if (day === today) break;
+      if (tries > 80) throw new Error(`last used on ${String(day)}`);
+      await sleep(100);
+    }
+    expect(dataOf(await admin('GET', `${root}/${String(made['api_key_id'])}`))['version']).toBe(1);
+  });
+});
+
+describe('a key that expires', () => {
+  it('is refused from then on at every replica, without any change', async () => {
+    const made = await aKeyOf({ expires_at: inSecs(3) });
+    await soon(made.api_key, 200);
+    await sleep(Date.parse(String(made['expires_at'])) - Date.now() + 50);
+    expect(await statuses(made.api_key)).toEqual([401, 401]);
+    const path = `${root}/${String(made['api_key_id'])}`;
+    expect(dataOf(await admin('GET', path))).toMatchObject({ active: false, revoked_at: null });
+    const ids = itemsOf(await admin('GET', `${root}?status=expired`)).map(({ api_key_id: id }) => id);
+    expect(ids).toContain(made['api_key_id']);
+    expect(dataOf(await admin('PATCH', path, { expires_at: null }))).toMatchObject({ active: true });
+    await soon(made.api_key, 200);
+  });
+});
+
+describe('a change of a key', () => {
+  it('takes a name, models and an expiry, and leaves an event without secrets', async () => {
+    const made = await aKeyOf();
+    const path = `${root}/${String(made['api_key_id'])}`;
+    await soon(made.api_key, 200);
+    const expiry = inSecs(3600);
+    const changed = dataOf(
+      await admin('PATCH', path, { name: 'new', allowed_models: ['fast'], expires_at: expiry }),
+    );
+    expect(changed).toMatchObject({ name: 'new', allowed_models: ['fast'], expires_at: expiry, version: 2 });
+    expect(dataOf(await admin('PATCH', path, { name: 'new' }))['version']).toBe(2);
+    const [event, created] = await eventsOf(made['api_key_id']);
+    expect(created).toMatchObject({ action: 'api_key.create', before_json: null });
+    expect(event).toMatchObject({
+      action: 'api_key.update',
+      admin_token_id: null,
+      before_json: { name: 'K', allowed_models: [], expires_at: null },
+      after_json: { name: 'new', allowed_models: ['fast'], expires_at: expiry },
+    });
+    expect(JSON.stringify([event, created])).not.toContain(made.api_key.split('.')[1]);
+  });
+
+  it('of N at once that name the same version exactly one wins; the others get 409 with the present state', async () => {
+    const made = await aKeyOf();
+    const path = `${root}/${String(made['api_key_id'])}`;
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => admin('PATCH', path, { name: `n${n}` }, { 'if-match': '"1"' })),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(11).fill(409)]);
+    const winner = answers.find(({ status }) => status === 200)?.data;
+    for (const loser of answers.filter(({ status }) => status === 409))
+      expect(loser).toMatchObject({ error: { code: 'conflict' }, data: winner });
+    expect(dataOf(await admin('GET', path))).toEqual(winner);
+    expect(await eventsOf(made['api_key_id'])).toHaveLength(2);
+  });
+});
+
+describe('a rotation', () => {
+  it('gives the same key a new secret; the old one lives on for as long as was said', async () => {
+    const made = await aKeyOf();
+    await soon(made.api_key, 200);
+    const path = `${root}/${String(made['api_key_id'])}`;
+    const rotated = dataOf(await admin('POST', `${path}/rotate`, { overlap_secs: 5 }));
+    const fresh = String(rotated['api_key']);
+    expect(rotated).toMatchObject({ public_id: made['public_id'], version: 2, previous_expires_at: instant });
+    expect(fresh).not.toBe(made.api_key);
+    await soon(fresh, 200);
+    expect(await statuses(made.api_key)).toEqual([200, 200]);
+    await sleep(Date.parse(String(rotated['previous_expires_at'])) - Date.now() + 50);
+    expect(await statuses(made.api_key)).toEqual([401, 401]);
+    expect(await statuses(fresh)).toEqual([200, 200]);
+    expect(dataOf(await admin('GET', path))['previous_expires_at']).toBeNull();
+  });
+
+  it('without an overlap ends the old secret on every replica within 5 seconds', async () => {
+    const made = await aKeyOf();
+    await soon(made.api_key, 200);
+    const path = `${root}/${String(made['api_key_id'])}`;
+    const fresh = String(dataOf(await admin('POST', `${path}/rotate`, {}))['api_key']);
+    await soon(made.api_key, 401);
+    await soon(fresh, 200);
+    await admin('DELETE', path);
+    expect(await admin('POST', `${path}/rotate`, {})).toMatchObject({
+      status: 409,
+      error: { code: 'conflict' },
+    });
+  });
+
+  it('shows no secret to whoever lost the race', async () => {
+    const made = await aKeyOf();
+    const path = `${root}/${String(made['api_key_id'])}/rotate`;
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => admin('POST', path, {}, { 'if-match': '"1"' })),
+    );
+    expect(answers.filter(({ text }) => text.includes('"api_key":'))).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(5);
+  });
+});
+
+describe('a revocation', () => {
+  it('is for good, is made once, and reaches every replica within 5 seconds', async () => {
+    const made = await aKeyOf();
+    await soon(made.api_key, 200);
+    const path = `${root}/${String(made['api_key_id'])}`;
+    const revoked = dataOf(await admin('DELETE', path));
+    expect(revoked).toMatchObject({ revoked_at: instant, revoked_by: 'admin', active: false, version: 2 });
+    expect(dataOf(await admin('DELETE', path))).toEqual(revoked);
+    await soon(made.api_key, 401);
+    expect(await eventsOf(made['api_key_id'])).toHaveLength(2);
+  });
+});
+
+describe('the list of keys', () => {
+  it('filters by owner, name and status, newest first', async () => {
+    const user = await aUser();
+    const of = { owner_kind: 'user', owner_id: user['user_id'] };
+    const first = await aKeyOf({ ...of, name: 'First one' });
+    const second = await aKeyOf({ ...of, name: 'Second 100%_' });
+    await admin('DELETE', `${root}/${String(first['api_key_id'])}`);
+    const ids = async (more: string) =>
+      itemsOf(await admin('GET', `${root}?owner_kind=user&owner_id=${String(user['user_id'])}${more}`)).map(
+        ({ api_key_id: id }) => id,
+      );
+    const [one, two] = [first['api_key_id'], second['api_key_id']];
+    expect(await ids('')).toEqual([two, one]);
+    expect(await ids('&page_size=1&page=2')).toEqual([one]);
+    expect(await ids('&name=FIRST')).toEqual([one]);
+    expect(await ids('&name=%25_')).toEqual([two]);
+    expect(await ids('&status=active')).toEqual([two]);
+    expect(await ids('&status=revoked')).toEqual([one]);
+    expect(await ids('&status=expired')).toEqual([]);
+    const kinds = itemsOf(await admin('GET', `${root}?owner_kind=team`)).map(({ owner_kind: kind }) => kind);
+    expect(new Set(kinds)).toEqual(new Set(['team']));
+  });
+});
+
+describe('wrong input for a key', () => {
+  const good = { name: 'x', owner_kind: 'team', owner_id: 'platform' };
+  it.each([
+    [{ ...good, name: '' }, 'name'],
+    [{ ...good, name: 'a\nb' }, 'name'],
+    [{ ...good, owner_kind: 'person' }, 'owner_kind'],
+    [{ ...good, owner_id: 'nobody' }, 'owner_id'],
+    [{ ...good, owner_kind: 'user' }, 'owner_id'],
+    [{ ...good, allowed_models: ['fast', 'nothing'] }, 'allowed_models'],
+    [{ ...good, allowed_models: 'fast' }, 'allowed_models'],
+    [{ ...good, expires_at: 'soon' }, 'expires_at'],
+    [{ ...good, expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
+    [{ ...good, secret: 'x' }, 'secret'],
+    [{ owner_kind: 'team', owner_id: 'platform' }, 'name'],
+  ])('%j names %s', async (body, param) => {
+    expect(await admin('POST', root, body)).toMatchObject({
+      status: 400,
+      error: { code: 'invalid_request', param },
+    });
+  });
+
+  it('a model that is not there is named', async () => {
+    const { error } = await admin('POST', root, { ...good, allowed_models: ['fast', 'nothing'] });
+    expect(error?.message).toContain('nothing');
+  });
+
+  it('a key that is not there is 404, and a version must be one', async () => {
+    const path = `${root}/00000000-0000-4000-8000-000000000000`;
+    for (const [method, at] of [
+      ['GET', path],
+      ['PATCH', path],
+      ['DELETE', path],
+      ['GET', `${root}/x`],
+      ['DELETE', `${root}/x`],
+    ] as const)
+      expect(await admin(method, at, method === 'PATCH' ? {} : undefined)).toMatchObject({
+        status: 404,
+        error: { code: 'not_found', param: 'api_key_id' },
+      });
+    expect(await admin('PATCH', path, {}, { 'if-match': '"x"' })).toMatchObject({
+      status: 400,
+      error: { param: 'if-match' },
+    });
+    expect(await admin('GET', `${root}?owner_id=platform`)).toMatchObject({
+      status: 400,
+      error: { param: 'owner_kind' },
+    });
+  });
+});
+
+describe('what the file owns', () => {
+  it('is changed over the API until the file is applied the next time; what an admin revoked stays so', async () => {
+    const [listed] = itemsOf(await admin('GET', `${root}?name=dev&owner_kind=user`));
+    expect(listed).toMatchObject({ name: 'dev', from_config: true, created_by: null });
+    const path = `${root}/${String(listed?.['api_key_id'])}`;
+    expect(dataOf(await admin('PATCH', path, { name: 'mine' }))).toMatchObject({
+      name: 'mine',
+      from_config: true,
+    });
+    const rotated = String(dataOf(await admin('POST', `${path}/rotate`, {}))['api_key']);
+    await soon(rotated, 200);
+    await replicas[0]!.take(config());
+    await soon(key, 200);
+    await soon(rotated, 401);
+    expect(dataOf(await admin('GET', path))).toMatchObject({ name: 'dev', from_config: true });
+    await admin('DELETE', path);
+    await replicas[0]!.take(config({ api_keys: [{ name: 'dev', owner: 'user:a@example.com', value: key }] }));
+    await soon(key, 401);
+    expect(await statuses(aKey())).toEqual([401, 401]);
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from '@jest/globals';
+import { type TestGateway } from '../support/gateway.ts';
+import { adminSessionScene, codeOf, email, logIn, minute, password, start } from './admin-session-scene.ts';
+import { beginExchange } from './raw-http.ts';
+import { eventually } from './traces.ts';
+
+const { query, clock, replicas, plain } = adminSessionScene();
+
+describe('guessing passwords', () => {
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+  const guess = (at: TestGateway, address: string, over = {}) =>
+    logIn(at, { password: 'wrong', ...over }, from(address));
+
+  /** As many tries as if they had been made. */
+  const tried = (email: string, address: string, attempts: number) =>
+    query(
+      `insert into login_attempts values (sha256(convert_to(lower($1), 'UTF8')), $2, $3, gateway_now())`,
+      [email, address, attempts],
+    );
+
+  it('is 429 too_many_attempts per account and address, on all replicas, until Retry-After has passed', async () => {
+    for (const replica of replicas()) expect((await guess(replica, '198.51.100.1')).status).toBe(401);
+    await query('update login_attempts set attempts = attempts + 8');
+    await clock.standAt(new Date(start + 5 * minute));
+    for (const over of [{}, { password }, { email: 'ROOT@example.com' }])
+      for (const replica of replicas()) {
+        const refused = await guess(replica, '198.51.100.1', over);
+        expect([refused.status, codeOf(refused), refused.headers['retry-after']]).toEqual([
+          429,
+          'too_many_attempts',
+          '600',
+        ]);
+        expect(refused.json['error']).toMatchObject({ type: 'rate_limit_error', param: null });
+        expect(refused.headers['set-cookie']).toBeUndefined();
+      }
+
+    const startedAt = performance.now();
+    expect((await logIn(replicas()[0]!, {}, from('203.0.113.9'))).status).toBe(200);
+    const delayed = performance.now() - startedAt;
+    expect(delayed).toBeGreaterThan(1900);
+    expect(delayed).toBeLessThan(8000);
+    expect((await guess(replicas()[0]!, '198.51.100.1', { email: 'other@example.com' })).status).toBe(401);
+
+    await clock.standAt(new Date(start + 15 * minute));
+    expect((await logIn(replicas()[1]!, {}, from('198.51.100.1'))).status).toBe(200);
+    expect(await guess(replicas()[1]!, '198.51.100.1')).toMatchObject({ status: 401 });
+    expect(await query('select attempts from login_attempts where attempts > 1')).toEqual([]);
+  });
+
+  it('an unknown account is throttled in the same way', async () => {
+    await tried('nobody@example.com', '198.51.100.2', 9);
+    const over = { email: 'nobody@example.com' };
+    const answers = [];
+    for (let n = 0; n < 2; n += 1) answers.push(await guess(replicas()[0]!, '198.51.100.2', over));
+    expect(answers.map(({ status }) => status)).toEqual([401, 429]);
+  });
+
+  it('all at once is no way round: ten are tried, whatever replica they are sent to', async () => {
+    const at = (n: number) => guess(replicas()[n % 2]!, '198.51.100.3', { email: `many@example.com` });
+    const answers = await Promise.all(Array.from({ length: 24 }, (_, n) => at(n)));
+    const by = (status: number) => answers.filter((answer) => answer.status === status).length;
+    expect({ tried: by(401), refused: by(429) }).toEqual({ tried: 10, refused: 14 });
+  });
+
+  it('an address is not to be chosen by the caller', async () => {
+    await tried('nobody@example.com', '127.0.0.1', 10);
+    await tried('nobody@example.com', '198.51.100.4', 10);
+    const over = { email: 'nobody@example.com' };
+    expect((await guess(plain(), '203.0.113.77', over)).status).toBe(429);
+    expect((await guess(replicas()[0]!, '203.0.113.77, 198.51.100.4', over)).status).toBe(429);
+    expect((await guess(replicas()[0]!, '198.51.100.4, 203.0.113.77', over)).status).toBe(401);
+  });
+
+  it('200 guessers on 50 networks lock nobody out: from elsewhere the admin is in within seconds', async () => {
+    const body = JSON.stringify({ email, password: 'wrong' });
+    const guessers = Array.from({ length: 200 }, (_, n) =>
+      beginExchange(replicas()[0]!.url, {
+        path: '/api/v1/auth/login',
+        headers: [
+          ['content-type', 'application/json'],
+          ['x-forwarded-for', `198.51.${n % 50}.${n}`],
+        ],
+        body,
+      }),
+    );
+    await eventually(async () =>
+      (await query('select from login_attempts')).length > 50 ? true : undefined,
+    );
+    const startedAt = performance.now();
+    expect((await logIn(replicas()[0]!, {}, from('203.0.113.10'))).status).toBe(200);
+    // 2 s of throttle; the rest is what a busy machine takes for a few hashes.
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    for (const guesser of guessers) guesser.destroy();
+  });
+
+  it('logins with the right password at once all succeed', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, () => logIn(replicas()[0]!, {}, from('198.51.100.5'))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 16 }, () => 200));
+  });
+});

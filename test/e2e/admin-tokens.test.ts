@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { adminObjectsScene, dataOf, instant, itemsOf, uuid } from './admin-objects-scene.ts';
+
+const { admin, replicas, aUser, eventsOf, query } = adminObjectsScene();
+const root = '/api/v1/admin';
+const tokens = `${root}/tokens`;
+
+/** A call with a token, as a script makes it: no cookie, no origin. */
+async function withToken(
+  token: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const answer = await fetch(`${replicas[1]!.url}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  const json = JSON.parse(text) as { data?: Readonly<Record<string, unknown>>; error?: { code: string } };
+  return { status: answer.status, code: json.error?.code, data: json.data, text };
+}
+
+async function aToken(scope: 'read' | 'write', over: object = {}) {
+  const made = dataOf(await admin('POST', tokens, { name: 'ci', scope, ...over }));
+  return { ...made, token: String(made['token']), path: `${tokens}/${String(made['admin_token_id'])}` };
+}
+
+describe('an API token', () => {
+  it('is shown whole once, and is told without its secret afterwards', async () => {
+    const { path: _path, ...made } = await aToken('read');
+    const [root_] = await query<{ user_id: string }>(
+      `select user_id from users where email = 'root@example.com'`,
+    );
+    const { token, ...shown } = made;
+    expect(shown).toEqual({
+      admin_token_id: uuid,
+      public_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      name: 'ci',
+      scope: 'read',
+      created_by: { user_id: root_?.user_id, name: 'root@example.com' },
+      created_at: instant,
+      expires_at: null,
+      last_used_on: null,
+      revoked_at: null,
+      active: true,
+    });
+    expect(token).toMatch(/^gwa_[0-9a-f]{32}\.[0-9a-f]{64}$/);
+    const id = (made as Readonly<Record<string, unknown>>)['admin_token_id'];
+    const listed = itemsOf(await admin('GET', tokens)).find((each) => each['admin_token_id'] === id);
+    expect(listed).toEqual(shown);
+    const secret = token.split('.')[1];
+    expect(JSON.stringify(await query('select * from admin_tokens'))).not.toContain(secret);
+    expect(JSON.stringify(await eventsOf(id))).not.toContain(secret);
+    expect(await eventsOf(id)).toMatchObject([{ action: 'admin_token.create', target_kind: 'admin_token' }]);
+  });
+
+  it('reads with either scope, and changes things with `write` alone; its events name it', async () => {
+    const [read, write] = [await aToken('read'), await aToken('write')];
+    const body = { email: 'made-by-token@example.com' };
+    expect((await withToken(read.token, 'GET', `${root}/users`)).status).toBe(200);
+    expect((await withToken(write.token, 'GET', `${root}/users`)).status).toBe(200);
+    expect(await withToken(read.token, 'POST', `${root}/users`, body)).toMatchObject({
+      status: 403,
+      code: 'admin_required',
+    });
+    const made = await withToken(write.token, 'POST', `${root}/users`, body);
+    expect(made.status).toBe(200);
+    const id = (write as Readonly<Record<string, unknown>>)['admin_token_id'];
+    expect(await eventsOf(made.data?.['user_id'])).toMatchObject([
+      { action: 'user.create', admin_token_id: id, actor_user_id: uuid },
+    ]);
+    const budget = `${root}/spend/budgets/users/${String(made.data?.['user_id'])}`;
+    const terms = { cadence: 'daily', amount_10000: 5, hard_limit: false };
+    expect((await withToken(write.token, 'PUT', budget, terms)).status).toBe(200);
+    expect(await eventsOf(made.data?.['user_id'])).toMatchObject([
+      { action: 'budget.set', admin_token_id: id },
+      { action: 'user.create' },
+    ]);
+  });
+
+  it('says the UTC day of its last call', async () => {
+    const token = await aToken('read');
+    await withToken(token.token, 'GET', `${root}/teams`);
+    const id = (token as Readonly<Record<string, unknown>>)['admin_token_id'];
+    const listed = itemsOf(await admin('GET', tokens)).find((each) => each['admin_token_id'] === id);
+    expect(listed?.['last_used_on']).toBe(new Date().toISOString().slice(0, 10));
+  });
+
+  it('is refused at once when it is revoked or has expired, on every replica', async () => {
+    const token = await aToken('read');
+    expect((await withToken(token.token, 'GET', `${root}/teams`)).status).toBe(200);
+    const revoked = dataOf(await admin('DELETE', token.path));
+    expect(revoked).toMatchObject({ revoked_at: instant, active: false });
+    expect(dataOf(await admin('DELETE', token.path))).toEqual(revoked);
+    const short = await aToken('read', { expires_at: new Date(Date.now() + 700).toISOString() });
+    expect((await withToken(short.token, 'GET', `${root}/teams`)).status).toBe(200);
+    await sleep(800);
+    for (const each of [token, short])
+      expect(await withToken(each.token, 'GET', `${root}/teams`)).toMatchObject({
+        status: 401,
+        code: 'invalid_credentials',
+      });
+  });
+
+  it('may do what its person may: nothing once that is no active platform admin', async () => {
+    const person = await aUser({ role: 'platform_admin' });
+    const token = await aToken('write');
+    const id = (token as Readonly<Record<string, unknown>>)['admin_token_id'];
+    await query('update admin_tokens set user_id = $1 where admin_token_id = $2', [person['user_id'], id]);
+    const path = `${root}/users/${String(person['user_id'])}`;
+    const answer = async () => (await withToken(token.token, 'GET', `${root}/teams`)).code;
+    expect(await answer()).toBeUndefined();
+    await admin('PATCH', path, { role: 'user' });
+    expect(await answer()).toBe('admin_required');
+    await admin('PATCH', path, { active: false });
+    expect(await answer()).toBe('invalid_credentials');
+  });
+
+  it('makes and ends no tokens, and is the one that counts beside a cookie', async () => {
+    const token = await aToken('write');
+    for (const [method, path, body] of [
+      ['GET', tokens, undefined],
+      ['POST', tokens, { name: 'x', scope: 'read' }],
+      ['DELETE', token.path, undefined],
+    ] as const) {
+      expect(await withToken(token.token, method, path, body)).toMatchObject({
+        status: 403,
+        code: 'admin_required',
+      });
+      const both = await admin(method, path, body, { authorization: `Bearer ${token.token}` });
+      expect(both).toMatchObject({ status: 403, error: { code: 'admin_required' } });
+    }
+  });
+
+  it.each(['gwa_', 'gwa_x.y', `gwa_${'0'.repeat(32)}.${'0'.repeat(64)}`])('%s is none', async (token) => {
+    expect(await withToken(token, 'GET', `${root}/teams`)).toMatchObject({
+      status: 401,
+      code: 'invalid_credentials',
+    });
+  });
+
+  it('with a wrong secret is none, and another scheme is nobody’s business here', async () => {
+    const { token } = await aToken('read');
+    const wrong = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`;
+    expect((await withToken(wrong, 'GET', `${root}/teams`)).status).toBe(401);
+    const basic = await admin('GET', `${root}/teams`, undefined, { authorization: 'Basic YTpi' });
+    expect(basic.status).toBe(200);
+    const none = await fetch(`${replicas[0]!.url}${root}/teams`, {
+      headers: { authorization: 'Basic YTpi' },
+    });
+    expect(none.status).toBe(401);
+  });
+
+  it.each([
+    [{ scope: 'read' }, 'name'],
+    [{ name: 'x', scope: 'all' }, 'scope'],
+    [{ name: 'x', scope: 'read', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
+    [{ name: 'x', scope: 'read', expires_at: 5 }, 'expires_at'],
+  ])('%j names %s', async (body, param) => {
+    expect(await admin('POST', tokens, body)).toMatchObject({
+      status: 400,
+      error: { code: 'invalid_request', param },
+    });
+  });
+
+  it('that is not there is 404', async () => {
+    for (const id of ['x', '00000000-0000-4000-8000-000000000000'])
+      expect(await admin('DELETE', `${tokens}/${id}`)).toMatchObject({
+        status: 404,
+        error: { param: 'admin_token_id' },
+      });
+  });
+});

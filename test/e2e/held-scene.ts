@@ -1,0 +1,36 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { withDatabase } from '../support/database.ts';
+import { type ConfigFile, queries, startGateway, type TestGateway } from '../support/gateway.ts';
+import { type HeldUpstream, startHeldUpstream } from './held-upstream.ts';
+import { finalTracesIn, tracesIn } from './traces.ts';
+
+/** A gateway over sockets in front of an upstream that a test answers by hand, and what its requests leave. */
+export function heldScene(config: (upstreamUrl: string) => ConfigFile) {
+  const database = withDatabase();
+  const query = queries(database.url);
+  let upstream: HeldUpstream;
+  let gateway: TestGateway;
+  let stopped: Promise<void> | undefined;
+  beforeAll(async () => {
+    upstream = await startHeldUpstream();
+    gateway = await startGateway(config(upstream.url), database.url());
+  });
+  /** A test may stop the gateway before the suite is over. */
+  async function stop(): Promise<void> {
+    stopped ??= gateway?.stop();
+    await stopped;
+  }
+  afterAll(async () => {
+    await upstream?.close();
+    await stop();
+  });
+  return {
+    query,
+    databaseUrl: database.url,
+    traceOf: tracesIn(query),
+    finalTraceOf: finalTracesIn(query, () => gateway),
+    gateway: () => gateway,
+    upstream: () => upstream,
+    stop,
+  };
+}

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { statusOf } from '../../domain/shared/gateway-error.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import {
+  described,
+  description,
+  descriptionFile,
+  type MediaType,
+  operations,
+  schemaFaults,
+  typesFile,
+  typesMark,
+} from '../support/openapi/description.ts';
+
+/** The bodies that an operation describes, with where each stands. */
+const bodies = operations.flatMap(({ method, path, operation }) => [
+  ...Object.entries(operation.requestBody?.content ?? {}).map(
+    ([, media]) => [`${method} ${path}, request`, media] as const,
+  ),
+  ...Object.entries(operation.responses).flatMap(([status, { content }]) =>
+    Object.entries(content ?? {}).map(([, media]) => [`${method} ${path}, ${status}`, media] as const),
+  ),
+]);
+
+const components = description['components'] as Record<string, Record<string, { value?: unknown }>>;
+
+const examplesOf = ({ example, examples = {} }: MediaType): readonly unknown[] => [
+  ...(example === undefined ? [] : [example]),
+  ...Object.values(examples).map(({ $ref }) => components['examples']?.[$ref.split('/').at(-1) ?? '']?.value),
+];
+
+describe('the description of the API', () => {
+  it('is kept beside the documentation, with the types of clients (npm run openapi)', () => {
+    expect(readFileSync(descriptionFile, 'utf8')).toBe(described);
+    expect(readFileSync(typesFile, 'utf8').endsWith(typesMark)).toBe(true);
+  });
+
+  it('passes a strict linter', async () => {
+    // Its rule knows no redirects; the next test has it in its place.
+    const rules = { 'operation-2xx-response': 'off' } as const;
+    const config = await createConfig({ extends: ['recommended-strict'], rules });
+    const problems = await lintFromString({ source: JSON.stringify(description), config });
+    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual(
+      [],
+    );
+  });
+
+  it('has a success of each operation: an answer, or where a browser is sent on', () => {
+    const others = operations.filter(
+      ({ operation }) => !Object.keys(operation.responses).some((status) => status.startsWith('2')),
+    );
+    expect(others.map(({ path, operation }) => [path, '302' in operation.responses])).toEqual([
+      ['/api/v1/auth/oidc/start', true],
+      ['/api/v1/auth/oidc/callback', true],
+    ]);
+  });
+
+  it.each(bodies)('has examples of its own that its schemas allow: %s', (_where, media) => {
+    const found = examplesOf(media);
+    for (const example of found) expect(schemaFaults(media.schema, example)).toEqual([]);
+    if (media.schema['type'] !== 'string') expect(found).not.toEqual([]);
+  });
+
+  it('names each operation once', () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('has an example of every error code, but of the one that no described call has', () => {
+    const shown = Object.keys(components['examples'] ?? {});
+    const missing = Object.keys(statusOf).filter(
+      (code) => !shown.some((name) => name.endsWith(`Error_${code}`)),
+    );
+    expect(missing).toEqual(['method_not_allowed']);
+  });
+
+  it('closes what the gateway itself writes: an answer of the admin API has no other members', () => {
+    const open: string[] = [];
+    const walk = (schema: unknown, at: string): void => {
+      if (typeof schema !== 'object' || schema === null) return;
+      const { type, properties, additionalProperties } = schema as JsonObject;
+      if (type === 'object' && properties !== undefined && additionalProperties !== false) open.push(at);
+      for (const [key, inner] of Object.entries(schema)) walk(inner, `${at}/${key}`);
+    };
+    for (const { method, path, operation } of operations)
+      if (!operation.tags.includes('Models')) walk(operation.responses['200'], `${method} ${path}`);
+    expect(open).toEqual([]);
+  });
+});
