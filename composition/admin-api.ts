@@ -1,14 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabasePool } from 'slonik';
-import { logIn } from '../application/admin/log-in.ts';
 import { bearerOf } from '../application/admin/manage-tokens.ts';
-import { currentSession, logOut } from '../application/admin/session.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import { isTimeZone } from '../infrastructure/config/formats.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
 import { adminCallLog, databaseFaultLog, type Log } from '../infrastructure/logging.ts';
-import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { adminEventsStore } from '../infrastructure/postgres/admin-events-store.ts';
 import { adminTokensStore } from '../infrastructure/postgres/admin-tokens-store.ts';
 import { alertsStore } from '../infrastructure/postgres/alerts-store.ts';
@@ -21,17 +17,16 @@ import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
 import { serviceAccountsStore } from '../infrastructure/postgres/service-accounts-store.ts';
-import { loginAttemptsStore, sessionStore } from '../infrastructure/postgres/session-store.ts';
 import { teamsStore } from '../infrastructure/postgres/teams-store.ts';
 import { usersStore } from '../infrastructure/postgres/users-store.ts';
 import { catalogueInsight } from '../infrastructure/providers/catalogue-insight.ts';
-import { sessionTokens } from '../infrastructure/session-tokens.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
 import type { ModelRoutePorts } from '../interfaces/http/admin/model-routes.ts';
 import { adminRoutes } from '../interfaces/http/admin/routes.ts';
 import type { AdminApiPorts } from '../interfaces/http/app.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
 import { mailReady } from './settling.ts';
+import { signInUseCases } from './sign-in.ts';
 
 /** The calls that are open to platform admins, over their stores. */
 export const adminRoutesOf = (
@@ -76,17 +71,8 @@ export function adminApi(
   gates: Gates,
   routes: readonly AdminRoute[],
 ): AdminApiPorts {
-  const login = {
-    sessions: sessionStore(pool),
-    tokens: sessionTokens,
-    attempts: loginAttemptsStore(pool),
-    passwords: argon2Passwords(),
-    pause: async (ms: number) => sleep(ms),
-  };
   return {
-    logIn: logIn(login),
-    logOut: logOut(login),
-    currentSession: currentSession(login),
+    ...signInUseCases(pool, config, log),
     bearerOf: bearerOf({ adminTokens: adminTokensStore(pool), secrets }),
     gates: gates.admin,
     pace: gates.pace,

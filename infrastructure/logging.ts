@@ -110,6 +110,7 @@ function ownerFields(owner: KeyOwner | undefined) {
 /** How a login ended; what is neither good, wrong nor throttled was refused before anything was compared. */
 const loginOutcomes: Readonly<Partial<Record<ErrorCode, string>>> = {
   invalid_credentials: 'failed',
+  second_factor_required: 'code_wanted',
   too_many_attempts: 'throttled',
 };
 
@@ -123,6 +124,7 @@ export const adminCallLog =
       route: call.route,
       status: call.status,
       error_code: call.errorCode,
+      reason: call.reason,
       latency_ms: call.latencyMs,
       user_id: call.userId,
       address: call.address,

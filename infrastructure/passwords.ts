@@ -1,7 +1,7 @@
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { argon2, createCipheriv, createDecipheriv, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Passwords } from '../application/ports/admin-access.ts';
-import { typedPassword } from '../domain/identity/password.ts';
+import { isCommonPassword, typedPassword } from '../domain/identity/password.ts';
 
 /** argon2id with 19 MiB and t = 2 (rule 39.6), p = 1: about 40 ms on one core. */
 const memoryKib = 19 * 1024;
@@ -60,7 +60,34 @@ export function argon2Passwords(): Passwords {
         const { salt, tag } = hash === undefined ? nobody : parsePhc(hash);
         return timingSafeEqual(await tagOf(password, salt), tag) && hash !== undefined;
       }),
+    isCommon: async (password) => {
+      const { commonPasswords } = await import('./sign-in/common-passwords.ts');
+      return isCommonPassword(password, commonPasswords);
+    },
+    seal: (password, secret) => inTurn(() => sealed(password, secret)),
+    unseal: (password, bytes) => inTurn(() => unsealed(password, bytes)),
   };
+}
+
+/** AES-256-GCM; its key is the tag of the password with a salt that no hash has. */
+const cipher = 'aes-256-gcm';
+const ivBytes = 12;
+const sealBytes = 16;
+
+/** Salt, initialisation vector, seal, and the secret in cipher. */
+async function sealed(password: string, secret: Uint8Array): Promise<Uint8Array> {
+  const [salt, iv] = [randomBytes(saltBytes), randomBytes(ivBytes)];
+  const sealing = createCipheriv(cipher, await tagOf(password, salt), iv, { authTagLength: sealBytes });
+  const inCipher = [sealing.update(secret), sealing.final()];
+  return Buffer.concat([salt, iv, sealing.getAuthTag(), ...inCipher]);
+}
+
+async function unsealed(password: string, bytes: Uint8Array): Promise<Uint8Array> {
+  const [ivAt, sealAt, secretAt] = [saltBytes, saltBytes + ivBytes, saltBytes + ivBytes + sealBytes];
+  const key = await tagOf(password, Buffer.from(bytes.subarray(0, ivAt)));
+  const opening = createDecipheriv(cipher, key, bytes.subarray(ivAt, sealAt), { authTagLength: sealBytes });
+  opening.setAuthTag(bytes.subarray(sealAt, secretAt));
+  return Buffer.concat([opening.update(bytes.subarray(secretAt)), opening.final()]);
 }
 
 /** Lets so many run at once; the others wait, first come first served. */

@@ -28,11 +28,13 @@ CREATE TRIGGER admin_events_append_only_trigger BEFORE DELETE OR UPDATE OR TRUNC
 
 create table admin_sessions (
   token_sha256 bytea not null, user_id uuid not null, created_at timestamp with time zone not null, last_seen_at timestamp with time zone not null, expires_at timestamp with time zone not null,
-  constraint admin_sessions_pkey PRIMARY KEY (token_sha256), constraint admin_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id),
-  constraint admin_sessions_order_check CHECK (((created_at <= last_seen_at) AND (last_seen_at < expires_at))), constraint admin_sessions_token_check CHECK ((octet_length(token_sha256) = 32))
+  signed_in_by text not null default 'password'::text, constraint admin_sessions_pkey PRIMARY KEY (token_sha256), constraint admin_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id),
+  constraint admin_sessions_order_check CHECK (((created_at <= last_seen_at) AND (last_seen_at < expires_at))), constraint admin_sessions_signed_in_by_check CHECK ((signed_in_by = ANY (ARRAY['password'::text, 'oidc'::text]))),
+  constraint admin_sessions_token_check CHECK ((octet_length(token_sha256) = 32))
 );
 -- admin_sessions: A login that has not ended; the token itself is never stored. To delete the row is to revoke the session.
 -- last_seen_at: Written at most once a minute.
+-- signed_in_by: Where a way of signing in is turned off, its sessions are over.
 CREATE INDEX admin_sessions_expires_at_idx ON admin_sessions USING btree (expires_at);
 CREATE INDEX admin_sessions_user_id_idx ON admin_sessions USING btree (user_id, created_at);
 
@@ -182,6 +184,16 @@ create table models (
   model_key text not null, enabled boolean not null default true, created_at timestamp with time zone not null default now(), updated_at timestamp with time zone not null default now(), constraint models_pkey PRIMARY KEY (model_key)
 );
 -- models: A model id that callers may name.
+
+create table oidc_sign_ins (
+  state_sha256 bytea not null, browser_sha256 bytea not null, return_to text not null, address text not null, begun_at timestamp with time zone not null, constraint oidc_sign_ins_pkey PRIMARY KEY (state_sha256),
+  constraint oidc_sign_ins_digests_check CHECK (((octet_length(state_sha256) = 32) AND (octet_length(browser_sha256) = 32)))
+);
+-- oidc_sign_ins: A browser that was sent to the identity provider and has not come back; to take its sign-in up is to delete the row.
+-- browser_sha256: Of the cookie of that browser, which the nonce and the PKCE verifier are made of: neither is stored.
+-- address: As sign-ins are counted by.
+CREATE INDEX oidc_sign_ins_address_idx ON oidc_sign_ins USING btree (address, begun_at);
+CREATE INDEX oidc_sign_ins_begun_at_idx ON oidc_sign_ins USING btree (begun_at);
 
 create table providers (
   provider_key text not null, kind text not null, config_json jsonb not null, enabled boolean not null default true, updated_at timestamp with time zone not null default now(), constraint providers_pkey PRIMARY KEY (provider_key)
@@ -365,6 +377,21 @@ create table user_passwords (
   constraint user_passwords_hash_check CHECK ((password_hash ~~ '$argon2id$%'::text))
 );
 -- user_passwords: The password of a person who may log in, as an argon2id hash in PHC format.
+
+create table user_recovery_codes (
+  user_id uuid not null, code_sha256 bytea not null, constraint user_recovery_codes_pkey PRIMARY KEY (user_id, code_sha256),
+  constraint user_recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES user_second_factors(user_id) ON DELETE CASCADE, constraint user_recovery_codes_code_check CHECK ((octet_length(code_sha256) = 32))
+);
+-- user_recovery_codes: A code that stands for the authenticator once; to use it is to delete the row.
+
+create table user_second_factors (
+  user_id uuid not null, sealed_secret bytea not null, begun_at timestamp with time zone not null, confirmed_at timestamp with time zone, last_used_step bigint, constraint user_second_factors_pkey PRIMARY KEY (user_id),
+  constraint user_second_factors_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id), constraint user_second_factors_step_check CHECK (((confirmed_at IS NULL) = (last_used_step IS NULL)))
+);
+-- user_second_factors: The authenticator (TOTP) of a person who logs in by password.
+-- sealed_secret: Encrypted with a key that only the person's password makes.
+-- confirmed_at: Null: begun, and no code was shown yet; logins do not ask for it.
+-- last_used_step: Of the last code that was taken: none is taken twice, and no earlier one after it.
 
 create table users (
   user_id uuid not null default gen_random_uuid(), email text not null, email_folded text not null generated always as (lower(email)) stored, name text not null, role text not null default 'user'::text,

@@ -1,26 +1,40 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isEmail, passwordProblem } from '../../domain/identity/password.ts';
+import { commonPasswordProblem, isEmail, passwordProblem } from '../../domain/identity/password.ts';
 import type { Admins, Passwords } from '../ports/admin-access.ts';
 
 export interface CreateAdminPorts {
   readonly admins: Admins;
-  readonly passwords: Pick<Passwords, 'hash'>;
+  readonly passwords: NewPasswords;
 }
+
+type NewPasswords = Pick<Passwords, 'hash' | 'isCommon'>;
 
 export interface Credentials {
   readonly email: string;
   readonly password: string;
 }
 
-const faultOf = ({ email, password }: Credentials): string | undefined =>
-  isEmail(email) ? passwordProblem(password) : `${JSON.stringify(email)} is not an e-mail address.`;
+/** Why this cannot become somebody's password; undefined when it can. */
+export const newPasswordFault = async (
+  passwords: Pick<Passwords, 'isCommon'>,
+  password: string,
+): Promise<string | undefined> =>
+  passwordProblem(password) ?? ((await passwords.isCommon(password)) ? commonPasswordProblem : undefined);
+
+const faultOf = async (
+  passwords: NewPasswords,
+  { email, password }: Credentials,
+): Promise<string | undefined> =>
+  isEmail(email)
+    ? newPasswordFault(passwords, password)
+    : `${JSON.stringify(email)} is not an e-mail address.`;
 
 /** A platform admin with this password: made, promoted, or given the new password. On the left: what is wrong. */
 export const createAdmin =
   ({ admins, passwords }: CreateAdminPorts) =>
   async (credentials: Credentials): Promise<Either<string, void>> => {
-    const fault = faultOf(credentials);
+    const fault = await faultOf(passwords, credentials);
     if (fault !== undefined) return E.left(fault);
     return E.right(await admins.set(credentials.email, await passwords.hash(credentials.password)));
   };
@@ -30,7 +44,7 @@ export const createFirstAdmin =
   ({ admins, passwords }: CreateAdminPorts) =>
   async (credentials: Credentials): Promise<Either<string, boolean>> => {
     if (await admins.exist()) return E.right(false);
-    const fault = faultOf(credentials);
+    const fault = await faultOf(passwords, credentials);
     if (fault !== undefined) return E.left(fault);
     return E.right(await admins.setFirst(credentials.email, await passwords.hash(credentials.password)));
   };

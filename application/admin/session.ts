@@ -1,6 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { sessionAt } from '../../domain/identity/admin-session.ts';
+import {
+  type SecondFactorState,
+  secondFactorState,
+  type SignInMethod,
+} from '../../domain/identity/second-factor.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { AdminSessions, Person, SessionTokens } from '../ports/admin-access.ts';
 
@@ -16,6 +22,23 @@ export interface CurrentSession {
   readonly expiresAt: number;
 }
 
+/** The same, and how they came in. */
+export interface SignedIn extends CurrentSession {
+  readonly signedInBy: SignInMethod;
+  readonly secondFactor: SecondFactorState;
+}
+
+/** `admin_auth`, as it is at the moment. */
+export interface SignInPolicy {
+  /** The ways of signing in that there are: a session of another one is over. */
+  readonly methods: readonly SignInMethod[];
+  readonly requireSecondFactor: boolean;
+}
+
+export interface CurrentSessionPorts extends SessionPorts {
+  readonly policy: () => SignInPolicy;
+}
+
 const sessionRequired: GatewayError = {
   code: 'session_required',
   message: 'Log in first: POST /api/v1/auth/login with `email` and `password`.',
@@ -26,19 +49,42 @@ const adminRequired: GatewayError = {
   message: 'Only platform admins may do this.',
 };
 
-/** The session of a token. Role and revocation are read at each request. */
-export const currentSession =
-  ({ sessions, tokens }: SessionPorts) =>
-  async (token: string | undefined): Promise<Either<GatewayError, CurrentSession>> => {
+const enrolmentRequired: GatewayError = {
+  code: 'enrolment_required',
+  message: 'Enrol a second factor first: POST /api/v1/auth/second-factor with `password`.',
+};
+
+/** A session that may do what sessions may: not one that can only enrol. */
+const fullSession = (current: SignedIn): Either<GatewayError, CurrentSession> =>
+  current.secondFactor === 'must_enrol' ? E.left(enrolmentRequired) : E.right(current);
+
+/** The session of a token, also one that can only enrol. Role and revocation are read at each request. */
+export const anySession =
+  ({ sessions, tokens, policy }: CurrentSessionPorts) =>
+  async (token: string | undefined): Promise<Either<GatewayError, SignedIn>> => {
     if (token === undefined) return E.left(sessionRequired);
     const digest = tokens.digest(token);
     const found = await sessions.find(digest);
-    if (found === undefined) return E.left(sessionRequired);
+    const { methods, requireSecondFactor } = policy();
+    if (found === undefined || !methods.includes(found.signedInBy)) return E.left(sessionRequired);
     const state = sessionAt(found.session, found.now);
     if (state.kind === 'over') return E.left(sessionRequired);
     if (state.kind === 'moved') await sessions.note(digest, state.session);
-    return E.right({ person: found.person, expiresAt: state.session.expiresAt });
+    return E.right({
+      person: found.person,
+      expiresAt: state.session.expiresAt,
+      signedInBy: found.signedInBy,
+      secondFactor: secondFactorState(found, requireSecondFactor),
+    });
   };
+
+/** The session of a token that may do what sessions may. */
+export const currentSession = (
+  ports: CurrentSessionPorts,
+): ((token: string | undefined) => Promise<Either<GatewayError, CurrentSession>>) => {
+  const any = anySession(ports);
+  return async (token) => pipe(await any(token), E.chain(fullSession));
+};
 
 /** All admin routes require an authenticated platform-admin session; other callers are not admitted. */
 export const platformAdmin = (person: Person): Either<GatewayError, Person> =>

@@ -1,5 +1,6 @@
 import type { AdminSession } from '../../domain/identity/admin-session.ts';
 import type { LoginTries } from '../../domain/identity/login-throttle.ts';
+import type { SecondFactor, SignInMethod, UsedCode } from '../../domain/identity/second-factor.ts';
 import type { UserRole } from '../../domain/identity/owner-names.ts';
 import type { RequestId } from '../../domain/request-log/request-ids.ts';
 import type { ErrorCode } from '../../domain/shared/gateway-error.ts';
@@ -15,11 +16,14 @@ export interface Person {
 export interface PersonWithPassword extends Person {
   /** In PHC format. */
   readonly passwordHash: string;
+  readonly secondFactor?: SecondFactor | undefined;
 }
 
 export interface FoundSession {
   readonly session: AdminSession;
   readonly person: Person;
+  readonly signedInBy: SignInMethod;
+  readonly hasSecondFactor: boolean;
   /** The database's time. */
   readonly now: number;
 }
@@ -32,11 +36,12 @@ export interface AdminSessions {
   readonly note: (tokenSha256: Uint8Array, session: AdminSession) => Promise<void>;
   /** Who may log in with this e-mail address, in any case of letters. */
   readonly personOf: (email: string) => Promise<PersonWithPassword | undefined>;
-  /** Undefined when the password that was checked is no longer the person's. */
+  /** Undefined when the password that was checked is no longer the person's, or the code was used before. */
   readonly open: (
     tokenSha256: Uint8Array,
     person: PersonWithPassword,
     session: (now: number) => AdminSession,
+    used?: UsedCode,
   ) => Promise<AdminSession | undefined>;
   /** The id of the person whose session it was; undefined when there is none. */
   readonly end: (tokenSha256: Uint8Array) => Promise<string | undefined>;
@@ -55,6 +60,12 @@ export interface Passwords {
   readonly hash: (password: string) => Promise<string>;
   /** As much work without a hash as with one: the time of the answer does not show whether the account is there. */
   readonly verify: (hash: string | undefined, password: string) => Promise<boolean>;
+  /** Whether it is among those that are guessed first, or made of them. */
+  readonly isCommon: (password: string) => Promise<boolean>;
+  /** Encrypts with a key that the password makes. */
+  readonly seal: (password: string, secret: Uint8Array) => Promise<Uint8Array>;
+  /** What was sealed with this very password; throws for any other. */
+  readonly unseal: (password: string, sealed: Uint8Array) => Promise<Uint8Array>;
 }
 
 export interface SessionTokens {
@@ -67,7 +78,10 @@ export interface SessionTokens {
 export interface Admins {
   /** True when an active platform admin has a password. */
   readonly exist: () => Promise<boolean>;
-  /** Makes the person if there is none, and a platform admin; sets the password, which ends the person's sessions. */
+  /**
+   * Makes the person if there is none, and a platform admin; sets the password, which ends the person's sessions and
+   * their second factor.
+   */
   readonly set: (email: string, passwordHash: string) => Promise<void>;
   /** The same unless a platform admin with a password exists; false then. Only one of many replicas does it. */
   readonly setFirst: (email: string, passwordHash: string) => Promise<boolean>;
@@ -83,6 +97,8 @@ export interface EndedAdminCall {
   /** 499: the caller left before the answer. */
   readonly status: number;
   readonly errorCode: ErrorCode | undefined;
+  /** Why somebody was not signed in, where the answer does not say it; without a secret. */
+  readonly reason?: string | undefined;
   readonly latencyMs: number;
   /** Undefined: nobody was logged in. */
   readonly userId: string | undefined;

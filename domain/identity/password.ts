@@ -27,3 +27,36 @@ export function passwordProblem(password: string): string | undefined {
   if (isPasswordTooLong(password)) return `A password must not be longer than ${maxPasswordBytes} bytes.`;
   return password.isWellFormed() ? undefined : 'A password must be valid Unicode text.';
 }
+
+/** The passwords that are guessed first, in lower case. */
+export type CommonPasswords = Pick<ReadonlySet<string>, 'has'>;
+
+export const commonPasswordProblem =
+  'This password is one of those that are guessed first, or made of them: choose another.';
+
+/**
+ * Whether a password is a common one: in any case of letters, with digits or signs before and behind it, two of them in
+ * a row, or a few characters again and again. The length alone is not enough: `password1234` is long, too.
+ */
+export function isCommonPassword(password: string, common: CommonPasswords): boolean {
+  const folded = typedPassword(password).toLowerCase();
+  const bare = folded.replaceAll(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
+  return [folded, bare].some(
+    (form) => common.has(form) || isMadeOfTwo(form, common) || isRepeated(form, common),
+  );
+}
+
+const isMadeOfTwo = (form: string, common: CommonPasswords): boolean =>
+  form.length <= maxCombinedChars &&
+  Array.from(form, (_, at) => at).some((at) => common.has(form.slice(0, at)) && common.has(form.slice(at)));
+
+/** Nothing common is so long that two of them are longer. */
+const maxCombinedChars = 64;
+
+/** Fewer characters than this, again and again, are a pattern on the keyboard. */
+const shortestUnit = 5;
+
+const isRepeated = (form: string, common: CommonPasswords): boolean => {
+  const unit = /^(.+?)\1+$/su.exec(form)?.[1];
+  return unit !== undefined && (unit.length < shortestUnit || common.has(unit));
+};

@@ -6,6 +6,8 @@ export type ErrorCode =
   | 'invalid_api_key'
   | 'session_required'
   | 'invalid_credentials'
+  | 'second_factor_required'
+  | 'enrolment_required'
   | 'admin_required'
   | 'cross_origin'
   | 'too_many_attempts'
@@ -26,6 +28,7 @@ export type ErrorCode =
   | 'overloaded'
   | 'store_unavailable'
   | 'shutting_down'
+  | 'sign_in_unavailable'
   | 'upstream_error'
   | 'internal_error';
 
@@ -88,6 +91,8 @@ export const outcomeOf = {
   invalid_api_key: 'unauthenticated',
   session_required: 'unauthenticated',
   invalid_credentials: 'unauthenticated',
+  second_factor_required: 'unauthenticated',
+  enrolment_required: 'forbidden',
   admin_required: 'forbidden',
   cross_origin: 'forbidden',
   too_many_attempts: 'forbidden',
@@ -108,6 +113,7 @@ export const outcomeOf = {
   overloaded: 'overloaded',
   store_unavailable: 'overloaded',
   shutting_down: 'interrupted',
+  sign_in_unavailable: 'overloaded',
   upstream_error: 'upstream_error',
   internal_error: 'internal_error',
 } as const satisfies Record<ErrorCode, Outcome>;
@@ -118,6 +124,8 @@ export const statusOf = {
   invalid_api_key: 401,
   session_required: 401,
   invalid_credentials: 401,
+  second_factor_required: 401,
+  enrolment_required: 403,
   admin_required: 403,
   cross_origin: 403,
   too_many_attempts: 429,
@@ -138,6 +146,7 @@ export const statusOf = {
   overloaded: 503,
   store_unavailable: 503,
   shutting_down: 503,
+  sign_in_unavailable: 503,
   upstream_error: 502,
   internal_error: 500,
 } as const satisfies Record<ErrorCode, number>;

@@ -1,3 +1,4 @@
+import { type AdminAuthConfig, adminAuthCodec, toAdminAuth } from './admin-auth-config.ts';
 import {
   type AccountingConfig,
   accountingCodec,
@@ -49,6 +50,7 @@ import {
 export const gatewayCodec = object({
   server: withDefault(serverCodec, {}, 'The listener, its bounds and the telemetry export.'),
   database: withDefault(databaseCodec, {}, 'Where the tables are.'),
+  admin_auth: withDefault(adminAuthCodec, {}, 'How people sign in to the admin API.'),
   mail: optional(mailCodec, 'How budget alerts are mailed; without it they are only shown.'),
   budget_alerts: withDefault(budgetAlertsCodec, {}, 'How often budget alerts are looked for.'),
   request_logging: withDefault(requestLoggingCodec, {}, 'What is kept of requests, and for how long.'),
@@ -79,6 +81,7 @@ export interface GatewayConfig {
   readonly dataDir: string;
   readonly server: ServerConfig;
   readonly database: DatabaseConfig;
+  readonly adminAuth: AdminAuthConfig;
   /** Without it alerts are never mailed (`mail_not_configured`). */
   readonly mail: MailConfig | undefined;
   readonly budgetAlerts: BudgetAlertsConfig;
@@ -98,6 +101,7 @@ export const toConfig = (wire: GatewayWire, dataDir: string): GatewayConfig => (
   server: toServer(wire.server),
   database: toDatabase(wire.database, dataDir),
   dataDir,
+  adminAuth: toAdminAuth(wire.admin_auth),
   mail: wire.mail === undefined ? undefined : toMail(wire.mail),
   budgetAlerts: toBudgetAlerts(wire.budget_alerts),
   requestLogging: toRequestLogging(wire.request_logging),

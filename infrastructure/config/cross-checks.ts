@@ -154,7 +154,18 @@ const routesFitTheirProviders: Check = (file) => {
   });
 };
 
+/** The address that the provider sends browsers back to is made of it. */
+const providersKnowTheWayBack: Check = (file) => {
+  const at = (section: string): Placed<Json> => ({ path: [section], value: file[section] ?? null });
+  const oidc = memberOf(at('admin_auth'), 'oidc');
+  const { value: url } = memberOf(at('server'), 'public_base_url');
+  return isObject(oidc.value) && (url === undefined || url === null)
+    ? [finding(oidc.path, 'needs server.public_base_url: the provider sends browsers back there')]
+    : [];
+};
+
 const checks: readonly Check[] = [
+  providersKnowTheWayBack,
   idsAreUnique,
   pricesAreUnique,
   teamsExist,

@@ -42,6 +42,7 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
     ...hardBudgetNotes(loaded.config, routes),
     ...transportNotes(loaded.config, knowledge.databaseTls),
     ...pathsWithoutMatch(loaded.config),
+    ...openToAnybody(loaded.config),
     ...loaded.inlineSecrets.map((path) =>
       finding(path, 'is a secret written into the file: write ${NAME} instead'),
     ),
@@ -177,6 +178,17 @@ function payerOf(owner: KeyOwnerConfig, config: GatewayConfig): string {
   const account = config.serviceAccounts.find(({ id }) => id === owner.id);
   return `team:${account?.team ?? ''}`;
 }
+
+/** With a provider of the public anybody has an account. */
+const openToAnybody = ({ adminAuth: { oidc } }: GatewayConfig): readonly Finding[] =>
+  oidc?.createUsers === true && oidc.allowedEmailDomains.length === 0
+    ? [
+        finding(
+          ['admin_auth', 'oidc', 'create_users'],
+          'is true without allowed_email_domains: whoever has an account at the provider becomes a user here',
+        ),
+      ]
+    : [];
 
 /** A path begins at the root of a wrapped payload: one that begins elsewhere hides nothing. */
 const pathsWithoutMatch = ({ requestLogging: { payloads } }: GatewayConfig): readonly Finding[] =>

@@ -1,4 +1,5 @@
 import * as t from 'io-ts';
+import { sql } from 'slonik';
 import type { Json } from '../../domain/shared/json.ts';
 
 /** PostgreSQL's int8 and numeric(…, 0), which arrive as text. */
@@ -66,3 +67,6 @@ export const tokenCountColumn = new t.Type<number, number>(
       : t.failure(value, context),
   t.identity,
 );
+
+/** Bytes as a value of a statement. */
+export const binary = (given: Uint8Array) => sql.binary(Buffer.from(given));

@@ -1,11 +1,19 @@
 import * as t from 'io-ts';
-import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik';
-import type { Admins, AdminSessions, LoginAttempts, Person } from '../../application/ports/admin-access.ts';
+import { type CommonQueryMethods, type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik';
+import type {
+  Admins,
+  AdminSessions,
+  LoginAttempts,
+  Person,
+  PersonWithPassword,
+} from '../../application/ports/admin-access.ts';
 import type { AdminSession } from '../../domain/identity/admin-session.ts';
+import type { SignInMethod } from '../../domain/identity/second-factor.ts';
 import { maxTriesHere, throttleWindowMs } from '../../domain/identity/login-throttle.ts';
 import { addCommandEvent } from './admin-events-store.ts';
-import { timestamp } from './codecs.ts';
+import { binary, bytes, int8, nullable, timestamp } from './codecs.ts';
 import { lockOwners } from './owners-lock.ts';
+import { useCode } from './own-access-store.ts';
 import { row } from './pool.ts';
 import { touchState } from './state-follower.ts';
 
@@ -16,18 +24,25 @@ const maxSessionsOfPerson = 100;
 const tidiedAtOnce = 100;
 
 const role = t.union([t.literal('user'), t.literal('platform_admin')]);
-const personFields = { user_id: t.string, email: t.string, name: t.string, role };
+export const personFields = { user_id: t.string, email: t.string, name: t.string, role };
 
 const sessionRow = t.type({
   ...personFields,
   created_at: timestamp,
   last_seen_at: timestamp,
   expires_at: timestamp,
+  signed_in_by: t.union([t.literal('password'), t.literal('oidc')]),
+  has_second_factor: t.boolean,
   now: timestamp,
 });
-const passwordRow = t.type({ ...personFields, password_hash: t.string });
+const passwordRow = t.type({
+  ...personFields,
+  password_hash: t.string,
+  sealed_secret: nullable(bytes),
+  last_used_step: nullable(int8),
+});
 
-const personIn = (found: {
+export const personIn = (found: {
   readonly user_id: string;
   readonly email: string;
   readonly name: string;
@@ -35,19 +50,27 @@ const personIn = (found: {
 }): Person => ({ userId: found.user_id, email: found.email, name: found.name, role: found.role });
 
 const at = (ms: number) => sql.fragment`${new Date(ms).toISOString()}::timestamptz`;
-const binary = (bytes: Uint8Array) => sql.binary(Buffer.from(bytes));
 
 /** Sessions in the table, read anew at each call: what one replica ends is over on all of them. */
 export const sessionStore = (pool: DatabasePool): AdminSessions => ({
   find: async (tokenSha256) => {
     const found = await pool.maybeOne(sql.type(row(sessionRow))`
-      select u.user_id, u.email, u.name, u.role, s.created_at, s.last_seen_at, s.expires_at, gateway_now() as now
+      select u.user_id, u.email, u.name, u.role, s.created_at, s.last_seen_at, s.expires_at, s.signed_in_by,
+             exists (select from user_second_factors f
+                     where f.user_id = u.user_id and f.confirmed_at is not null) as has_second_factor,
+             gateway_now() as now
       from admin_sessions s join users u on u.user_id = s.user_id
       where s.token_sha256 = ${binary(tokenSha256)} and u.active
     `);
     return found === null
       ? undefined
-      : { session: sessionIn(found), person: personIn(found), now: found.now.getTime() };
+      : {
+          session: sessionIn(found),
+          person: personIn(found),
+          signedInBy: found.signed_in_by,
+          hasSecondFactor: found.has_second_factor,
+          now: found.now.getTime(),
+        };
   },
   note: async (tokenSha256, { lastSeenAt, expiresAt }) => {
     await pool.query(sql.unsafe`
@@ -56,28 +79,20 @@ export const sessionStore = (pool: DatabasePool): AdminSessions => ({
       where s.token_sha256 = ${binary(tokenSha256)}
     `);
   },
-  personOf: async (email) => {
-    const found = await pool.maybeOne(sql.type(row(passwordRow))`
-      select u.user_id, u.email, u.name, u.role, p.password_hash
-      from users u join user_passwords p on p.user_id = u.user_id
-      where u.email_folded = lower(${email}) and u.active
-    `);
-    return found === null ? undefined : { ...personIn(found), passwordHash: found.password_hash };
-  },
-  open: async (tokenSha256, { userId, passwordHash }, session) => {
+  personOf: (email) => personOf(pool, email),
+  open: async (tokenSha256, { userId, passwordHash }, session, used) => {
     const opened = await pool.transaction(async (connection) => {
       // Whoever sets a password waits for this lock, and then ends the session that is opened here.
       const kept = await connection.maybeOne(sql.type(row(t.type({ now: timestamp })))`
         select gateway_now() as now from user_passwords p
         where p.user_id = ${userId} and p.password_hash = ${passwordHash} for share
       `);
-      if (kept === null) return undefined;
-      const { createdAt, lastSeenAt, expiresAt } = session(kept.now.getTime());
-      await connection.query(sql.unsafe`
-        insert into admin_sessions (token_sha256, user_id, created_at, last_seen_at, expires_at)
-        values (${binary(tokenSha256)}, ${userId}, ${at(createdAt)}, ${at(lastSeenAt)}, ${at(expiresAt)})
-      `);
-      return { createdAt, lastSeenAt, expiresAt };
+      if (kept === null || !(await useCode(connection, userId, used))) return undefined;
+      return openSession(
+        connection,
+        { tokenSha256, userId, signedInBy: 'password' },
+        session(kept.now.getTime()),
+      );
     });
     if (opened !== undefined) await tidySessions(pool, userId);
     return opened;
@@ -90,6 +105,39 @@ export const sessionStore = (pool: DatabasePool): AdminSessions => ({
     )?.user_id,
 });
 
+async function personOf(pool: DatabasePool, email: string): Promise<PersonWithPassword | undefined> {
+  const found = await pool.maybeOne(sql.type(row(passwordRow))`
+    select u.user_id, u.email, u.name, u.role, p.password_hash, f.sealed_secret, f.last_used_step
+    from users u join user_passwords p on p.user_id = u.user_id
+      left join user_second_factors f on f.user_id = u.user_id and f.confirmed_at is not null
+    where u.email_folded = lower(${email}) and u.active
+  `);
+  if (found === null) return undefined;
+  const { password_hash: passwordHash, sealed_secret: sealedSecret, last_used_step: step } = found;
+  const secondFactor =
+    sealedSecret === null || step === null ? undefined : { sealedSecret, lastUsedStep: Number(step) };
+  return { ...personIn(found), passwordHash, secondFactor };
+}
+
+interface NewSession {
+  readonly tokenSha256: Uint8Array;
+  readonly userId: string;
+  readonly signedInBy: SignInMethod;
+}
+
+export async function openSession(
+  connection: CommonQueryMethods,
+  { tokenSha256, userId, signedInBy }: NewSession,
+  { createdAt, lastSeenAt, expiresAt }: AdminSession,
+): Promise<AdminSession> {
+  await connection.query(sql.unsafe`
+    insert into admin_sessions (token_sha256, user_id, created_at, last_seen_at, expires_at, signed_in_by)
+    values (${binary(tokenSha256)}, ${userId}, ${at(createdAt)}, ${at(lastSeenAt)}, ${at(expiresAt)},
+            ${signedInBy})
+  `);
+  return { createdAt, lastSeenAt, expiresAt };
+}
+
 const sessionIn = (found: t.TypeOf<typeof sessionRow>): AdminSession => ({
   createdAt: found.created_at.getTime(),
   lastSeenAt: found.last_seen_at.getTime(),
@@ -97,7 +145,7 @@ const sessionIn = (found: t.TypeOf<typeof sessionRow>): AdminSession => ({
 });
 
 /** Rows that another login is tidying away are passed over: no two ever wait for each other. */
-async function tidySessions(pool: DatabasePool, userId: string): Promise<void> {
+export async function tidySessions(pool: DatabasePool, userId: string): Promise<void> {
   await pool.query(sql.unsafe`
     delete from admin_sessions where token_sha256 in (
       select s.token_sha256 from admin_sessions s where s.expires_at <= gateway_now()
@@ -210,6 +258,8 @@ async function setAdmin(
     values (${userId}, ${passwordHash}, gateway_now())
     on conflict (user_id) do update set password_hash = excluded.password_hash, set_at = excluded.set_at
   `);
+  // Its secret is sealed with the password that was, and whoever may do this is the way back in for who lost the factor.
+  await connection.query(sql.unsafe`delete from user_second_factors where user_id = ${userId}`);
   await connection.query(sql.unsafe`delete from admin_sessions where user_id = ${userId}`);
   await addCommandEvent(connection, {
     action: 'admin.create',

@@ -25,7 +25,7 @@ export const labelTable = {
   caller_env: { values: '`x-gateway-env`; left out when there is none', bound: 101 },
   agent_harness_key: { values: 'what program the user agent names; `other`, `unknown`', bound: 16 },
   outcome: { values: '`success`, `client_closed`, `interrupted`, … (one per request)', bound: 12 },
-  error_code: { values: 'the error’s code; left out of a success', bound: 27 },
+  error_code: { values: 'the error’s code; left out of a success', bound: 30 },
   token_type: { values: '`input`, `output`', bound: 2 },
   pricing_status: { values: '`priced`, `unpriced`, `usage_missing`, `legacy_estimated`', bound: 4 },
   reason: { values: '`blocked`, `duplicate`, `failed`, `lost`', bound: 4 },

@@ -7,7 +7,7 @@ import { JsonText } from './json-text.ts';
  * A value of an answer, and its JSON Schema. Answers are built, never read: the codec types what a route gives back,
  * and the schema says the same to whoever reads the description of the API.
  */
-class Value<A> extends t.Type<A> {
+export class Value<A> extends t.Type<A> {
   readonly _tag = 'Value' as const;
   readonly schema: JsonObject;
 

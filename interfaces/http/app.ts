@@ -10,7 +10,7 @@ import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-e
 import { adminEndpoint, type AdminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
 import type { AdminRoute, RouteTerms } from './admin/admin-route.ts';
 import { maxLoginBytes } from './admin/login-bodies.ts';
-import { type SessionRoutesPorts, sessionRoutes } from './admin/session-routes.ts';
+import { type OpenRoutesPorts, openRoutes } from './admin/open-routes.ts';
 import { crossOrigin } from './cors.ts';
 import type { CutOff } from './cut-off.ts';
 import { type Envelope, sendError } from './error-presenter.ts';
@@ -24,7 +24,7 @@ import { sendJson } from './send-json.ts';
 import { unknownPath, type UnknownPathTerms } from './unknown-path.ts';
 import { discardRest } from './unread-body.ts';
 
-export interface AdminApiPorts extends SessionRoutesPorts {
+export interface AdminApiPorts extends OpenRoutesPorts {
   readonly routes: readonly AdminRoute[];
 }
 
@@ -109,7 +109,7 @@ function routes(ports: AppPorts): Router<State> {
   router.get('/readyz', on(readyz(ports)));
   mountAdminApi(router, ports.admin);
   const description = JSON.stringify(
-    openApiDocument({ admin: ports.admin.routes, open: sessionRoutes(ports.admin) }),
+    openApiDocument({ admin: ports.admin.routes, open: openRoutes(ports.admin) }),
   );
   router.get(
     '/api/v1/openapi.json',
@@ -124,7 +124,7 @@ function mountAdminApi(router: Router<State>, ports: AdminApiPorts): void {
     const answer = adminEndpoint(ports, endpoint);
     router.register(endpoint.path, [method], (ctx) => answer(ctx.state.request, ctx.params));
   };
-  for (const route of sessionRoutes(ports)) on(route, route);
+  for (const route of openRoutes(ports)) on(route, route);
   for (const route of ports.routes) on(route, asEndpoint(route));
 }
 

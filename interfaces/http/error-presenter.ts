@@ -14,6 +14,8 @@ const typeOf = {
   invalid_api_key: 'authentication_error',
   session_required: 'authentication_error',
   invalid_credentials: 'authentication_error',
+  second_factor_required: 'authentication_error',
+  enrolment_required: 'permission_error',
   admin_required: 'permission_error',
   cross_origin: 'permission_error',
   too_many_attempts: 'rate_limit_error',
@@ -34,6 +36,7 @@ const typeOf = {
   overloaded: 'overloaded_error',
   store_unavailable: 'overloaded_error',
   shutting_down: 'overloaded_error',
+  sign_in_unavailable: 'overloaded_error',
   upstream_error: 'upstream_error',
   internal_error: 'internal_error',
 } as const satisfies Record<ErrorCode, string>;

@@ -10,6 +10,9 @@ const adminLimits: LoadLimits = {
   maxBufferedBytes: 64 * 1024 * 1024,
 };
 
+/** Each waits for the provider, some seconds at most; none has a body. */
+const signInLimits: LoadLimits = { maxInFlight: 64, maxInFlightPerOwner: 16, maxBufferedBytes: 1024 * 1024 };
+
 /** What the admin API lets in, apart from the model API: nothing that happens at one shuts the other. */
 export interface AdminGates {
   /** Of calls with a session, and of those that say that they have one. */
@@ -17,6 +20,8 @@ export interface AdminGates {
   /** Of logins: counted only. Their bodies have a room of their own, and the logins a line. */
   readonly logins: LoadGate;
   readonly loginBodies: LoginBodies;
+  /** Of browsers on their way to and from the identity provider, for which the gateway waits. */
+  readonly signIns: LoadGate;
 }
 
 export interface Gates {
@@ -35,6 +40,7 @@ export const adminGates = (limits: LoadLimits = adminLimits, bodies = loginBodie
     maxBufferedBytes: Infinity,
   }),
   loginBodies: bodies,
+  signIns: loadGate(signInLimits),
 });
 
 export function gatesOf(limits: LoadLimits): Gates {
@@ -44,6 +50,7 @@ export function gatesOf(limits: LoadLimits): Gates {
     models,
     admin,
     pace: bodyPace(),
-    inFlight: () => models.inFlight() + admin.calls.inFlight() + admin.logins.inFlight(),
+    inFlight: () =>
+      models.inFlight() + admin.calls.inFlight() + admin.logins.inFlight() + admin.signIns.inFlight(),
   };
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { logIn } from '../../application/admin/log-in.ts';
+import { proving } from '../../application/admin/proof.ts';
 import type { LoginTries } from '../../domain/identity/login-throttle.ts';
 import { eventually } from '../e2e/traces.ts';
 
@@ -37,19 +38,18 @@ function accounts(pause: (ms: number) => Promise<void>) {
     hashing -= 1;
     return password === 'right';
   };
-  const attempt = logIn({
+  const tokens = { create: () => 'token', digest: () => new Uint8Array() };
+  const prove = proving({
     attempts: { begin, forget: async () => undefined },
-    passwords: { hash: async () => 'unused', verify },
-    sessions: {
-      find: async () => undefined,
-      note: async () => undefined,
-      personOf: async () => admin,
-      open: async () => ({ createdAt: 0, lastSeenAt: 0, expiresAt: 1 }),
-      end: async () => undefined,
-    },
-    tokens: { create: () => 'token', digest: () => new Uint8Array() },
+    passwords: { verify, unseal: async (_password, sealed) => sealed },
+    codes: { isCodeOf: () => false },
+    sessions: { personOf: async () => admin },
+    tokens,
     pause,
+    passwordLogin: () => true,
   });
+  const sessions = { open: async () => ({ createdAt: 0, lastSeenAt: 0, expiresAt: 1 }) };
+  const attempt = logIn({ prove, sessions, tokens });
   return { attempt, hashed, mostAtOnce: () => most };
 }
 

@@ -125,6 +125,16 @@ export const rules: readonly Rule[] = [
     instead: 'Mail knows its settings and nothing of what it says.',
   },
   {
+    of: /^infrastructure\/sign-in\//,
+    files: [
+      /^infrastructure\/(?:sign-in\/|config\/admin-auth-config\.ts$)/,
+      /^application\/ports\//,
+      /^domain\//,
+    ],
+    packages: [fpTs, node, /^(?:openid-client|otpauth|@zxcvbn-ts\/language-common)$/],
+    instead: 'This folder alone knows the identity provider and the libraries of signing in.',
+  },
+  {
     of: /^infrastructure\/telemetry\//,
     files: [
       /^infrastructure\/(?:telemetry\/|config\/(?:server-config|process-variables)\.ts$|logging\.ts$)/,

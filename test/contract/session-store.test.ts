@@ -150,6 +150,8 @@ describe('a session', () => {
     expect(await elsewhere.find(token)).toEqual({
       session: newSession(start),
       person: shown,
+      signedInBy: 'password',
+      hasSecondFactor: false,
       now: start + minute,
     });
     await query(`update users set role = 'user', name = 'N' where user_id = $1`, [person.userId]);

@@ -8,6 +8,7 @@ import { aKey, configOf, problemsOf, route } from './config-reading.ts';
 const exampleVariables = {
   DATABASE_URL: 'postgres://db.example.com/gateway',
   SMTP_PASSWORD: 'mail-password',
+  OIDC_CLIENT_SECRET: 'oidc-secret',
   OPENAI_API_KEY: 'sk-1',
   MODELS_API_KEY: 'k-2',
   ROUTER_API_KEY: 'r-3',
@@ -49,6 +50,7 @@ describe('defaults', () => {
         database: { kind: 'embedded', dataDir: '.gateway', maxConnections: 10 },
         mail: undefined,
         dataDir: '.gateway',
+        adminAuth: { oidc: undefined, passwordLogin: true, requireSecondFactor: false },
         budgetAlerts: { pollIntervalSecs: 30, batchSize: 25 },
         requestLogging: {
           payloads: {

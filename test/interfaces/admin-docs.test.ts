@@ -3,12 +3,12 @@ import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { adminActions, adminTargetKinds } from '../../domain/identity/admin-event.ts';
 import { type AdminRoutePorts, adminRoutes } from '../../interfaces/http/admin/routes.ts';
-import { type SessionRoutesPorts, sessionRoutes } from '../../interfaces/http/admin/session-routes.ts';
+import { type OpenRoutesPorts, openRoutes } from '../../interfaces/http/admin/open-routes.ts';
 
 const doc = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'admin-api.md'), 'utf8');
 
 /** Ports that no route asks before it is called. */
-const none = {} as AdminRoutePorts & SessionRoutesPorts;
+const none = {} as AdminRoutePorts & OpenRoutesPorts;
 
 /** As the page spells it: `GET /api/v1/…/{user_id}`. */
 const callOf = ({ method, path: pattern }: { readonly method: string; readonly path: string }): string =>
@@ -19,7 +19,7 @@ describe('docs/admin-api.md', () => {
     const told = [...doc.matchAll(/^\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]+)` \|/gm)].map(
       ([, call]) => call,
     );
-    const routes = [...sessionRoutes(none), ...adminRoutes(none)];
+    const routes = [...openRoutes(none), ...adminRoutes(none)];
     expect(told).toHaveLength(routes.length);
     expect(new Set(told)).toEqual(new Set(routes.map(callOf)));
   });

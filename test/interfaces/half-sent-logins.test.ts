@@ -33,6 +33,7 @@ const ports = {
   isDatabaseTrouble: () => false,
   logIn: async () => E.right({ ...current, token: 'token' }),
   logOut: async () => 'id',
+  endSessionUrl: async () => undefined,
 };
 const [login, , session] = sessionRoutes(ports).map((route) => adminEndpoint(ports, route));
 

@@ -17,6 +17,8 @@ export class AdminCallRecord {
   /** The e-mail address that a login gives, as it was typed. */
   email: string | undefined;
   errorCode: ErrorCode | undefined;
+  /** Why somebody was not signed in. */
+  reason: string | undefined;
 
   constructor(address: string) {
     this.address = address;
@@ -36,6 +38,7 @@ export class AdminCallRecord {
         isLogin: route === loginPath,
         status: res.headersSent ? res.statusCode : leftStatus,
         errorCode: this.errorCode,
+        ...(this.reason === undefined ? {} : { reason: this.reason }),
         latencyMs: clock.now() - receivedAt,
         userId: this.userId,
         email: this.email,

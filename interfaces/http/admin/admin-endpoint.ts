@@ -28,6 +28,7 @@ import { AdminCallRecord } from './admin-call-record.ts';
 import type { AdminFailure, AdminRoute, BodyInputs, RouteTerms } from './admin-route.ts';
 import type { Inputs } from './inputs.ts';
 import { type AdminData, printedData } from '../json-text.ts';
+import { Redirect, sendRedirect } from './redirect.ts';
 import { sessionToken } from './session-cookie.ts';
 
 /** Whose API token a call shows, and what it may do. */
@@ -71,8 +72,8 @@ export interface OpenCall {
 export interface AdminEndpoint {
   readonly path: string;
   /** Which gate it is behind; that of calls unless given. */
-  readonly gate?: 'calls' | 'logins';
-  readonly handle: (call: OpenCall) => Promise<Either<AdminFailure, AdminData>>;
+  readonly gate?: 'calls' | 'logins' | 'signIns';
+  readonly handle: (call: OpenCall) => Promise<Either<AdminFailure, AdminData | Redirect>>;
 }
 
 /** A route that is not for admins alone. */
@@ -207,7 +208,7 @@ async function answerOf(
   ports: AdminEndpointPorts,
   handle: AdminEndpoint['handle'],
   call: OpenCall,
-): Promise<Either<AdminFailure, AdminData>> {
+): Promise<Either<AdminFailure, AdminData | Redirect>> {
   const { req } = call.context;
   const origin = {
     method: req.method ?? '',
@@ -244,12 +245,13 @@ function answer(
   { clock }: AdminEndpointPorts,
   context: RequestContext,
   record: AdminCallRecord,
-  result: Either<AdminFailure, AdminData>,
+  result: Either<AdminFailure, AdminData | Redirect>,
 ): void {
   if (E.isLeft(result)) {
     record.errorCode = result.left.code;
     sendFailure(context, result.left);
   } else if (!context.res.destroyed) {
+    if (result.right instanceof Redirect) return sendRedirect(context, result.right);
     const meta = { generated_at: new Date(clock.now()).toISOString() };
     sendJson(context.res, 200, idHeaders(context), printedData({ data: result.right, meta }));
   }

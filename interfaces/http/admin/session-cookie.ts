@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { signInLifeMs } from '../../../domain/identity/oidc-sign-in.ts';
 import { header } from '../request-context.ts';
 
 const cookieName = 'gateway_session';
@@ -6,23 +7,42 @@ const cookieName = 'gateway_session';
 /** 256 bits in base64url; anything else was not handed out here. */
 const tokenShape = /^[A-Za-z0-9_-]{43}$/;
 
-/** The token of a call. Of two neither counts: a neighbouring host may have set one of them. */
-export function sessionToken(req: IncomingMessage): string | undefined {
+/** Of a browser that is at the identity provider: it comes back from another site, by a link (SameSite=Lax). */
+const signInCookieName = 'gateway_sign_in';
+
+/** The token of a call. */
+export const sessionToken = (req: IncomingMessage): string | undefined => tokenIn(req, cookieName);
+
+/** The token of a browser that comes back from the identity provider. */
+export const signInToken = (req: IncomingMessage): string | undefined => tokenIn(req, signInCookieName);
+
+/** Of two neither counts: a neighbouring host may have set one of them. */
+function tokenIn(req: IncomingMessage, name: string): string | undefined {
   const given = (header(req, 'cookie') ?? '')
     .split(';')
     .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${cookieName}=`))
-    .map((pair) => pair.slice(cookieName.length + 1));
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
   const [token] = given;
   return token !== undefined && given.length === 1 && tokenShape.test(token) ? token : undefined;
 }
 
 /** No lifetime: the server alone knows when a session ends, and the browser forgets it when it is closed. */
 export const setSessionCookie = (res: ServerResponse, token: string, secure: boolean): void =>
-  void res.setHeader('set-cookie', cookie(token, secure));
+  void res.appendHeader('set-cookie', cookie(cookieName, token, secure));
 
 export const clearSessionCookie = (res: ServerResponse, secure: boolean): void =>
-  void res.setHeader('set-cookie', `${cookie('', secure)}; Max-Age=0`);
+  void res.appendHeader('set-cookie', `${cookie(cookieName, '', secure)}; Max-Age=0`);
 
-const cookie = (value: string, secure: boolean): string =>
-  `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+/** As long as the sign-in may take. */
+export const setSignInCookie = (res: ServerResponse, token: string, secure: boolean): void =>
+  void res.appendHeader(
+    'set-cookie',
+    `${cookie(signInCookieName, token, secure)}; Max-Age=${Math.floor(signInLifeMs / 1000)}`,
+  );
+
+export const clearSignInCookie = (res: ServerResponse, secure: boolean): void =>
+  void res.appendHeader('set-cookie', `${cookie(signInCookieName, '', secure)}; Max-Age=0`);
+
+const cookie = (name: string, value: string, secure: boolean): string =>
+  `${name}=${value}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import type * as t from 'io-ts';
-import type { Credentials } from '../../../application/admin/create-admin.ts';
-import type { LoggedIn, Login } from '../../../application/admin/log-in.ts';
+import * as t from 'io-ts';
+import type { LoggedIn } from '../../../application/admin/log-in.ts';
+import type { Login } from '../../../application/admin/proof.ts';
 import type { CurrentSession } from '../../../application/admin/session.ts';
 import { isPasswordTooLong, maxEmailChars, maxPasswordBytes } from '../../../domain/identity/password.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -13,13 +13,15 @@ import { readAdminBody } from './admin-body.ts';
 import { loginPath } from './admin-call-record.ts';
 import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } from './admin-endpoint.ts';
 import { flagValue, instantValue, objectOf, textValue, uuidValue, choiceValue } from '../answers.ts';
-import { input, isStorable, readInputs } from './inputs.ts';
+import { input, isStorable, optionalInput, readInputs, textInput, type ValuesOf } from './inputs.ts';
 import { maxLoginBytes } from './login-bodies.ts';
 import { clearSessionCookie, setSessionCookie } from './session-cookie.ts';
 
 export interface SessionRoutesPorts extends AdminEndpointPorts {
   readonly logIn: (login: Login) => Promise<Either<GatewayError, LoggedIn>>;
   readonly logOut: (token: string | undefined) => Promise<string | undefined>;
+  /** Where the identity provider ends its own session; undefined for a session that it did not open. */
+  readonly endSessionUrl: (token: string | undefined) => Promise<string | undefined>;
 }
 
 const session = objectOf({
@@ -30,6 +32,12 @@ const session = objectOf({
   expires_at: instantValue,
 });
 
+/** The provider's own session goes on, unless the browser is sent to `end_session_url`. */
+const loggedOut = t.union([
+  objectOf({ logged_out: flagValue }),
+  objectOf({ logged_out: flagValue, end_session_url: textValue }),
+]);
+
 /** How people log in and out; any active person with a password may. */
 export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] => [
   openRoute({
@@ -39,14 +47,14 @@ export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] =
     gate: 'logins',
     body: { of: 'a login', members: credentials },
     answer: session,
-    errors: ['invalid_credentials', 'too_many_attempts'],
+    errors: ['invalid_credentials', 'second_factor_required', 'too_many_attempts', 'not_supported'],
     handle: login(ports),
   }),
   openRoute({
     method: 'POST',
     path: '/api/v1/auth/logout',
     summary: 'Ends the session.',
-    answer: objectOf({ logged_out: flagValue }),
+    answer: loggedOut,
     errors: [],
     handle: logout(ports),
   }),
@@ -55,7 +63,7 @@ export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] =
     path: '/api/v1/auth/session',
     summary: 'Whose session it is, and when it ends.',
     answer: session,
-    errors: ['session_required'],
+    errors: ['session_required', 'enrolment_required'],
     handle: async (call) => {
       const current = await ports.currentSession(call.token);
       if (E.isRight(current)) call.record.userId = current.right.person.userId;
@@ -84,14 +92,17 @@ const login =
 
 const logout =
   (ports: SessionRoutesPorts) =>
-  async (call: OpenCall): Promise<Either<GatewayError, { readonly logged_out: boolean }>> => {
+  async (call: OpenCall): Promise<Either<GatewayError, t.TypeOf<typeof loggedOut>>> => {
+    const url = await ports.endSessionUrl(call.token);
     const ended = await ports.logOut(call.token);
     call.record.userId = ended;
     clearSessionCookie(call.context.res, isSecure(ports));
-    return E.right({ logged_out: ended !== undefined });
+    const answer = { logged_out: ended !== undefined };
+    return E.right(url === undefined ? answer : { ...answer, end_session_url: url });
   };
 
-const isSecure = ({ publicBaseUrl }: AdminEndpointPorts): boolean =>
+/** Whether people come by https, so that cookies may be kept to it. */
+export const isSecure = ({ publicBaseUrl }: Pick<AdminEndpointPorts, 'publicBaseUrl'>): boolean =>
   publicBaseUrl()?.startsWith('https://') === true;
 
 const presentSession = ({ person, expiresAt }: CurrentSession): t.TypeOf<typeof session> => ({
@@ -109,6 +120,19 @@ const presentSession = ({ person, expiresAt }: CurrentSession): t.TypeOf<typeof 
 const loggedEmail = ({ email, password }: JsonObject): string | undefined =>
   isString(email) && email.includes('@') && email !== password ? email : undefined;
 
+/** A password as it is typed, new or not. */
+export const passwordInput = input(
+  `must be text of at most ${maxPasswordBytes} bytes`,
+  { type: 'string', format: 'password', minLength: 1, maxLength: maxPasswordBytes },
+  (given) => (typeof given === 'string' && given !== '' && !isPasswordTooLong(given) ? given : undefined),
+);
+
+/** Longer than any code with blanks and dashes. */
+const maxCodeChars = 64;
+
+/** What an authenticator shows, or a recovery code. */
+export const codeInput = textInput(1, maxCodeChars);
+
 const credentials = {
   email: input(
     'must be an e-mail address',
@@ -118,13 +142,10 @@ const credentials = {
         ? given
         : undefined,
   ),
-  password: input(
-    `must be text of at most ${maxPasswordBytes} bytes`,
-    { type: 'string', format: 'password', minLength: 1, maxLength: maxPasswordBytes },
-    (given) => (typeof given === 'string' && given !== '' && !isPasswordTooLong(given) ? given : undefined),
-  ),
+  password: passwordInput,
+  code: optionalInput(codeInput),
 };
 
 /** Errors of form are answered before anything is looked up, so they say nothing of any account. */
-const readCredentials = (body: JsonObject): Either<GatewayError, Credentials> =>
+const readCredentials = (body: JsonObject): Either<GatewayError, ValuesOf<typeof credentials>> =>
   readInputs(body, credentials, (name) => `A login has no \`${name}\`.`);

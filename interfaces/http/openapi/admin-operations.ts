@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { AdminRoute, BodyInputs, RouteTerms } from '../admin/admin-route.ts';
 import type { OpenRoute } from '../admin/admin-endpoint.ts';
+import { redirectValue } from '../admin/redirect.ts';
 import { answerSchema } from '../answers.ts';
 import type { Input, Inputs } from '../admin/inputs.ts';
 import { errorAnswers } from './error-answers.ts';
@@ -16,7 +17,12 @@ const always: readonly ErrorCode[] = [
   'shutting_down',
   'internal_error',
 ];
-const ofAdmins: readonly ErrorCode[] = ['session_required', 'invalid_credentials', 'admin_required'];
+const ofAdmins: readonly ErrorCode[] = [
+  'session_required',
+  'invalid_credentials',
+  'admin_required',
+  'enrolment_required',
+];
 const ofChanges: readonly ErrorCode[] = ['cross_origin', 'request_too_large'];
 
 /** An operation, and where it stands in the description. */
@@ -61,7 +67,7 @@ function operationOf(
       security,
       parameters: [...pathParameters(route.path), ...queryParameters(route.query), ...versionHeader(ifMatch)],
       ...(body === undefined ? {} : { requestBody: requestBody(body) }),
-      responses: { '200': answer(route), ...errorAnswers(codes, 'openai') },
+      responses: { ...success(route), ...errorAnswers(codes, 'openai') },
     },
   };
 }
@@ -118,6 +124,18 @@ const meta = {
   properties: { generated_at: { type: 'string', format: 'date-time' } },
   required: ['generated_at'],
   additionalProperties: false,
+};
+
+/** A browser that is sent on gets no data. */
+const success = (route: RouteTerms): JsonObject =>
+  route.answer === redirectValue ? { '302': redirect } : { '200': answer(route) };
+
+const redirect: JsonObject = {
+  description: 'Sends the browser on.',
+  headers: {
+    'x-request-id': { $ref: '#/components/headers/RequestId' },
+    location: { description: 'Where to.', required: true, schema: { type: 'string' } },
+  },
 };
 
 function answer(route: RouteTerms): JsonObject {

@@ -13,6 +13,8 @@ const rows: readonly (readonly [ErrorCode, number, string])[] = [
   ['invalid_api_key', 401, 'unauthenticated'],
   ['session_required', 401, 'unauthenticated'],
   ['invalid_credentials', 401, 'unauthenticated'],
+  ['second_factor_required', 401, 'unauthenticated'],
+  ['enrolment_required', 403, 'forbidden'],
   ['admin_required', 403, 'forbidden'],
   ['cross_origin', 403, 'forbidden'],
   ['too_many_attempts', 429, 'forbidden'],
@@ -33,6 +35,7 @@ const rows: readonly (readonly [ErrorCode, number, string])[] = [
   ['overloaded', 503, 'overloaded'],
   ['store_unavailable', 503, 'overloaded'],
   ['shutting_down', 503, 'interrupted'],
+  ['sign_in_unavailable', 503, 'overloaded'],
   ['upstream_error', 502, 'upstream_error'],
   ['internal_error', 500, 'internal_error'],
 ];

@@ -208,6 +208,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/auth/methods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which ways of signing in there are. */
+        get: operations["get_auth_methods"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/oidc/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sends a browser to the identity provider to sign in (302). */
+        get: operations["get_auth_oidc_start"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Takes a browser back from the identity provider, sets the session cookie, and sends it on (302). */
+        get: operations["get_auth_oidc_callback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the person has a second factor, or must enrol one. */
+        get: operations["get_auth_second_factor"];
+        put?: never;
+        /** Begins the enrolment of an authenticator (TOTP); shows its secret once. */
+        post: operations["post_auth_second_factor"];
+        /** Removes the second factor and its recovery codes. */
+        delete: operations["delete_auth_second_factor"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/second-factor/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends the enrolment by a code of the authenticator; shows the recovery codes once. */
+        post: operations["post_auth_second_factor_confirm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Changes the own password, and ends the other sessions of the person. */
+        post: operations["post_auth_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/spend/budgets": {
         parameters: {
             query?: never;
@@ -2589,7 +2693,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "email": "ada@example.com",
-                 *       "password": "a-long-passphrase-of-your-own"
+                 *       "password": "a-long-passphrase-of-your-own",
+                 *       "code": "text"
                  *     }
                  */
                 "application/json": {
@@ -2597,6 +2702,7 @@ export interface operations {
                     email: string;
                     /** Format: password */
                     password: string;
+                    code?: string;
                 };
             };
         };
@@ -2651,7 +2757,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `invalid_credentials`. */
+            /** @description `invalid_credentials`, `second_factor_required`. */
             401: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2664,6 +2770,17 @@ export interface operations {
             };
             /** @description `cross_origin`. */
             403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_supported`. */
+            404: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     "x-gateway-error": components["headers"]["GatewayError"];
@@ -2748,6 +2865,9 @@ export interface operations {
                     "application/json": {
                         data: {
                             logged_out: boolean;
+                        } | {
+                            logged_out: boolean;
+                            end_session_url: string;
                         };
                         meta: {
                             /** Format: date-time */
@@ -2883,6 +3003,924 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `enrolment_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_auth_methods: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "password": false,
+                     *         "oidc": {
+                     *           "display_name": "text",
+                     *           "start_url": "text"
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            password: boolean;
+                            oidc: {
+                                display_name: string;
+                                start_url: string;
+                            } | null;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_auth_oidc_start: {
+        parameters: {
+            query?: {
+                return_to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sends the browser on. */
+            302: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    /** @description Where to. */
+                    location: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_supported`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`, `sign_in_unavailable`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_auth_oidc_callback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sends the browser on. */
+            302: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    /** @description Where to. */
+                    location: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_supported`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`, `sign_in_unavailable`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_auth_second_factor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "state": "none"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            state: "none" | "enrolled" | "must_enrol";
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_auth_second_factor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "a-long-passphrase-of-your-own"
+                 *     }
+                 */
+                "application/json": {
+                    /** Format: password */
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "secret": "text",
+                     *         "otpauth_uri": "text"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            secret: string;
+                            otpauth_uri: string;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_supported`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`. */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    delete_auth_second_factor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "a-long-passphrase-of-your-own",
+                 *       "code": "text"
+                 *     }
+                 */
+                "application/json": {
+                    /** Format: password */
+                    password: string;
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "removed": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            removed: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_supported`, `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`. */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_auth_second_factor_confirm: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "a-long-passphrase-of-your-own",
+                 *       "code": "text"
+                 *     }
+                 */
+                "application/json": {
+                    /** Format: password */
+                    password: string;
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "recovery_codes": [
+                     *           "text"
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            recovery_codes: string[];
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_supported`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`. */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_auth_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "current_password": "text",
+                 *       "new_password": "text"
+                 *     }
+                 */
+                "application/json": {
+                    /** Format: password */
+                    current_password: string;
+                    /** Format: password */
+                    new_password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "changed": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            changed: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `cross_origin`, `enrolment_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_supported`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`. */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `internal_error`. */
             500: {
                 headers: {
@@ -2937,7 +3975,7 @@ export interface operations {
                      *               "cadence": "daily",
                      *               "amount_10000": 1000000,
                      *               "amount_usd": "0.25",
-                     *               "hard_limit": true,
+                     *               "hard_limit": false,
                      *               "timezone": "UTC",
                      *               "created_at": "2026-01-31T12:00:00.000Z"
                      *             },
@@ -2967,7 +4005,7 @@ export interface operations {
                      *               "cadence": "daily",
                      *               "amount_10000": 1000000,
                      *               "amount_usd": "0.25",
-                     *               "hard_limit": true,
+                     *               "hard_limit": false,
                      *               "timezone": "UTC",
                      *               "created_at": "2026-01-31T12:00:00.000Z"
                      *             },
@@ -3095,7 +4133,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3262,7 +4300,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3314,7 +4352,7 @@ export interface operations {
                  *       "cadence": "daily",
                  *       "amount_10000": 1000000,
                  *       "timezone": "UTC",
-                 *       "hard_limit": true
+                 *       "hard_limit": false
                  *     }
                  */
                 "application/json": {
@@ -3349,7 +4387,7 @@ export interface operations {
                      *           "cadence": "daily",
                      *           "amount_10000": 1000000,
                      *           "amount_usd": "0.25",
-                     *           "hard_limit": true,
+                     *           "hard_limit": false,
                      *           "timezone": "UTC",
                      *           "created_at": "2026-01-31T12:00:00.000Z"
                      *         },
@@ -3433,7 +4471,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3557,7 +4595,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3645,7 +4683,7 @@ export interface operations {
                      *             "cadence": "daily",
                      *             "amount_10000": 1000000,
                      *             "amount_usd": "0.25",
-                     *             "hard_limit": true,
+                     *             "hard_limit": false,
                      *             "timezone": "UTC",
                      *             "created_at": "2026-01-31T12:00:00.000Z",
                      *             "set_by": "admin",
@@ -3723,7 +4761,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -3786,7 +4824,7 @@ export interface operations {
                  *       "cadence": "daily",
                  *       "amount_10000": 1000000,
                  *       "timezone": "UTC",
-                 *       "hard_limit": true
+                 *       "hard_limit": false
                  *     }
                  */
                 "application/json": {
@@ -3821,7 +4859,7 @@ export interface operations {
                      *           "cadence": "daily",
                      *           "amount_10000": 1000000,
                      *           "amount_usd": "0.25",
-                     *           "hard_limit": true,
+                     *           "hard_limit": false,
                      *           "timezone": "UTC",
                      *           "created_at": "2026-01-31T12:00:00.000Z"
                      *         },
@@ -3905,7 +4943,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4029,7 +5067,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4117,7 +5155,7 @@ export interface operations {
                      *             "cadence": "daily",
                      *             "amount_10000": 1000000,
                      *             "amount_usd": "0.25",
-                     *             "hard_limit": true,
+                     *             "hard_limit": false,
                      *             "timezone": "UTC",
                      *             "created_at": "2026-01-31T12:00:00.000Z",
                      *             "set_by": "admin",
@@ -4195,7 +5233,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4343,7 +5381,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4531,7 +5569,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4690,7 +5728,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4878,7 +5916,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5046,7 +6084,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5198,7 +6236,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5339,7 +6377,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5524,7 +6562,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5665,7 +6703,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5850,7 +6888,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5991,7 +7029,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6176,7 +7214,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6317,7 +7355,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6389,7 +7427,7 @@ export interface operations {
         parameters: {
             query?: {
                 actor_user_id?: string;
-                action?: "budget.set" | "budget.delete" | "api_key.create" | "api_key.update" | "api_key.rotate" | "api_key.revoke" | "admin.create" | "user.create" | "user.update" | "team.create" | "team.update" | "team_member.set" | "team_member.delete" | "service_account.create" | "service_account.update" | "admin_token.create" | "admin_token.revoke" | "model.test" | "rate_limit.set" | "rate_limit.delete";
+                action?: "budget.set" | "budget.delete" | "api_key.create" | "api_key.update" | "api_key.rotate" | "api_key.revoke" | "admin.create" | "user.sign_up" | "user.set_role" | "password.change" | "second_factor.enrol" | "second_factor.remove" | "user.create" | "user.update" | "team.create" | "team.update" | "team_member.set" | "team_member.delete" | "service_account.create" | "service_account.update" | "admin_token.create" | "admin_token.revoke" | "model.test" | "rate_limit.set" | "rate_limit.delete";
                 target_kind?: "user" | "team" | "service_account" | "api_key" | "admin_token" | "model";
                 target_id?: string;
                 from?: string;
@@ -6489,7 +7527,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6734,7 +7772,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6962,7 +8000,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7129,7 +8167,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7298,7 +8336,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7490,7 +8528,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7672,7 +8710,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7826,7 +8864,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8041,7 +9079,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8289,7 +9327,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8468,7 +9506,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8609,7 +9647,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8779,7 +9817,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8940,7 +9978,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9092,7 +10130,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9250,7 +10288,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9447,7 +10485,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9641,7 +10679,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9820,7 +10858,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9967,7 +11005,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10116,7 +11154,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10289,7 +11327,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10448,7 +11486,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10568,7 +11606,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10700,7 +11738,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10851,7 +11889,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11006,7 +12044,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11132,7 +12170,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11283,7 +12321,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11407,7 +12445,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11541,7 +12579,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11696,7 +12734,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11868,7 +12906,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`. */
+            /** @description `admin_required`, `enrolment_required`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12008,7 +13046,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12144,7 +13182,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `admin_required`, `cross_origin`. */
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -12202,4 +13240,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 a414e8d6df26ab69d63c966a06693748a7c5f243d9ffb978a3f57602357ba5de.
+// Of the description with SHA-256 1b9da219001707a6a6cc305194c15ea6c8b94fc7927a3e6f971f7add38ab1f57.

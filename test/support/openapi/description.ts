@@ -5,11 +5,11 @@ import addFormats from 'ajv-formats';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { AdminRoute } from '../../../interfaces/http/admin/admin-route.ts';
 import { type AdminRoutePorts, adminRoutes } from '../../../interfaces/http/admin/routes.ts';
-import { type SessionRoutesPorts, sessionRoutes } from '../../../interfaces/http/admin/session-routes.ts';
+import { type OpenRoutesPorts, openRoutes } from '../../../interfaces/http/admin/open-routes.ts';
 import { openApiDocument } from '../../../interfaces/http/openapi/document.ts';
 
 /** Ports that no route asks before it is called. */
-const none = {} as AdminRoutePorts & SessionRoutesPorts;
+const none = {} as AdminRoutePorts & OpenRoutesPorts;
 
 /** The routes of the admin API as they are declared. */
 export const declaredRoutes: readonly AdminRoute[] = adminRoutes(none);
@@ -17,7 +17,7 @@ export const declaredRoutes: readonly AdminRoute[] = adminRoutes(none);
 /** The description that a gateway serves. */
 export const description: JsonObject = openApiDocument({
   admin: declaredRoutes,
-  open: sessionRoutes(none),
+  open: openRoutes(none),
 });
 
 /** The same as it is kept beside the documentation. */

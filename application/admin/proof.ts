@@ -1,0 +1,176 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { throttle } from '../../domain/identity/login-throttle.ts';
+import { readCode, usableSteps, type UsedCode } from '../../domain/identity/second-factor.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import type {
+  AdminSessions,
+  LoginAttempts,
+  Passwords,
+  PersonWithPassword,
+  SessionTokens,
+} from '../ports/admin-access.ts';
+import type { OneTimeCodes } from '../ports/second-factors.ts';
+import type { Credentials } from './create-admin.ts';
+import { loginLine, type LoginInLine, type LoginTurns } from './login-line.ts';
+
+export interface ProofPorts {
+  readonly sessions: Pick<AdminSessions, 'personOf'>;
+  readonly tokens: Pick<SessionTokens, 'digest'>;
+  readonly attempts: LoginAttempts;
+  readonly passwords: Pick<Passwords, 'verify' | 'unseal'>;
+  readonly codes: Pick<OneTimeCodes, 'isCodeOf'>;
+  readonly pause: (ms: number) => Promise<void>;
+  /** `admin_auth.password_login`, as it is at the moment. */
+  readonly passwordLogin: () => boolean;
+}
+
+/** Credentials, and where they come from: the client's address as logins are counted by, and its network. */
+export interface Login extends Credentials, Omit<LoginInLine, 'account'> {
+  /** What the authenticator shows, or a recovery code. */
+  readonly code?: string | undefined;
+}
+
+/** Who a person has proved to be. */
+export interface Proven {
+  readonly person: PersonWithPassword;
+  /** To be used up by what the proof is for; undefined: no code was asked for. */
+  readonly used: UsedCode | undefined;
+  /** The database's time. */
+  readonly now: number;
+}
+
+/** Whether the second factor is asked for, where there is one. */
+export type FactorAsked = 'if_enrolled' | 'not_asked';
+
+/** Does something for a person who proves to be one; in the same turn, so that one hash after the other is computed. */
+export type Prove = <A>(
+  login: Login,
+  asked: FactorAsked,
+  then: (proven: Proven) => Promise<Either<GatewayError, A>>,
+) => Promise<Either<GatewayError, A>>;
+
+/** An unknown account and a wrong password give the same answer, after the same work. */
+export const invalidCredentials: GatewayError = {
+  code: 'invalid_credentials',
+  message: 'E-mail and password do not belong together.',
+};
+
+export const invalidCode: GatewayError = {
+  code: 'invalid_credentials',
+  message: 'This code is wrong, has passed, or was used already.',
+  param: 'code',
+};
+
+const secondFactorRequired: GatewayError = {
+  code: 'second_factor_required',
+  message: 'Send `code` too: what the authenticator shows, or a recovery code.',
+  param: 'code',
+};
+
+const tooManyAttempts = (retryAfterSecs: number): GatewayError => ({
+  code: 'too_many_attempts',
+  message: `Too many failed logins for this account from this address; try again in ${retryAfterSecs} seconds.`,
+  retryAfterSecs,
+});
+
+const tooManyCodes = (retryAfterSecs: number): GatewayError => ({
+  code: 'too_many_attempts',
+  message: `Too many wrong codes for this account; try again in ${retryAfterSecs} seconds.`,
+  retryAfterSecs,
+});
+
+const passwordsAreOff: GatewayError = {
+  code: 'not_supported',
+  message:
+    'Passwords are turned off here (`admin_auth.password_login`): sign in at GET /api/v1/auth/oidc/start.',
+};
+
+const tooManyLogins: GatewayError = {
+  code: 'overloaded',
+  message: 'Too many logins are under way; try again.',
+  retryAfterSecs: 1,
+};
+
+/** Proofs of all kinds stand in one line, and count as tries to log in. */
+export function proving(ports: ProofPorts): Prove {
+  const inLine = loginLine();
+  return async (login, asked, then) => {
+    if (!ports.passwordLogin()) return E.left(passwordsAreOff);
+    const line = { ...login, account: login.email };
+    return (
+      (await inLine(line, (turns) => attempt(ports, login, asked, turns, then))) ?? E.left(tooManyLogins)
+    );
+  };
+}
+
+/** The delay is waited for between two turns: whoever guesses holds up nobody but itself. */
+async function attempt<A>(
+  ports: ProofPorts,
+  login: Login,
+  asked: FactorAsked,
+  { counting, hashing }: LoginTurns,
+  then: (proven: Proven) => Promise<Either<GatewayError, A>>,
+): Promise<Either<GatewayError, A> | undefined> {
+  const tries = await counting(() => ports.attempts.begin(login.email, login.address));
+  if (tries === undefined) return undefined;
+  const verdict = throttle(tries);
+  if (verdict.kind === 'refused') return E.left(tooManyAttempts(verdict.retryAfterSecs));
+  if (verdict.delayMs > 0) await ports.pause(verdict.delayMs);
+  return hashing(async () => {
+    const proven = await proof(ports, login, asked, tries.now);
+    if (E.isLeft(proven)) return proven;
+    const done = await then(proven.right);
+    if (E.isRight(done)) await forget(ports, login, proven.right);
+    return done;
+  });
+}
+
+async function proof(
+  ports: ProofPorts,
+  login: Login,
+  asked: FactorAsked,
+  now: number,
+): Promise<Either<GatewayError, Proven>> {
+  const person = await ports.sessions.personOf(login.email);
+  const verified = await ports.passwords.verify(person?.passwordHash, login.password);
+  if (person === undefined || !verified) return E.left(invalidCredentials);
+  if (person.secondFactor === undefined || asked === 'not_asked')
+    return E.right({ person, used: undefined, now });
+  if (login.code === undefined) return E.left(secondFactorRequired);
+  const used = await usedCode(ports, person, login.password, login.code);
+  return E.isLeft(used) ? used : E.right({ person, used: used.right, now });
+}
+
+/**
+ * Codes are counted by account alone: whoever gets this far knows the password, so nobody else can lock the person out,
+ * and no number of addresses makes guessing a million codes worth while.
+ */
+async function usedCode(
+  { attempts, passwords, codes, tokens }: ProofPorts,
+  { userId, secondFactor }: PersonWithPassword,
+  password: string,
+  code: string,
+): Promise<Either<GatewayError, UsedCode>> {
+  const tries = await attempts.begin(codesOf(userId), anyAddress);
+  const verdict = throttle(tries);
+  if (verdict.kind === 'refused') return E.left(tooManyCodes(verdict.retryAfterSecs));
+  const typed = readCode(code);
+  if (typed === undefined || secondFactor === undefined) return E.left(invalidCode);
+  if (typed.kind === 'recovery') return E.right({ kind: 'recovery', codeSha256: tokens.digest(typed.code) });
+  const secret = await passwords.unseal(password, secondFactor.sealedSecret);
+  const step = usableSteps(tries.now, secondFactor.lastUsedStep).find((each) =>
+    codes.isCodeOf(secret, each, typed.digits),
+  );
+  return step === undefined ? E.left(invalidCode) : E.right({ kind: 'totp', step });
+}
+
+const codesOf = (userId: string): string => `codes of ${userId}`;
+
+/** No address: the tries are counted wherever they come from. */
+const anyAddress = '';
+
+async function forget({ attempts }: ProofPorts, login: Login, { person, used }: Proven): Promise<void> {
+  await attempts.forget(login.email, login.address);
+  if (used !== undefined) await attempts.forget(codesOf(person.userId), anyAddress);
+}

@@ -1,0 +1,108 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import {
+  readCode,
+  recoveryCodeCount,
+  recoveryCodeOf,
+  shownRecoveryCode,
+  usableSteps,
+} from '../../domain/identity/second-factor.ts';
+import type { GatewayError } from '../../domain/shared/gateway-error.ts';
+import type { Passwords, SessionTokens } from '../ports/admin-access.ts';
+import type { OneTimeCodes, OwnAccess, OwnChange } from '../ports/second-factors.ts';
+import { invalidCode, type Login, type Prove, type Proven } from './proof.ts';
+
+export interface SecondFactorPorts {
+  readonly prove: Prove;
+  readonly own: OwnAccess;
+  readonly passwords: Pick<Passwords, 'seal' | 'unseal'>;
+  readonly codes: OneTimeCodes;
+  readonly tokens: SessionTokens;
+}
+
+/** A person who is logged in, and proves the password again. */
+export interface OwnLogin extends Login {
+  /** Of the session that the call comes with. */
+  readonly token: string;
+  /** Where the call comes from, as events tell it. */
+  readonly remoteAddress: string;
+}
+
+/** What the person sets the authenticator up with, shown once. */
+export interface FactorSetUp {
+  readonly secret: string;
+  readonly otpauthUri: string;
+}
+
+const alreadyEnrolled: GatewayError = {
+  code: 'conflict',
+  message: 'A second factor is enrolled: remove it first, DELETE /api/v1/auth/second-factor.',
+};
+
+const notBegun: GatewayError = {
+  code: 'conflict',
+  message: 'No enrolment is under way: begin one, POST /api/v1/auth/second-factor.',
+};
+
+const notEnrolled: GatewayError = {
+  code: 'not_found',
+  message: 'No second factor is enrolled.',
+};
+
+export const changedMeanwhile: GatewayError = {
+  code: 'conflict',
+  message: 'The password or the second factor was changed in the meantime.',
+};
+
+export const changeOf = (
+  { tokens }: Pick<SecondFactorPorts, 'tokens'>,
+  { token, remoteAddress }: OwnLogin,
+  { person }: Proven,
+): OwnChange => ({ person, tokenSha256: tokens.digest(token), address: remoteAddress });
+
+/** Begins an enrolment, in place of one that was begun before; nothing is asked for at logins yet. */
+export const beginFactor =
+  (ports: SecondFactorPorts) =>
+  (login: OwnLogin): Promise<Either<GatewayError, FactorSetUp>> =>
+    ports.prove(login, 'not_asked', async (proven) => {
+      if (proven.person.secondFactor !== undefined) return E.left(alreadyEnrolled);
+      const secret = ports.codes.newSecret();
+      const sealed = await ports.passwords.seal(login.password, secret);
+      const begun = await ports.own.beginFactor(changeOf(ports, login, proven), sealed);
+      return begun ? E.right(ports.codes.setUp(secret, proven.person.email)) : E.left(changedMeanwhile);
+    });
+
+/** Ends an enrolment: a code shows that the authenticator has the secret. Gives the recovery codes, shown once. */
+export const confirmFactor =
+  (ports: SecondFactorPorts) =>
+  (login: OwnLogin & { readonly code: string }): Promise<Either<GatewayError, readonly string[]>> =>
+    ports.prove(login, 'not_asked', async (proven) => {
+      if (proven.person.secondFactor !== undefined) return E.left(alreadyEnrolled);
+      const sealedSecret = await ports.own.begunFactor(proven.person.userId);
+      if (sealedSecret === undefined) return E.left(notBegun);
+      const secret = await ports.passwords.unseal(login.password, sealedSecret);
+      const typed = readCode(login.code);
+      const lastUsedStep = usableSteps(proven.now, undefined).find(
+        (step) => typed?.kind === 'totp' && ports.codes.isCodeOf(secret, step, typed.digits),
+      );
+      if (lastUsedStep === undefined) return E.left(invalidCode);
+      const recovery = Array.from({ length: recoveryCodeCount }, () =>
+        recoveryCodeOf(ports.codes.randomBase32()),
+      );
+      const confirmed = await ports.own.confirmFactor(
+        changeOf(ports, login, proven),
+        { sealedSecret, lastUsedStep },
+        recovery.map((code) => ports.tokens.digest(code)),
+      );
+      return confirmed ? E.right(recovery.map(shownRecoveryCode)) : E.left(changedMeanwhile);
+    });
+
+/** Removes the factor and its recovery codes; a code proves that the person still has it. */
+export const removeFactor =
+  (ports: SecondFactorPorts) =>
+  (login: OwnLogin & { readonly code: string }): Promise<Either<GatewayError, void>> =>
+    ports.prove(login, 'if_enrolled', async (proven) => {
+      if (proven.used === undefined) return E.left(notEnrolled);
+      const removed = await ports.own.removeFactor(changeOf(ports, login, proven), proven.used);
+      return removed ? E.right(undefined) : E.left(invalidCode);
+    });

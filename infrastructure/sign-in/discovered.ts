@@ -1,0 +1,59 @@
+/** What a provider publishes seldom changes; its keys are renewed by the library. */
+const freshMs = 60 * 60_000;
+
+/** Where it cannot be asked again, what it published is used on for this long. */
+const usableMs = 24 * 60 * 60_000;
+
+/** After a failure nobody asks again for this long: a dead provider is not asked by every browser. */
+const pauseMs = 1000;
+
+interface Held<A> {
+  readonly value: A;
+  readonly since: number;
+}
+
+/** What is found out once for all who need it, and again when it has become old. */
+export class Discovered<A> {
+  private readonly discover: () => Promise<A>;
+  private readonly now: () => number;
+  private held: Held<A> | undefined;
+  private discovery: Promise<A> | undefined;
+  private failure: { readonly error: unknown; readonly until: number } | undefined;
+
+  constructor(discover: () => Promise<A>, now: () => number = Date.now) {
+    this.discover = discover;
+    this.now = now;
+  }
+
+  /** What is fresh at once, else what is found now; what is old where nothing can be found. */
+  async current(): Promise<A> {
+    const { held, failure } = this;
+    const now = this.now();
+    if (held !== undefined && now - held.since < freshMs) return held.value;
+    if (failure !== undefined && now < failure.until) return this.usable(now, failure.error);
+    try {
+      return await (this.discovery ??= this.renew());
+    } catch (error) {
+      return this.usable(this.now(), error);
+    }
+  }
+
+  private usable(now: number, error: unknown): A {
+    if (this.held !== undefined && now - this.held.since < usableMs) return this.held.value;
+    throw error;
+  }
+
+  private async renew(): Promise<A> {
+    try {
+      const value = await this.discover();
+      this.held = { value, since: this.now() };
+      this.failure = undefined;
+      return value;
+    } catch (error) {
+      this.failure = { error, until: this.now() + pauseMs };
+      throw error;
+    } finally {
+      this.discovery = undefined;
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import { createHmac } from 'node:crypto';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import * as client from 'openid-client';
+import type { IdentityProvider, ProviderFault, SignInKeys } from '../../application/ports/sign-in.ts';
+import { clockToleranceSecs } from '../../domain/identity/oidc-sign-in.ts';
+import { isIncomplete } from '../../domain/identity/provider-claims.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import type { OidcConfig } from '../config/admin-auth-config.ts';
+import { boundedFetch } from './bounded-fetch.ts';
+import { Discovered } from './discovered.ts';
+import { providerFault } from './provider-fault.ts';
+
+/**
+ * The nonce and the PKCE verifier of a sign-in, made of what the browser alone keeps: nothing that is stored could
+ * finish a sign-in, and a state in another browser makes other keys.
+ */
+export const signInKeys = (browserToken: string, state: string): SignInKeys => {
+  const made = (what: string): string =>
+    createHmac('sha256', browserToken).update(`${what} ${state}`).digest('base64url');
+  return { state, nonce: made('nonce'), codeVerifier: made('code verifier') };
+};
+
+/** One identity provider under one configuration, and where it sends browsers back to. */
+export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityProvider {
+  const discovered = new Discovered(() => discover(oidc));
+  const asking = async <A>(
+    ask: (configuration: client.Configuration) => Promise<A>,
+  ): Promise<Either<ProviderFault, A>> => {
+    const configuration = await caught(() => discovered.current());
+    // What is wrong before anybody was asked about is the provider's, not that person's.
+    if (E.isLeft(configuration)) return E.left({ ...configuration.left, kind: 'unavailable' });
+    return caught(() => ask(configuration.right));
+  };
+  return {
+    authorizationUrl: (keys) =>
+      asking(async (configuration) => {
+        const url = client.buildAuthorizationUrl(configuration, {
+          redirect_uri: redirectUri,
+          scope: oidc.scopes.join(' '),
+          state: keys.state,
+          nonce: keys.nonce,
+          code_challenge: await client.calculatePKCECodeChallenge(keys.codeVerifier),
+          code_challenge_method: 'S256',
+        });
+        return url.href;
+      }),
+    claims: (query, keys) =>
+      asking((configuration) =>
+        claimsOf(configuration, oidc, new URL(`${redirectUri}?${query.toString()}`), keys),
+      ),
+    endSessionUrl: async () => {
+      const url = await asking(async (configuration) =>
+        configuration.serverMetadata().end_session_endpoint === undefined
+          ? undefined
+          : client.buildEndSessionUrl(configuration).href,
+      );
+      return E.isLeft(url) ? undefined : url.right;
+    },
+  };
+}
+
+/** Expected failures of the provider are values; the library throws them. */
+async function caught<A>(work: () => Promise<A>): Promise<Either<ProviderFault, A>> {
+  try {
+    return E.right(await work());
+  } catch (error) {
+    const fault = providerFault(error);
+    if (fault === undefined) throw error;
+    return E.left(fault);
+  }
+}
+
+/** The claims of the ID token, whose signature is checked; those that are missing there, of userinfo. */
+async function claimsOf(
+  configuration: client.Configuration,
+  oidc: OidcConfig,
+  callback: URL,
+  { state, nonce, codeVerifier }: SignInKeys,
+): Promise<JsonObject> {
+  const tokens = await client.authorizationCodeGrant(configuration, callback, {
+    expectedState: state,
+    expectedNonce: nonce,
+    pkceCodeVerifier: codeVerifier,
+    idTokenExpected: true,
+  });
+  const idToken = tokens.claims();
+  const claims: JsonObject = { ...idToken };
+  const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
+  if (idToken === undefined || !hasUserInfo || !isIncomplete(claims, oidc)) return claims;
+  const more = await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub);
+  return { ...more, ...claims };
+}
+
+/** The issuer must be the one that was asked for, to the letter; its clock may be off by the tolerance. */
+async function discover(oidc: OidcConfig): Promise<client.Configuration> {
+  const issuer = new URL(oidc.issuer);
+  const insecure = issuer.protocol === 'http:' ? [client.allowInsecureRequests] : [];
+  const found = await client.discovery(issuer, oidc.clientId, undefined, client.None(), {
+    [client.customFetch]: boundedFetch,
+    execute: insecure,
+  });
+  const configuration = new client.Configuration(
+    found.serverMetadata(),
+    oidc.clientId,
+    { [client.clockTolerance]: clockToleranceSecs },
+    authenticationOf(found.serverMetadata(), oidc.clientSecret),
+  );
+  configuration[client.customFetch] = boundedFetch;
+  for (const each of [...insecure, client.enableNonRepudiationChecks]) each(configuration);
+  return configuration;
+}
+
+/** In the body where the provider takes it there: in a header few agree how to spell it. The default is the header. */
+const authenticationOf = (
+  { token_endpoint_auth_methods_supported: supported = ['client_secret_basic'] }: client.ServerMetadata,
+  secret: string,
+): client.ClientAuth =>
+  supported.includes('client_secret_post')
+    ? client.ClientSecretPost(secret)
+    : client.ClientSecretBasic(secret);

@@ -1,0 +1,67 @@
+import { types } from 'node:util';
+import * as client from 'openid-client';
+import type { ProviderFault } from '../../application/ports/sign-in.ts';
+
+/** An error's name as OAuth has it; whatever else stands there may be anything. */
+const errorName = /^[a-z_]{1,64}$/;
+
+const named = (error: string): string => (errorName.test(error) ? error : 'an error without a proper name');
+
+const refused = (reason: string): ProviderFault => ({ kind: 'refused', reason });
+const unavailable = (reason: string): ProviderFault => ({ kind: 'unavailable', reason });
+
+/** What the provider sent was read, and does not vouch for this person. */
+const refusals: ReadonlySet<string> = new Set([
+  'OAUTH_INVALID_RESPONSE',
+  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
+  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
+  'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
+  'OAUTH_KEY_SELECTION_FAILED',
+]);
+
+/**
+ * Why the provider did not vouch for anybody, without anything that it sent but names of errors. Undefined: this is
+ * none of its errors but ours.
+ */
+export function providerFault(error: unknown): ProviderFault | undefined {
+  if (error instanceof client.AuthorizationResponseError)
+    return refused(`the provider refused: ${named(error.error)}`);
+  // `invalid_grant`: the code was used, has expired, or was not made for this sign-in.
+  if (error instanceof client.ResponseBodyError)
+    return error.error === 'invalid_grant'
+      ? refused('the provider refused the code: invalid_grant')
+      : unavailable(`the provider refused the gateway: ${named(error.error)}`);
+  if (error instanceof client.WWWAuthenticateChallengeError)
+    return unavailable(`the provider refused the gateway with status ${error.status}`);
+  if (error instanceof client.ClientError) return clientFault(error);
+  return isTransport(error) ? unavailable(`the provider cannot be asked: ${causeOf(error)}`) : undefined;
+}
+
+function clientFault(error: client.ClientError): ProviderFault {
+  const { code, cause } = error;
+  if (code !== undefined && refusals.has(code))
+    return refused(`the answer of the provider is not valid: ${claimOf(cause) ?? code}`);
+  if (cause instanceof Response) return unavailable(`the provider answered with status ${cause.status}`);
+  return unavailable(`the provider cannot be asked: ${code ?? causeOf(cause)}`);
+}
+
+/** Which claim was not what it must be. */
+function claimOf(cause: unknown): string | undefined {
+  const inner: unknown = types.isNativeError(cause) ? cause.cause : undefined;
+  const claim: unknown =
+    typeof inner === 'object' && inner !== null && 'claim' in inner ? inner.claim : undefined;
+  return typeof claim === 'string' && errorName.test(claim) ? `claim ${claim}` : undefined;
+}
+
+/** `fetch` rejects with a TypeError that has a cause, or with what ended it. */
+const isTransport = (error: unknown): boolean =>
+  types.isNativeError(error) &&
+  (['TimeoutError', 'AbortError', 'AnswerTooLarge'].includes(error.name) ||
+    (error.name === 'TypeError' && error.cause !== undefined));
+
+/** The innermost code, which is the system's, else the innermost kind of error: messages may hold anything. */
+function causeOf(error: unknown): string {
+  if (!types.isNativeError(error)) return 'no reason given';
+  if (types.isNativeError(error.cause)) return causeOf(error.cause);
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}

@@ -1,0 +1,110 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { BegunSignIn, FinishedSignIn, SignInRefusal } from '../../../application/admin/sign-in.ts';
+import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } from './admin-endpoint.ts';
+import { flagValue, objectOf, orNull, textValue } from '../answers.ts';
+import { optionalInput, textInput } from './inputs.ts';
+import { readQuery } from './query.ts';
+import { Redirect, redirectValue } from './redirect.ts';
+import { clearSignInCookie, setSessionCookie, setSignInCookie, signInToken } from './session-cookie.ts';
+import { isSecure } from './session-routes.ts';
+
+/** The ways in that there are. */
+export interface SignInMethods {
+  readonly password: boolean;
+  /** What people are shown to sign in with at the provider. */
+  readonly oidcName: string | undefined;
+}
+
+export interface SignInRoutesPorts extends AdminEndpointPorts {
+  readonly methods: () => SignInMethods;
+  readonly beginSignIn: (asked: {
+    readonly returnTo: string | undefined;
+    readonly address: string;
+  }) => Promise<Either<SignInRefusal, BegunSignIn>>;
+  readonly finishSignIn: (returned: {
+    readonly query: URLSearchParams;
+    readonly browserToken: string | undefined;
+    readonly address: string;
+  }) => Promise<Either<SignInRefusal, FinishedSignIn>>;
+}
+
+const startPath = '/api/v1/auth/oidc/start';
+
+/** Where the identity provider sends browsers back to. */
+export const callbackPath = '/api/v1/auth/oidc/callback';
+
+const startQuery = { return_to: optionalInput(textInput(1, 4096)) };
+
+/** Sign-in at an identity provider, and what ways in there are; anybody may call. */
+export const signInRoutes = (ports: SignInRoutesPorts): readonly OpenRoute[] => [
+  openRoute({
+    method: 'GET',
+    path: '/api/v1/auth/methods',
+    summary: 'Which ways of signing in there are.',
+    answer: objectOf({
+      password: flagValue,
+      oidc: orNull(objectOf({ display_name: textValue, start_url: textValue })),
+    }),
+    errors: [],
+    handle: async () => {
+      const { password, oidcName } = ports.methods();
+      const oidc = oidcName === undefined ? null : { display_name: oidcName, start_url: startPath };
+      return E.right({ password, oidc });
+    },
+  }),
+  openRoute({
+    method: 'GET',
+    path: startPath,
+    summary: 'Sends a browser to the identity provider to sign in (302).',
+    gate: 'signIns',
+    query: startQuery,
+    answer: redirectValue,
+    errors: ['sign_in_unavailable', 'not_supported'],
+    handle: start(ports),
+  }),
+  openRoute({
+    method: 'GET',
+    path: callbackPath,
+    summary:
+      'Takes a browser back from the identity provider, sets the session cookie, and sends it on (302).',
+    gate: 'signIns',
+    answer: redirectValue,
+    errors: ['invalid_credentials', 'sign_in_unavailable', 'not_supported'],
+    handle: callback(ports),
+  }),
+];
+
+const start =
+  (ports: SignInRoutesPorts) =>
+  async (call: OpenCall): Promise<Either<GatewayError, Redirect>> => {
+    const asked = readQuery(call.query, startQuery);
+    if (E.isLeft(asked)) return asked;
+    const { address } = call.origin;
+    const begun = await ports.beginSignIn({ returnTo: asked.right.return_to, address });
+    if (E.isLeft(begun)) return refused(call, begun.left);
+    setSignInCookie(call.context.res, begun.right.browserToken, isSecure(ports));
+    return E.right(new Redirect(begun.right.location));
+  };
+
+/** Whatever parameters a provider sends beside its own are its business. */
+const callback =
+  (ports: SignInRoutesPorts) =>
+  async (call: OpenCall): Promise<Either<GatewayError, Redirect>> => {
+    const { query, record, context } = call;
+    const { address } = record;
+    const finished = await ports.finishSignIn({ query, browserToken: signInToken(context.req), address });
+    if (E.isLeft(finished)) return refused(call, finished.left);
+    const { person, token, returnTo } = finished.right;
+    record.userId = person.userId;
+    clearSignInCookie(context.res, isSecure(ports));
+    setSessionCookie(context.res, token, isSecure(ports));
+    return E.right(new Redirect(returnTo));
+  };
+
+/** The log has the reason, the browser what it may know. */
+function refused({ record }: OpenCall, { error, reason }: SignInRefusal): Either<GatewayError, never> {
+  record.reason = reason;
+  return E.left(error);
+}

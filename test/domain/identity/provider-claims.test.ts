@@ -1,0 +1,124 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { isIncomplete, roleChange, vouchedPerson } from '../../../domain/identity/provider-claims.ts';
+import { returnPath } from '../../../domain/identity/return-path.ts';
+import type { JsonObject } from '../../../domain/shared/json.ts';
+
+const rules = { allowedEmailDomains: [], groupsClaim: 'groups', adminGroups: [] };
+const ada = { email: 'ada@example.com', email_verified: true };
+
+describe('whom a provider vouches for', () => {
+  it('is known by a verified e-mail address, and called by the name or else by that', () => {
+    expect(vouchedPerson({ ...ada, name: ' Ada ' }, rules)).toEqual(
+      E.right({ email: ada.email, name: 'Ada', isAdmin: undefined }),
+    );
+    for (const name of ['', '  ', 7, 'x'.repeat(129), 'a\u0000b', 'a\u202eb'])
+      expect(vouchedPerson({ ...ada, name }, rules)).toMatchObject({ right: { name: ada.email } });
+  });
+
+  it('is nobody unless `email_verified` is true itself', () => {
+    const other = fc.jsonValue().filter((value) => value !== true);
+    fc.assert(
+      fc.property(other, (said) => {
+        const claims = { ...ada, email_verified: said } as JsonObject;
+        expect(E.isLeft(vouchedPerson(claims, rules))).toBe(true);
+      }),
+    );
+  });
+
+  it.each([
+    ['ada@example.com', true],
+    ['ada@EXAMPLE.com', true],
+    ['ada@sub.example.com', false],
+    ['ada@notexample.com', false],
+    ['ada@example.com.evil.org', false],
+  ])('from an allowed domain: %s is %s', (email, allowed) => {
+    const person = vouchedPerson({ ...ada, email }, { ...rules, allowedEmailDomains: ['example.com'] });
+    expect(E.isRight(person)).toBe(allowed);
+  });
+
+  it('is an admin exactly when one of the groups is one of admins; without such groups nothing is said', () => {
+    const group = fc.constantFrom('a', 'b', 'A', '');
+    fc.assert(
+      fc.property(fc.array(group), fc.array(group, { minLength: 1 }), (groups, adminGroups) => {
+        const shared = groups.some((each) => adminGroups.includes(each));
+        const person = vouchedPerson({ ...ada, groups }, { ...rules, adminGroups });
+        expect(person).toMatchObject({ right: { isAdmin: shared } });
+        expect(vouchedPerson({ ...ada, groups }, rules)).toMatchObject({ right: { isAdmin: undefined } });
+      }),
+    );
+  });
+
+  it.each([undefined, null, 7, {}, [7, null], 'admin'])('has no group by %j', (groups) => {
+    const claims = { ...ada, ...(groups === undefined ? {} : { groups }) } as JsonObject;
+    expect(vouchedPerson(claims, { ...rules, adminGroups: ['admins'] })).toMatchObject({
+      right: { isAdmin: false },
+    });
+  });
+
+  it('is asked for again where the claims lack e-mail or groups', () => {
+    expect(isIncomplete({}, rules)).toBe(true);
+    expect(isIncomplete(ada, rules)).toBe(false);
+    expect(isIncomplete(ada, { ...rules, adminGroups: ['a'] })).toBe(true);
+  });
+});
+
+describe('the role after a sign-in', () => {
+  it.each([
+    [true, undefined, false, 'none'],
+    [false, undefined, false, 'none'],
+    [true, true, false, 'none'],
+    [false, false, true, 'none'],
+    [false, true, true, 'given'],
+    [true, false, true, 'taken'],
+    [true, false, false, 'kept_last'],
+  ] as const)(
+    'of an admin (%s) who is vouched for as one (%s), with others (%s): %s',
+    (is, vouched, others, change) => {
+      expect(roleChange(is, vouched, others)).toBe(change);
+    },
+  );
+});
+
+describe('where a browser goes after signing in', () => {
+  it('is the path that was asked for', () => {
+    for (const path of ['/', '/a/b?c=d&e=%2F#f', '/@me']) expect(returnPath(path)).toBe(path);
+  });
+
+  it('is never another origin, whatever was asked for', () => {
+    const piece = fc.constantFrom(
+      '/',
+      '\\',
+      '.',
+      '@',
+      ':',
+      'evil.com',
+      'https:',
+      '\t',
+      '\n',
+      ' ',
+      '%',
+      '?',
+      '#',
+      'ä',
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.array(piece).map((pieces) => pieces.join('')),
+        ),
+        (asked) => {
+          expect(new URL(returnPath(asked), 'https://own.example').origin).toBe('https://own.example');
+          expect(returnPath(asked)).toMatch(/^\/[\x21-\x7e]*$/);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is `/` where nothing was asked for, or too much', () => {
+    expect([returnPath(undefined), returnPath(`/${'x'.repeat(2048)}`)]).toEqual(['/', '/']);
+  });
+});

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { withDatabase } from '../support/database.ts';
+import { queries, startGateway, type TestGateway } from '../support/gateway.ts';
+import { startProvider, type TestProvider } from '../support/identity-provider.ts';
+import { type Answered, Browser, oidcSection, redirectUri, signInConfig } from './sign-in-scene.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+
+let provider: TestProvider;
+let gateways: readonly TestGateway[] = [];
+
+const auth = (over: object = {}) => ({
+  oidc: oidcSection(provider.issuer, {
+    create_users: true,
+    admin_groups: ['gateway-admins', 'root'],
+    ...over,
+  }),
+});
+
+beforeAll(async () => {
+  provider = await startProvider(redirectUri);
+  for (let each = 0; each < 2; each += 1)
+    gateways = [...gateways, await startGateway(signInConfig(auth()), database.url())];
+});
+afterAll(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.stop()));
+  await provider.stop();
+});
+beforeEach(async () => {
+  provider.insteadOf = () => false;
+  await query('delete from admin_sessions');
+  await query("update users set role = 'user'");
+});
+
+const newBrowser = (at = 0) => new Browser(gateways[at]?.url ?? '');
+
+function asMember(id: string, groups: readonly string[] | string | undefined): void {
+  provider.accounts.set(id, {
+    email: `${id}@example.com`,
+    email_verified: true,
+    name: id,
+    ...(groups === undefined ? {} : { groups }),
+  });
+  provider.signsIn = id;
+}
+
+async function signedIn(id: string, groups: readonly string[] | string | undefined): Promise<Browser> {
+  asMember(id, groups);
+  const browser = newBrowser();
+  expect((await browser.signIn()).status).toBe(302);
+  return browser;
+}
+
+const roleOf = async (browser: Browser): Promise<unknown> => (await browser.session()).data['role'];
+const refusal = ({ status, error }: Answered) => [status, error['code']];
+const reports = '/api/v1/admin/spend/report';
+
+describe('groups of the provider', () => {
+  it('give the role of a platform admin at each sign-in, and take it away', async () => {
+    await signedIn('always', ['root']);
+    const admin = await signedIn('grace', ['staff', 'gateway-admins']);
+    expect(await roleOf(admin)).toBe('platform_admin');
+    expect((await admin.go(reports)).status).toBe(200);
+
+    const demoted = await signedIn('grace', ['staff']);
+    expect(await roleOf(demoted)).toBe('user');
+    expect(refusal(await demoted.go(reports))).toEqual([403, 'admin_required']);
+    expect(refusal(await admin.go(reports))).toEqual([403, 'admin_required']);
+
+    expect(await roleOf(await signedIn('grace', 'root'))).toBe('platform_admin');
+    const events = await query(
+      `select e.action, e.before_json, e.after_json from admin_events e join users u on u.user_id::text = e.target_id
+       where u.email = 'grace@example.com' order by e.occurred_at`,
+    );
+    expect(events).toMatchObject([
+      { action: 'user.sign_up', after_json: { role: 'platform_admin' } },
+      { action: 'user.set_role', before_json: { role: 'platform_admin' }, after_json: { role: 'user' } },
+      { action: 'user.set_role', before_json: { role: 'user' }, after_json: { role: 'platform_admin' } },
+    ]);
+  });
+
+  it('that are missing give nothing', async () => {
+    await signedIn('always', ['root']);
+    expect(await roleOf(await signedIn('ida', undefined))).toBe('user');
+    expect(await roleOf(await signedIn('ida', ['Root', 'roots']))).toBe('user');
+  });
+
+  it('never take the role of the last active platform admin, and the log says so', async () => {
+    await signedIn('last', ['root']);
+    await query(
+      "insert into users (email, name, role, active) values ('off@x.org', 'Off', 'platform_admin', false)",
+    );
+    expect(await roleOf(await signedIn('last', []))).toBe('platform_admin');
+    expect(gateways[0]?.log.lines.at(-1)?.message ?? '').not.toBe('');
+    expect(gateways[0]?.log.lines.map(({ message }) => message)).toContain(
+      'in none of the groups, and a platform admin still: there is no other active one',
+    );
+  });
+
+  it('of two last ones who sign in at the same time leave one the role', async () => {
+    for (const id of ['one', 'two']) await signedIn(id, ['root']);
+    const backs: [Browser, string][] = [];
+    for (const [at, id] of ['one', 'two'].entries()) {
+      asMember(id, []);
+      const browser = newBrowser(at);
+      backs.push([browser, await browser.throughProvider(await browser.start())]);
+    }
+    const answers = await Promise.all(backs.map(([browser, back]) => browser.go(back)));
+    expect(answers.map(({ status }) => status)).toEqual([302, 302]);
+    const left = await query("select 1 from users where role = 'platform_admin' and active");
+    expect(left).toHaveLength(1);
+  });
+});
+
+describe('a session of the provider', () => {
+  it('is taken up at another replica than it was begun at, and holds at all of them', async () => {
+    asMember('moving', []);
+    const [here, there] = [newBrowser(0), newBrowser(1)];
+    const back = await here.throughProvider(await here.start());
+    await there.go('/api/v1/auth/methods');
+    there.keep('gateway_sign_in', here.cookie('gateway_sign_in') ?? '');
+    expect((await there.go(back)).status).toBe(302);
+    expect((await there.session()).data['email']).toBe('moving@example.com');
+  });
+
+  it('ends at log-out, which tells where the provider ends its own', async () => {
+    const browser = await signedIn('leaver', []);
+    const out = await browser.post('/api/v1/auth/logout');
+    expect(out.data).toEqual({
+      logged_out: true,
+      end_session_url: `${provider.issuer}/session/end?client_id=gateway`,
+    });
+    expect(refusal(await browser.session())).toEqual([401, 'session_required']);
+    expect((await browser.post('/api/v1/auth/logout')).data).toEqual({ logged_out: false });
+  });
+
+  it('is over when the provider is taken out of the configuration', async () => {
+    const browser = await signedIn('kept', []);
+    expect((await browser.session()).status).toBe(200);
+    await gateways[0]?.take(signInConfig({}));
+    expect(refusal(await browser.session())).toEqual([401, 'session_required']);
+    await gateways[0]?.take(signInConfig(auth()));
+    expect((await browser.session()).status).toBe(200);
+  });
+});
+
+describe('a provider that fails', () => {
+  /** Forgets what was found out of the provider. */
+  const anew = (over: object = {}) =>
+    gateways[0]?.take(signInConfig(auth({ display_name: String(Math.random()), ...over })));
+  const unavailable = [503, 'sign_in_unavailable'];
+
+  it('that is not there is 503 at once, with the reason in the log', async () => {
+    const gone = await startProvider(redirectUri);
+    await gone.stop();
+    await anew({ issuer: gone.issuer });
+    const answer = await newBrowser().start();
+    expect(refusal(answer)).toEqual(unavailable);
+    expect(answer.error['message']).toBe('The identity provider cannot be asked at the moment; try again.');
+    expect(gateways[0]?.log.lines.at(-1)?.fields['reason']).toBe(
+      'the provider cannot be asked: ECONNREFUSED',
+    );
+  });
+
+  it('that says nothing is 503 within some seconds', async () => {
+    await anew();
+    provider.insteadOf = () => true;
+    const before = performance.now();
+    expect(refusal(await newBrowser().start())).toEqual(unavailable);
+    expect(performance.now() - before).toBeLessThan(9000);
+  });
+
+  it.each([
+    [
+      'sends without an end',
+      (res: { write: (text: string) => void }) => res.write(`{"x":"${'x'.repeat(2 ** 21)}`),
+    ],
+    ['sends no JSON', (res: { end: (text: string) => void }) => res.end('<html>')],
+    [
+      'is another issuer',
+      (res: { end: (text: string) => void }) => res.end('{"issuer":"https://else.example.com"}'),
+    ],
+  ])('that %s is 503', async (_, answer) => {
+    await anew();
+    provider.insteadOf = (_req, res) => {
+      res.setHeader('content-type', 'application/json');
+      answer(res);
+      return true;
+    };
+    expect(refusal(await newBrowser().start())).toEqual(unavailable);
+  });
+
+  it('that fails when the code is exchanged is 503, and no session is opened', async () => {
+    await anew();
+    asMember('unlucky', []);
+    const browser = newBrowser();
+    const back = await browser.throughProvider(await browser.start());
+    provider.insteadOf = (req, res) => {
+      if (req.url !== '/token') return false;
+      res.writeHead(500).end();
+      return true;
+    };
+    expect(refusal(await browser.go(back))).toEqual(unavailable);
+    expect(await query('select 1 from admin_sessions')).toEqual([]);
+  });
+
+  it('of another client secret is 503, and the log says so without the secret', async () => {
+    const wrong = 'this-is-not-the-secret-0123456789';
+    await anew({ client_secret: wrong });
+    asMember('unlucky', []);
+    expect(refusal(await newBrowser().signIn())).toEqual(unavailable);
+    expect(gateways[0]?.log.lines.at(-1)?.fields['reason']).toBe(
+      'the provider refused the gateway with status 401',
+    );
+    expect(JSON.stringify(gateways[0]?.log.lines)).not.toContain(wrong);
+  });
+
+  it('is asked again as soon as it is back, and its metadata once for many', async () => {
+    await anew();
+    provider.asked.length = 0;
+    await Promise.all(Array.from({ length: 5 }, () => newBrowser().start()));
+    await newBrowser().start();
+    expect(provider.asked).toEqual(['/.well-known/openid-configuration']);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { Discovered } from '../../infrastructure/sign-in/discovered.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** A provider with a clock: how often it was asked, and whether it answers. */
+function scene() {
+  const state = { now: 0, asked: 0, isThere: true };
+  const discovered = new Discovered(
+    async () => {
+      state.asked += 1;
+      await Promise.resolve();
+      if (!state.isThere) throw new Error('away');
+      return state.asked;
+    },
+    () => state.now,
+  );
+  return { state, discovered };
+}
+
+describe('what a provider publishes', () => {
+  it('is found out once for all who need it at the same time, and kept for an hour', async () => {
+    const { state, discovered } = scene();
+    expect(await Promise.all([discovered.current(), discovered.current(), discovered.current()])).toEqual([
+      1, 1, 1,
+    ]);
+    state.now = hour - 1;
+    expect(await discovered.current()).toBe(1);
+    state.now = hour;
+    expect(await discovered.current()).toBe(2);
+  });
+
+  it('is used on where the provider is away, for a day and no longer', async () => {
+    const { state, discovered } = scene();
+    await discovered.current();
+    state.isThere = false;
+    state.now = 24 * hour - minute;
+    expect(await discovered.current()).toBe(1);
+    state.now = 24 * hour;
+    await expect(discovered.current()).rejects.toThrow('away');
+    state.isThere = true;
+    state.now += minute;
+    expect(await discovered.current()).toBe(state.asked);
+  });
+
+  it('is not asked for again within a second after a failure', async () => {
+    const { state, discovered } = scene();
+    state.isThere = false;
+    for (let each = 0; each < 3; each += 1) await expect(discovered.current()).rejects.toThrow('away');
+    expect(state.asked).toBe(1);
+    state.now = 1000;
+    await expect(discovered.current()).rejects.toThrow('away');
+    expect(state.asked).toBe(2);
+  });
+});
