@@ -41,6 +41,7 @@ export function finishedRequest(
     outcome: endOutcome(failure),
     statusCode: endStatus(failure),
     errorCode: failure?.code,
+    rateLimit: limitOf(failure),
     latencyMs: Math.max(0, clock.now() - request.receivedAt),
     caller: request.caller,
     modelKey: ask !== undefined && catalogue.snapshot().models.has(ask.model) ? ask.model : undefined,
@@ -56,6 +57,9 @@ export function finishedRequest(
     tags,
   };
 }
+
+const limitOf = (failure: RequestFailure | undefined): FinishedRequest['rateLimit'] =>
+  failure?.code === 'rate_limited' ? failure.rateLimit : undefined;
 
 const isAccounted = (verdict: FinishedRequest['settled']): boolean =>
   verdict === 'recorded' || verdict === 'journaled';

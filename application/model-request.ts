@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Caller } from '../domain/identity/caller.ts';
 import type { PayloadHeaders } from '../domain/payload/wrap.ts';
+import type { RateLimit } from '../domain/limits/rate-limit.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import type { RequestId, RequestLogId } from '../domain/request-log/request-ids.ts';
 import type { Capability } from '../domain/routing/capabilities.ts';
@@ -69,10 +70,14 @@ export type CallerLoss = 'client_closed' | 'shutting_down';
 export type WriteEvents = (events: readonly StreamEvent<JsonObject>[]) => Promise<void> | undefined;
 
 /** What the caller gets. A stream is to be delivered to its end even when nobody is left to write to. */
-export type ModelAnswer =
+export type ModelAnswer = (
   | { readonly kind: 'refused'; readonly error: GatewayError }
   | { readonly kind: 'whole'; readonly text: WholeAnswer['text'] }
-  | { readonly kind: 'stream'; readonly deliver: (write: WriteEvents) => Promise<void> };
+  | { readonly kind: 'stream'; readonly deliver: (write: WriteEvents) => Promise<void> }
+) & {
+  /** The rate limits that the request came under; absent where it ended before its model was known. */
+  readonly limits?: readonly RateLimit[];
+};
 
 /** What the reading view of every family gives of a body. */
 export interface AskTerms {

@@ -2,6 +2,8 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { admit, budgetExceeded } from '../domain/budget/hard-limit.ts';
 import { type Caller, mayUseModel } from '../domain/identity/caller.ts';
+import { rateLimited } from '../domain/limits/limit-refusal.ts';
+import type { RateLimit } from '../domain/limits/rate-limit.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import { resolveRoute } from '../domain/routing/resolve-route.ts';
 import { unknownModel } from '../domain/routing/unknown-model.ts';
@@ -32,12 +34,14 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     drainSlots(() => policy().maxDrains),
   );
 
-  const refuse = async (facts: Facts, error: GatewayError): Promise<ModelAnswer> => {
+  const refuse = async (facts: Facts, refusal: GatewayError): Promise<ModelAnswer> => {
     // An error may name a key of the caller's body, and that may be a secret.
-    const fit = facts.redaction.fit(error);
+    const fit = facts.redaction.fit(refusal);
     const why = facts.request.link.lost();
     await settle.unsent(facts, why === undefined ? { kind: 'refused', error: fit } : { kind: 'left', why });
-    return { kind: 'refused', error: why === 'shutting_down' ? shuttingDown() : fit };
+    const { limits } = facts;
+    const error = why === 'shutting_down' ? shuttingDown() : fit;
+    return { kind: 'refused', error, ...(limits === undefined ? {} : { limits }) };
   };
 
   return async function serve<A extends Ask>(family: Family<A>, request: ModelRequest): Promise<ModelAnswer> {
@@ -49,10 +53,12 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (E.isLeft(ask)) return refuse(arrived, ask.left);
     const asked: Asked = { ...arrived, ask: ask.right };
 
-    const resolved = resolve(ports.catalogue.snapshot(), family, request, ask.right);
+    const snapshot = ports.catalogue.snapshot();
+    const resolved = resolve(snapshot, family, request, ask.right);
     if (E.isLeft(resolved)) return refuse(asked, resolved.left);
     const path = family.answerPath(ask.right, resolved.right, request.requestLogId);
-    const routed: Routed = { ...asked, resolved: resolved.right, path };
+    const limits = limitsOf(request.caller, snapshot, ask.right);
+    const routed: Routed = { ...asked, resolved: resolved.right, path, limits };
 
     const terms = callTerms(request, ask.right, resolved.right, path);
     const written = await body.prepare(resolved.right, terms);
@@ -66,6 +72,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
         callerChoseRequestId: request.callerChoseRequestId,
         caller: request.caller,
         claim: policy().duplicateRequestIds === 'reject' && request.callerChoseRequestId,
+        ...(limits.length === 0 ? {} : { limits }),
       }),
     );
     if (E.isLeft(admission)) return refuse(prepared, admission.left);
@@ -75,7 +82,7 @@ export function serveModelRequest(ports: ServePorts, policy: () => ServePolicy) 
     if (rejection !== undefined) return refuse(admitted, rejection);
     if (request.link.lost() !== undefined) return refuse(admitted, callerLeft);
 
-    return call(admitted);
+    return { ...(await call(admitted)), limits };
   };
 }
 
@@ -118,10 +125,23 @@ function resolve(
   return mismatch && unserved !== undefined ? E.left(unserved(model.id)) : resolved;
 }
 
+/** Whose limits a request comes under: those of its key, of who pays for it, and of its model. */
+const limitsOf = (
+  { limits = [] }: Caller,
+  { models }: CatalogueSnapshot,
+  { model }: AskTerms,
+): readonly RateLimit[] => {
+  const limit = models.get(model)?.limit;
+  return limit === undefined ? limits : [...limits, limit];
+};
+
 const usableIn = (snapshot: CatalogueSnapshot, caller: Caller): readonly string[] =>
   listModels({ snapshot: () => snapshot })(caller).map(({ id }) => id);
 
-/** Duplicates bypass both budget phases where they are allowed, and are turned away where they are not. */
+/**
+ * Duplicates bypass both budget phases where they are allowed, and are turned away where they are not. Who can be helped
+ * by waiting for a minute alone is told so last.
+ */
 function admissionRejection(admission: Admission, policy: ServePolicy): GatewayError | undefined {
   if (policy.duplicateRequestIds === 'reject' && (admission.alreadyAccounted || !admission.claimed))
     return {
@@ -129,9 +149,11 @@ function admissionRejection(admission: Admission, policy: ServePolicy): GatewayE
       message: 'A request with this `x-request-id` was accounted already, or is in flight.',
       param: 'x-request-id',
     };
-  const { budget } = admission;
-  if (admission.alreadyAccounted || budget === undefined) return undefined;
-  return E.isLeft(admit(budget.terms, budget.spent, budget.closed))
-    ? budgetExceeded(budget.terms, budget.window, admission.databaseTime)
-    : undefined;
+  const { budget, limits, databaseTime } = admission;
+  const isFull =
+    budget !== undefined &&
+    !admission.alreadyAccounted &&
+    E.isLeft(admit(budget.terms, budget.spent, budget.closed));
+  if (isFull) return budgetExceeded(budget.terms, budget.window, databaseTime);
+  return limits?.kind === 'refused' ? rateLimited(limits.full, databaseTime) : undefined;
 }

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { costExceedsBudget } from '../domain/budget/hard-limit.ts';
 import { type UsageCost, usageCost } from '../domain/ledger/usage-cost-event.ts';
+import { limitedTokens } from '../domain/limits/rate-limit.ts';
 import { isLogged } from '../domain/request-log/capture-policy.ts';
 import { isCharged } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
@@ -9,7 +10,14 @@ import { finishedRequest } from './finished-request.ts';
 import { answerBytes, keptPayload } from './keep-payload.ts';
 import { cleanTags, loggedRequest } from './logged-request.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
-import type { Charge, LoggedRequest, SettlementRecord, Verdict } from './ports/ledger.ts';
+import type {
+  Admission,
+  Charge,
+  LimitedTokens,
+  LoggedRequest,
+  SettlementRecord,
+  Verdict,
+} from './ports/ledger.ts';
 import {
   type Called,
   failureOf,
@@ -38,7 +46,8 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
     const logged = isLogged(policy.payloads.captureMode, facts.request.caller)
       ? loggedRequest(ports, policy, { facts, end, charged: charge !== undefined, cost })
       : undefined;
-    const settled = await recorded(ports, facts, { charge, logged, release: releaseOf(facts, policy) });
+    const released = { release: releaseOf(facts, policy), limited: limitedTokensOf(facts, end) };
+    const settled = await recorded(ports, facts, { charge, logged, ...released });
     const failure = failureAfter(end, settled);
     if (logged !== undefined && wasLogged(settled)) keepPayload(ports, policy, facts, end, failure);
     finished(ports, { facts, end, cost, charged: charge !== undefined, failure, settled, logged });
@@ -64,11 +73,26 @@ async function recorded(
   );
 }
 
-/** The claim on its request id ends with the request. */
-const releaseOf = ({ admission, request }: Facts, policy: ServePolicy): string | undefined =>
-  admission?.claimed === true && request.callerChoseRequestId && policy.duplicateRequestIds === 'reject'
-    ? request.requestLogId
-    : undefined;
+/** The claim on its request id ends with the request, and so does what it holds under rate limits. */
+function releaseOf({ admission, request }: Facts, policy: ServePolicy): string | undefined {
+  const claims =
+    admission?.claimed === true && request.callerChoseRequestId && policy.duplicateRequestIds === 'reject';
+  return claims || isHeld(admission) ? request.requestLogId : undefined;
+}
+
+const isHeld = (admission: Admission | undefined): boolean =>
+  admission?.limits?.kind === 'admitted' && admission.limits.held;
+
+/** Whatever became of the request: tokens that are known are used. */
+function limitedTokensOf(
+  { admission, request, limits = [] }: Facts,
+  end: RequestEnd,
+): LimitedTokens | undefined {
+  const { usage } = observed(end);
+  return usage === undefined || !isHeld(admission)
+    ? undefined
+    : { requestLogId: request.requestLogId, limits, tokens: limitedTokens(usage) };
+}
 
 /**
  * Database lost before settlement (rules 38.7, 38.8): the request of an owner with a hard limit gets an error, never a

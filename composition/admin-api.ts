@@ -1,5 +1,4 @@
 import type { DatabasePool } from 'slonik';
-import { type TestModelPorts, testModel } from '../application/models/test-model.ts';
 import { bearerOf } from '../application/admin/manage-tokens.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import { isTimeZone } from '../infrastructure/config/formats.ts';
@@ -14,7 +13,7 @@ import { databaseFault, isDatabaseTrouble } from '../infrastructure/postgres/dat
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-store.ts';
 import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
-import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
+import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
 import { serviceAccountsStore } from '../infrastructure/postgres/service-accounts-store.ts';
@@ -22,6 +21,7 @@ import { teamsStore } from '../infrastructure/postgres/teams-store.ts';
 import { usersStore } from '../infrastructure/postgres/users-store.ts';
 import { catalogueInsight } from '../infrastructure/providers/catalogue-insight.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
+import type { ModelRoutePorts } from '../interfaces/http/admin/model-routes.ts';
 import { adminRoutes } from '../interfaces/http/admin/routes.ts';
 import type { AdminApiPorts } from '../interfaces/http/app.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
@@ -33,17 +33,18 @@ export const adminRoutesOf = (
   pool: DatabasePool,
   config: LiveConfig,
   clock: Clock,
-  tested: Omit<TestModelPorts, 'modelTests'>,
+  testModel: ModelRoutePorts['testModel'],
 ): readonly AdminRoute[] =>
   adminRoutes({
     modelList: modelListStore(
       pool,
       catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now }),
     ),
-    testModel: testModel({ ...tested, modelTests: modelTestsStore(pool) }, config.policy),
+    testModel,
     budgets: budgetsStore(pool, mailReady(config)),
     budgetAlerts: alertsStore(pool),
     adminEvents: adminEventsStore(pool),
+    rateLimits: rateLimitsStore(pool),
     reports: reportStore(pool),
     requestLogs: requestLogsStore(pool),
     mcpInvocations: mcpInvocationsStore(pool),

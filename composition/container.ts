@@ -2,7 +2,9 @@ import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
 import { listModels } from '../application/list-models.ts';
+import { testModel } from '../application/models/test-model.ts';
 import type { Clock } from '../application/ports/clock.ts';
+import type { LimitStandings } from '../application/ports/limit-standings.ts';
 import type { SeedStore } from '../application/ports/seed.ts';
 import type { Telemetry } from '../application/ports/telemetry.ts';
 import { serveModelRequest } from '../application/serve-model-request.ts';
@@ -14,11 +16,13 @@ import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { causeOf, databaseFaultLog, defectFields, type Log } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import { accountsStore, type CachedAccounts } from '../infrastructure/postgres/accounts-store.ts';
+import { limitStandings } from '../infrastructure/limit-standings.ts';
 import { readCatalogue } from '../infrastructure/postgres/catalogue-store.ts';
 import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import type { GatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
 import { type KeyUse, keyUse, notingKeys } from '../infrastructure/postgres/key-use.ts';
 import { type LedgerStore, ledgerStore, replayJournaled } from '../infrastructure/postgres/ledger-store.ts';
+import { modelTestsStore } from '../infrastructure/postgres/model-tests-store.ts';
 import { payloadStore, type PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { Freshness, StateFollower } from '../infrastructure/postgres/state-follower.ts';
@@ -61,6 +65,7 @@ export const tokens = {
   accounts: token<CachedAccounts>('Accounts'),
   catalogue: token<LiveCatalogue>('Catalogue'),
   freshness: token<Freshness>('Freshness'),
+  standings: token<LimitStandings>('LimitStandings'),
   follower: token<StateFollower>('StateFollower'),
   process: token<GatewayProcess>('GatewayProcess'),
   keyUse: token<KeyUse>('KeyUse'),
@@ -112,10 +117,12 @@ function bindStores(container: Container): void {
       process: GatewayProcess,
       use: KeyUse,
       clock: Clock,
+      standings: LimitStandings,
     ) =>
       notingKeys(
         ledgerStore(pool, {
           process,
+          standings,
           journal: journal.keep,
           ...settlingOptions(config, log),
           claimSeconds: () => claimSeconds(config),
@@ -123,7 +130,7 @@ function bindStores(container: Container): void {
         use,
         clock.now,
       ),
-    [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock],
+    [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock, tokens.standings],
   );
   container
     .bind(tokens.process)
@@ -161,6 +168,7 @@ function bindState(container: Container): void {
     [tokens.foundations],
   );
   container.bind(tokens.freshness).toResolvedValue(() => new Freshness(), []);
+  container.bind(tokens.standings).toResolvedValue(limitStandings, [tokens.clock]);
   container.bind(tokens.accounts).toResolvedValue(
     ({ pool, log }: Foundations, freshness: Freshness) =>
       accountsStore(
@@ -202,7 +210,8 @@ function bindAdminApi(container: Container): void {
   container.bind(tokens.adminRoutes).toResolvedValue(
     ({ pool, config, telemetry }: Foundations, ports: ServePorts, gates: Gates, cut: CutOff) => {
       const enter = testRoom(gates.models, cut);
-      return adminRoutesOf(pool, config, ports.clock, { ...ports, enter, telemetry, digest: textDigest });
+      const tested = { ...ports, modelTests: modelTestsStore(pool), enter, telemetry, digest: textDigest };
+      return adminRoutesOf(pool, config, ports.clock, testModel(tested, config.policy));
     },
     [tokens.foundations, tokens.servePorts, tokens.gates, tokens.cutOff],
   );
@@ -250,12 +259,14 @@ function bindApp(container: Container): void {
       gates: Gates,
       admin: AdminApiPorts,
       cut: CutOff,
+      standings: LimitStandings,
     ) =>
       gatewayApp({
         admin,
         authenticate: authenticate(accounts),
         serve: serveModelRequest(ports, config.policy),
         listModels: listModels(ports.catalogue),
+        limitsNow: standings.of,
         telemetry,
         gate: gates.models,
         pace: gates.pace,
@@ -272,6 +283,14 @@ function bindApp(container: Container): void {
         onDefect: (error, requestId) =>
           log.error({ request_id: requestId, ...defectFields(error, cleaned(config)) }, 'defect'),
       }),
-    [tokens.foundations, tokens.accounts, tokens.servePorts, tokens.gates, tokens.admin, tokens.cutOff],
+    [
+      tokens.foundations,
+      tokens.accounts,
+      tokens.servePorts,
+      tokens.gates,
+      tokens.admin,
+      tokens.cutOff,
+      tokens.standings,
+    ],
   );
 }

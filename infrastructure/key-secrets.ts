@@ -1,5 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Secrets } from '../application/ports/secrets.ts';
+import type { KeySecrets } from '../application/ports/key-secrets.ts';
 import type { PresentedKey } from '../domain/identity/api-key.ts';
 
 /** A generated key: 32 hex of public id, 64 hex of secret. */
@@ -11,8 +11,8 @@ export const newKey = (): PresentedKey => ({
 /** What is stored of a key, and compared when it is presented: a SHA-256, for the secret is high-entropy. */
 export const secretDigest = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
-/** Secrets as the gateway makes and tells them. */
-export const secrets: Secrets = {
+/** KeySecrets as the gateway makes and tells them. */
+export const secrets: KeySecrets = {
   create: newKey,
   digest: secretDigest,
   isOf: (secret, digest) => {

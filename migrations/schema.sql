@@ -6,7 +6,7 @@ create type settlement_record as (
   ord integer, request_log_id uuid, request_id text, scope text, api_key_id uuid, user_id uuid, team_id text, service_account_id text, model_key text, provider_key text, prompt_tokens bigint, completion_tokens bigint, total_tokens bigint,
   charged boolean, upstream_model text, pricing_status text, unpriced_reason text, input_picousd_per_token numeric, output_picousd_per_token numeric, pricing_source text, cost_picousd numeric, logged boolean, resolved_model_key text,
   status_code integer, error_code text, latency_ms integer, caller_service text, caller_component text, caller_env text, exposed_tool_count integer, invoked_tool_count integer, user_agent_raw text, agent_harness_key text,
-  agent_harness_label text, metadata_json jsonb, blocked_cost_usd text, tags jsonb, attempts jsonb
+  agent_harness_label text, metadata_json jsonb, blocked_cost_usd text, tags jsonb, attempts jsonb, limited_tokens bigint
 );
 -- settlement_record: What a request leaves behind, as `gateway_settle` reads it. It grows by attributes at its end, which older releases leave out.
 
@@ -55,9 +55,10 @@ create table api_keys (
   api_key_id uuid not null default gen_random_uuid(), public_id text not null, secret_sha256 bytea not null, name text not null, user_id uuid, team_id text, service_account_id text, allowed_models text[] not null default '{}'::text[],
   from_config boolean not null default false, created_at timestamp with time zone not null default now(), updated_at timestamp with time zone not null default now(), revoked_at timestamp with time zone, revoked_by text,
   expires_at timestamp with time zone, last_used_on date, created_by_user_id uuid, version integer not null default 1, previous_secret_sha256 bytea, previous_expires_at timestamp with time zone,
-  constraint api_keys_pkey PRIMARY KEY (api_key_id), constraint api_keys_public_id_key UNIQUE (public_id), constraint api_keys_created_by_user_id_fkey FOREIGN KEY (created_by_user_id) REFERENCES users(user_id),
-  constraint api_keys_service_account_id_fkey FOREIGN KEY (service_account_id) REFERENCES service_accounts(service_account_id), constraint api_keys_team_id_fkey FOREIGN KEY (team_id) REFERENCES teams(team_id),
-  constraint api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id), constraint api_keys_one_owner_check CHECK ((num_nonnulls(user_id, team_id, service_account_id) = 1)),
+  name_folded text not null generated always as (lower("left"(name, 128))) stored, constraint api_keys_pkey PRIMARY KEY (api_key_id), constraint api_keys_public_id_key UNIQUE (public_id),
+  constraint api_keys_created_by_user_id_fkey FOREIGN KEY (created_by_user_id) REFERENCES users(user_id), constraint api_keys_service_account_id_fkey FOREIGN KEY (service_account_id) REFERENCES service_accounts(service_account_id),
+  constraint api_keys_team_id_fkey FOREIGN KEY (team_id) REFERENCES teams(team_id), constraint api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(user_id),
+  constraint api_keys_one_owner_check CHECK ((num_nonnulls(user_id, team_id, service_account_id) = 1)),
   constraint api_keys_previous_secret_check CHECK ((((previous_secret_sha256 IS NULL) = (previous_expires_at IS NULL)) AND (octet_length(previous_secret_sha256) = 32))),
   constraint api_keys_revoked_by_check CHECK ((((revoked_at IS NULL) = (revoked_by IS NULL)) AND (revoked_by = ANY (ARRAY['admin'::text, 'config'::text])))), constraint api_keys_secret_sha256_check CHECK ((octet_length(secret_sha256) = 32))
 );
@@ -69,7 +70,8 @@ create table api_keys (
 -- created_by_user_id: The admin who made it over the API; null: the command line or the file.
 -- version: Raised by each change: a change names the version that it is made to.
 -- previous_secret_sha256: The secret that a rotation replaced: valid until `previous_expires_at`.
-CREATE INDEX api_keys_created_at_idx ON api_keys USING btree (created_at, api_key_id);
+-- name_folded: What the name is looked for in: in the index of the list, so that no row is read for it.
+CREATE INDEX api_keys_created_at_idx ON api_keys USING btree (created_at, api_key_id) INCLUDE (name_folded);
 CREATE INDEX api_keys_expiring_idx ON api_keys USING btree (created_at, api_key_id) WHERE (expires_at IS NOT NULL);
 CREATE INDEX api_keys_revoked_idx ON api_keys USING btree (created_at, api_key_id) WHERE (revoked_at IS NOT NULL);
 CREATE INDEX api_keys_service_account_id_idx ON api_keys USING btree (service_account_id, created_at, api_key_id) WHERE (service_account_id IS NOT NULL);
@@ -197,6 +199,30 @@ create table providers (
   provider_key text not null, kind text not null, config_json jsonb not null, enabled boolean not null default true, updated_at timestamp with time zone not null default now(), constraint providers_pkey PRIMARY KEY (provider_key)
 );
 -- providers: An upstream as configured, placeholders unresolved. What kinds there are the codec of the configuration says.
+
+create table rate_limit_holds (
+  subject text not null, request_log_id uuid not null, process_id uuid not null, expires_at timestamp with time zone not null, constraint rate_limit_holds_pkey PRIMARY KEY (subject, request_log_id)
+);
+-- rate_limit_holds: A request in flight that is limited by its subject: gone when it ends, with its process, or when it expires. Its tokens are counted by whoever takes it away, and so once.
+CREATE INDEX rate_limit_holds_process_id_idx ON rate_limit_holds USING btree (process_id);
+CREATE INDEX rate_limit_holds_request_log_id_idx ON rate_limit_holds USING btree (request_log_id);
+
+create table rate_limit_windows (
+  subject text not null, window_start timestamp with time zone not null default '-infinity'::timestamp with time zone, requests bigint not null default 0, tokens numeric(38,0) not null default 0,
+  constraint rate_limit_windows_pkey PRIMARY KEY (subject)
+);
+-- rate_limit_windows: What a limited subject has taken of the minute that begins at `window_start`; its lock is the one under which its requests are judged. Made with its limit, and never deleted.
+
+create table rate_limits (
+  subject_kind text not null, subject_id text not null, subject text not null generated always as (((subject_kind || ':'::text) || subject_id)) stored, requests_per_minute bigint, tokens_per_minute bigint, requests_in_flight bigint,
+  from_config boolean not null default false, version integer not null default 1, created_at timestamp with time zone not null default now(), updated_at timestamp with time zone not null default now(),
+  constraint rate_limits_pkey PRIMARY KEY (subject),
+  constraint rate_limits_range_check CHECK ((((requests_per_minute >= 1) AND (requests_per_minute <= '9007199254740991'::bigint)) AND ((tokens_per_minute >= 1) AND (tokens_per_minute <= '9007199254740991'::bigint)) AND ((requests_in_flight >= 1) AND (requests_in_flight <= '9007199254740991'::bigint)))),
+  constraint rate_limits_some_check CHECK ((num_nonnulls(requests_per_minute, tokens_per_minute, requests_in_flight) > 0)),
+  constraint rate_limits_subject_kind_check CHECK ((subject_kind = ANY (ARRAY['api_key'::text, 'user'::text, 'team'::text, 'model'::text])))
+);
+-- rate_limits: What one key, owner or model may do: in a minute, and at once. One that is `from_config` is in the file, and goes when its block goes from there. Its ids are no foreign keys, for they are of several tables.
+-- subject: As windows and holds name it.
 
 create table request_claims (
   request_id_sha256 bytea not null, ownership_scope_key text not null, request_log_id uuid not null, expires_at timestamp with time zone not null, process_id uuid,
@@ -370,14 +396,15 @@ create table user_second_factors (
 create table users (
   user_id uuid not null default gen_random_uuid(), email text not null, email_folded text not null generated always as (lower(email)) stored, name text not null, role text not null default 'user'::text,
   request_logging_enabled boolean not null default true, active boolean not null default true, created_at timestamp with time zone not null default now(), updated_at timestamp with time zone not null default now(),
-  from_config boolean not null default false, version integer not null default 1, constraint users_pkey PRIMARY KEY (user_id), constraint users_email_folded_key UNIQUE (email_folded),
-  constraint users_role_check CHECK ((role = ANY (ARRAY['user'::text, 'platform_admin'::text])))
+  from_config boolean not null default false, version integer not null default 1, name_folded text not null generated always as (lower("left"(name, 128))) stored, constraint users_pkey PRIMARY KEY (user_id),
+  constraint users_email_folded_key UNIQUE (email_folded), constraint users_role_check CHECK ((role = ANY (ARRAY['user'::text, 'platform_admin'::text])))
 );
 -- users: A person: owns keys and spend, may be a platform admin.
 -- from_config: The configuration file has it, and wins when it is applied the next time.
 -- version: Raised by each change: a change names the version that it is made to.
+-- name_folded: What the name is looked for in: in the index of the list, so that no row is read for it.
 CREATE INDEX users_admins_idx ON users USING btree (created_at, user_id) WHERE (role = 'platform_admin'::text);
-CREATE INDEX users_created_at_idx ON users USING btree (created_at, user_id);
+CREATE INDEX users_created_at_idx ON users USING btree (created_at, user_id) INCLUDE (name_folded, email_folded);
 CREATE INDEX users_inactive_idx ON users USING btree (created_at, user_id) WHERE (NOT active);
 
 create unlogged table write_probes (
@@ -409,8 +436,12 @@ create unlogged table write_probes (
 --   Counted spend of a window in picodollars: a sum of at most 31 rows.
 -- function counts_toward_spend(pricing_status text) returns boolean
 --   Whether a ledger row counts toward spend and budget windows; the others are visible in reports.
+-- function end_rate_limit_holds(items settlement_record[], releases uuid[], t timestamp with time zone) returns void
+--   Ends what requests hold, and counts their tokens in the minute of their settlement, once: a second try finds no holds.
 -- function gateway_admit(scopes json, asks json, claim_seconds integer, process uuid DEFAULT NULL::uuid) returns json
 --   Admission: reads without a lock, for the limit itself is kept by gateway_settle.
+-- function gateway_admit_limited(scopes json, asks json, claim_seconds integer, process uuid, subjects text[], limited json) returns jsonb
+--   Admission under rate limits: their invariant is of this function, under the locks of the subjects' windows, taken in sorted order.
 -- function gateway_beat(process uuid, releases uuid[], pages integer) returns void
 --   Keeps a process among those that are there, ends what it could not, and probes whether rows can be written.
 -- function gateway_drop_log_partitions(cutoff timestamp with time zone) returns integer
@@ -445,6 +476,8 @@ create unlogged table write_probes (
 --   Not seen for so long by one who was there all the time: after an outage of the database nobody is gone before everybody could be seen again.
 -- function raise_budget_alert(budget uuid, owner_user uuid, owner_team text, cadence text, amount_10000 bigint, starts timestamp with time zone, ends timestamp with time zone, spent_before numeric, spent_after numeric, t timestamp with time zone, mail_ready boolean) returns void
 --   One alert with its queued deliveries; nothing when this window has had its alert.
+-- function rate_limit_flights(subjects text[], max_flights bigint[], asked integer, t timestamp with time zone, process uuid) returns bigint[]
+--   How many requests of each limited subject are in flight; 0 where nobody asks.
 -- function request_digest(request_id text) returns bytea
 --   SHA-256 of the id's UTF-8 bytes: unique keys are made on it, so that the length of an id never fails an insert. The cast reads backslashes as escapes, hence the replacing; convert_to would not be immutable, and not be inlined.
 -- function rollup_bucket(at timestamp with time zone) returns timestamp with time zone

@@ -6,11 +6,11 @@ import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-e
 import type { Author, Change, Changed } from '../ports/changes.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeyOwnerRef, KeyPatch, Keys, NewKey, StoredKey } from '../ports/keys.ts';
-import type { Secrets } from '../ports/secrets.ts';
+import type { KeySecrets } from '../ports/key-secrets.ts';
 
 export interface KeyPorts {
   readonly keys: Keys;
-  readonly secrets: Secrets;
+  readonly secrets: KeySecrets;
   readonly clock: Pick<Clock, 'now'>;
 }
 

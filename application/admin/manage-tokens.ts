@@ -5,11 +5,11 @@ import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-e
 import type { AdminActor } from '../ports/admin-events.ts';
 import type { AdminTokens, FoundToken, StoredToken } from '../ports/admin-tokens.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Secrets } from '../ports/secrets.ts';
+import type { KeySecrets } from '../ports/key-secrets.ts';
 
 export interface TokenPorts {
   readonly adminTokens: AdminTokens;
-  readonly secrets: Secrets;
+  readonly secrets: KeySecrets;
 }
 
 export interface TokenWish {

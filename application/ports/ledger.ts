@@ -6,6 +6,7 @@ import type { Caller } from '../../domain/identity/caller.ts';
 import type { UsageCost } from '../../domain/ledger/usage-cost-event.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
 import type { RequestLog } from '../../domain/request-log/request-log.ts';
+import type { FullLimit, RateLimit } from '../../domain/limits/rate-limit.ts';
 import type { CodedError } from '../../domain/shared/gateway-error.ts';
 
 export interface AdmissionAsk {
@@ -16,6 +17,8 @@ export interface AdmissionAsk {
   readonly caller: Caller;
   /** Hold `(request_id, scope)` for this request alone, until it ends (`duplicate_request_ids: reject`). */
   readonly claim: boolean;
+  /** The rate limits that it comes under; absent: none, and none is looked for. */
+  readonly limits?: readonly RateLimit[];
 }
 
 /** What is known of an owner before the provider is called. */
@@ -26,7 +29,15 @@ export interface Admission {
   readonly claimed: boolean;
   readonly budget: ActiveBudget | undefined;
   readonly databaseTime: Date;
+  /** What its rate limits say; absent where it came under none. */
+  readonly limits?: LimitVerdict;
 }
+
+export type LimitVerdict =
+  /** It counts. `held`: its settlement has to release it, which ends what it holds and counts its tokens. */
+  | { readonly kind: 'admitted'; readonly held: boolean }
+  /** It counts nowhere. */
+  | { readonly kind: 'refused'; readonly full: readonly [FullLimit, ...FullLimit[]] };
 
 export interface ActiveBudget {
   readonly terms: Budget;
@@ -57,12 +68,20 @@ export interface LoggedRequest {
   readonly blockedCostUsd: string | undefined;
 }
 
+export interface LimitedTokens {
+  readonly requestLogId: RequestLogId;
+  readonly limits: readonly RateLimit[];
+  readonly tokens: number;
+}
+
 /** What one ended request leaves behind: written in one transaction, or not at all. */
 export interface SettlementRecord {
   readonly charge: Charge | undefined;
   readonly logged: LoggedRequest | undefined;
-  /** The request log id whose claim ends. */
+  /** The request log id whose claim ends, and what it holds under rate limits. */
   readonly release: string | undefined;
+  /** What counts under the rate limits of a request that is released. */
+  readonly limited?: LimitedTokens | undefined;
   /**
    * Where the database is lost, the record may wait in a durable journal instead, to be settled in the window of this
    * database time. Undefined: an owner with a hard limit, who must be judged before anything completes.

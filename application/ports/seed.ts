@@ -1,5 +1,6 @@
 import type { Cadence } from '../../domain/budget/budget.ts';
 import type { Amount10000 } from '../../domain/money/money.ts';
+import type { LimitTerms } from '../../domain/limits/rate-limit.ts';
 import type { ProviderKind } from '../../domain/routing/model.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import type { OwnerRef } from './accounts.ts';
@@ -7,11 +8,16 @@ import type { OwnerRef } from './accounts.ts';
 /** What the configuration file says should be in the database. Routes and models in file order. */
 export interface Seed {
   readonly providers: readonly SeedProvider[];
-  readonly models: readonly { readonly id: string; readonly routes: readonly SeedRoute[] }[];
+  readonly models: readonly {
+    readonly id: string;
+    readonly routes: readonly SeedRoute[];
+    readonly limits?: LimitTerms | undefined;
+  }[];
   readonly teams: readonly {
     readonly id: string;
     readonly name: string;
     readonly budget: SeedBudget | undefined;
+    readonly limits?: LimitTerms | undefined;
   }[];
   readonly serviceAccounts: readonly { readonly id: string; readonly name: string; readonly team: string }[];
   readonly users: readonly SeedUser[];
@@ -49,6 +55,7 @@ export interface SeedUser {
   readonly requestLoggingEnabled: boolean;
   readonly membership: { readonly team: string; readonly role: 'owner' | 'admin' | 'member' } | undefined;
   readonly budget: SeedBudget | undefined;
+  readonly limits?: LimitTerms | undefined;
 }
 
 export interface SeedKey {
@@ -57,6 +64,7 @@ export interface SeedKey {
   readonly name: string;
   readonly owner: OwnerRef;
   readonly allowedModels: readonly string[];
+  readonly limits?: LimitTerms | undefined;
 }
 
 /** Of one kind: how many are in force, and how many of them a seed would end. */
@@ -72,8 +80,8 @@ export interface SeedStore {
   readonly losses: (seed: Seed) => Promise<Losses>;
   /**
    * Makes the database match the seed, in one transaction under one lock. What is gone from the file: providers,
-   * models and routes are disabled, keys born from config revoked, budgets of listed owners deactivated; owners and
-   * everything made by admins stay. Returns the names of keys that stay revoked because an admin revoked them.
+   * models and routes are disabled, keys born from config revoked, budgets of listed owners deactivated, rate limits
+   * of the file taken away; owners and everything made by admins stay. Returns the names of keys that stay revoked because an admin revoked them.
    */
   readonly reconcile: (seed: Seed) => Promise<{ readonly keptRevoked: readonly string[] }>;
 }

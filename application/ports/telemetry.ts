@@ -65,6 +65,8 @@ export interface FinishedRequest {
   readonly outcome: Outcome;
   readonly statusCode: number;
   readonly errorCode: EndCode | undefined;
+  /** The rate limit that refused it. */
+  readonly rateLimit?: GatewayError['rateLimit'] | undefined;
   readonly latencyMs: number;
   readonly caller: Caller | undefined;
   /** Of the catalogue; undefined where the request names none that is there. */

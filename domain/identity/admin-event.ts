@@ -23,10 +23,12 @@ export const adminActions = [
   'admin_token.create',
   'admin_token.revoke',
   'model.test',
+  'rate_limit.set',
+  'rate_limit.delete',
 ] as const;
 export type AdminAction = (typeof adminActions)[number];
 
-/** What a change is of: a budget's target is its owner, a membership's its team. */
+/** What a change is of: a budget's target is its owner, a membership's its team, a rate limit's what it limits. */
 export const adminTargetKinds = [
   'user',
   'team',

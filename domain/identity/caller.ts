@@ -1,3 +1,5 @@
+import type { RateLimit } from '../limits/rate-limit.ts';
+
 /** Who pays: budgets and spend belong to a user or a team. */
 export type Owner =
   | { readonly kind: 'user'; readonly userId: string }
@@ -11,11 +13,13 @@ export type KeyOwner =
 
 /** Whose request it is: an authenticated caller of the public API, or the owner that an admin tests a model for. */
 export interface Caller {
-  /** Undefined: no key came with the request (rule 48.8). */
+  /** Undefined: no key came with the request (rule 49.8). */
   readonly apiKeyId: string | undefined;
   readonly keyOwner: KeyOwner;
   /** Empty means every model. */
   readonly allowedModels: readonly string[];
+  /** The rate limits of the key and of its owner; absent where neither has one. */
+  readonly limits?: readonly RateLimit[];
 }
 
 export const ownerOf = (caller: Caller): Owner =>

@@ -18,7 +18,7 @@ export interface ProviderHalf {
   readonly why: (capability: Capability) => string;
 }
 
-/** Effective capability is the intersection of configured and supported; each false has its reasons (rule 48.2). */
+/** Effective capability is the intersection of configured and supported; each false has its reasons (rule 49.2). */
 export function explainedCapabilities(
   route: Capabilities,
   { can, why }: ProviderHalf,

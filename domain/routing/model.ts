@@ -1,3 +1,4 @@
+import type { RateLimit } from '../limits/rate-limit.ts';
 import type { JsonObject } from '../shared/json.ts';
 import type { Capabilities } from './capabilities.ts';
 
@@ -48,6 +49,8 @@ export interface Model {
   readonly createdAt: Date;
   /** The enabled ones, in the order in which they are tried (`routesInOrder`). */
   readonly routes: readonly Route[];
+  /** Of all requests for it, whoever makes them. */
+  readonly limit?: RateLimit;
 }
 
 /** The one route that executes, and who is behind it. */

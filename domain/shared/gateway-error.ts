@@ -1,3 +1,5 @@
+import type { Measure, SubjectKind } from '../limits/rate-limit.ts';
+
 /** The closed list of error codes (rule 34.29), and one that clients of the messages API know by its name. */
 export type ErrorCode =
   | 'missing_api_key'
@@ -21,6 +23,7 @@ export type ErrorCode =
   | 'not_supported'
   | 'budget_exceeded'
   | 'too_many_requests'
+  | 'rate_limited'
   | 'no_routes_available'
   | 'overloaded'
   | 'store_unavailable'
@@ -56,6 +59,8 @@ export interface GatewayError {
   readonly retryAfterSecs?: number;
   /** For `budget_exceeded`: the instant at which the budget's window ends, RFC 3339. */
   readonly budgetResetsAt?: string;
+  /** For `rate_limited`: whose limit it is, and what it counts. */
+  readonly rateLimit?: { readonly subjectKind: SubjectKind; readonly measure: Measure };
   /** For `upstream_error`: the status that the caller gets, and the upstream's headers that pass. */
   readonly upstream?: UpstreamRefusal;
 }
@@ -103,6 +108,7 @@ export const outcomeOf = {
   not_supported: 'invalid_request',
   budget_exceeded: 'budget_error',
   too_many_requests: 'overloaded',
+  rate_limited: 'overloaded',
   no_routes_available: 'no_routes_available',
   overloaded: 'overloaded',
   store_unavailable: 'overloaded',
@@ -135,6 +141,7 @@ export const statusOf = {
   not_supported: 404,
   budget_exceeded: 429,
   too_many_requests: 429,
+  rate_limited: 429,
   no_routes_available: 503,
   overloaded: 503,
   store_unavailable: 503,

@@ -1,7 +1,9 @@
+import type { LimitTerms } from '../../domain/limits/rate-limit.ts';
 import { capabilities, type Capability } from '../../domain/routing/capabilities.ts';
 import type { Route } from '../../domain/routing/model.ts';
 import { id, modelId, upstreamModel } from './formats.ts';
 import { headers } from './headers-codec.ts';
+import { limits, toLimits } from './limits-config.ts';
 import { type Field, jsonObject, list, object, optional, required, withDefault } from './object-codecs.ts';
 import { compatibilityCodec, toCompatibility } from './route-compatibility.ts';
 import { boolean, integer, type TypeOf } from './scalar-codecs.ts';
@@ -48,6 +50,7 @@ export const modelCodec = object({
   id: required(modelId, 'Name that callers send as `model`.'),
   // Only the first usable one executes; more than a hundred is a mistake of a generator.
   routes: withDefault(list(routeCodec, 100), [], 'Ways to serve the model.'),
+  limits,
 });
 
 /** A route of the domain that has no row in the database yet. */
@@ -57,6 +60,7 @@ export interface ModelConfig {
   readonly id: string;
   /** In file order. */
   readonly routes: readonly RouteConfig[];
+  readonly limits: LimitTerms | undefined;
 }
 
 export const toRoute = (wire: TypeOf<typeof routeCodec>): RouteConfig => ({
@@ -74,4 +78,5 @@ export const toRoute = (wire: TypeOf<typeof routeCodec>): RouteConfig => ({
 export const toModel = (wire: TypeOf<typeof modelCodec>): ModelConfig => ({
   id: wire.id,
   routes: wire.routes.map(toRoute),
+  limits: toLimits(wire.limits),
 });

@@ -1,7 +1,9 @@
 import type { Cadence } from '../../domain/budget/budget.ts';
 import { parseKey, type PresentedKey } from '../../domain/identity/api-key.ts';
 import type { Amount10000 } from '../../domain/money/money.ts';
+import type { LimitTerms } from '../../domain/limits/rate-limit.ts';
 import { displayName, email, id, modelId, timeZone } from './formats.ts';
+import { limits, toLimits } from './limits-config.ts';
 import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
 import { boolean, choice, integer, text, type TypeOf } from './scalar-codecs.ts';
 
@@ -25,6 +27,7 @@ export const teamCodec = object({
   id: required(id, 'Id of the team.'),
   name: optional(displayName, 'Name for people; the id unless set.'),
   budget,
+  limits,
 });
 
 export const serviceAccountCodec = object({
@@ -45,6 +48,7 @@ export const userCodec = refined(
       'Role in the team, member unless set; owners and admins get its budget alerts.',
     ),
     budget,
+    limits,
   }),
   ({ team, team_role }) =>
     team === undefined && team_role !== undefined ? [{ at: ['team_role'], message: 'needs a `team`' }] : [],
@@ -78,6 +82,7 @@ export const apiKeyCodec = object({
     'The whole key, gwk_<public id>.<secret>, as ${NAME}.',
   ),
   allowed_models: withDefault(list(modelId, 10_000), [], 'Models that the key may use; empty means all.'),
+  limits,
 });
 
 /** A budget as configured; the amount is in 1/10000 USD. */
@@ -93,6 +98,7 @@ export interface TeamConfig {
   readonly id: string;
   readonly name: string;
   readonly budget: BudgetConfig | undefined;
+  readonly limits: LimitTerms | undefined;
 }
 
 export interface ServiceAccountConfig {
@@ -109,6 +115,7 @@ export interface UserConfig {
   readonly requestLoggingEnabled: boolean;
   readonly membership: { readonly team: string; readonly role: 'owner' | 'admin' | 'member' } | undefined;
   readonly budget: BudgetConfig | undefined;
+  readonly limits: LimitTerms | undefined;
 }
 
 export type KeyOwnerConfig =
@@ -122,6 +129,7 @@ export interface ApiKeyConfig {
   readonly key: PresentedKey;
   /** Empty means every model. */
   readonly allowedModels: readonly string[];
+  readonly limits: LimitTerms | undefined;
 }
 
 const toBudget = (wire: TypeOf<typeof budgetCodec> | undefined): BudgetConfig | undefined =>
@@ -138,6 +146,7 @@ export const toTeam = (wire: TypeOf<typeof teamCodec>): TeamConfig => ({
   id: wire.id,
   name: wire.name ?? wire.id,
   budget: toBudget(wire.budget),
+  limits: toLimits(wire.limits),
 });
 
 export const toServiceAccount = (wire: TypeOf<typeof serviceAccountCodec>): ServiceAccountConfig => ({
@@ -153,6 +162,7 @@ export const toUser = (wire: TypeOf<typeof userCodec>): UserConfig => ({
   requestLoggingEnabled: wire.request_logging_enabled,
   membership: wire.team === undefined ? undefined : { team: wire.team, role: wire.team_role ?? 'member' },
   budget: toBudget(wire.budget),
+  limits: toLimits(wire.limits),
 });
 
 /** The codec has seen that key and owner have their form, so a failure here is a defect. */
@@ -161,7 +171,13 @@ export function toApiKey(wire: TypeOf<typeof apiKeyCodec>): ApiKeyConfig {
   const owner = parseOwner(wire.owner);
   if (key === undefined || owner === undefined)
     throw new TypeError('an api key passed its codec without being one');
-  return { name: wire.name, owner, key, allowedModels: wire.allowed_models };
+  return {
+    name: wire.name,
+    owner,
+    key,
+    allowedModels: wire.allowed_models,
+    limits: toLimits(wire.limits),
+  };
 }
 
 /** Addresses that differ in case alone are one user. */

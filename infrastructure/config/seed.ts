@@ -12,8 +12,9 @@ export function seedOf({ config, persistable }: LoadedConfig): Seed {
       kind,
       config: persistable.providers[index]?.value ?? null,
     })),
-    models: config.models.map(({ id, routes }, model) => ({
+    models: config.models.map(({ id, routes, limits }, model) => ({
       id,
+      limits,
       routes: routes.map(({ provider, upstreamModel, priority, enabled }, index) => ({
         provider,
         upstreamModel,
@@ -25,12 +26,13 @@ export function seedOf({ config, persistable }: LoadedConfig): Seed {
     teams: config.teams,
     serviceAccounts: config.serviceAccounts,
     users: config.users,
-    apiKeys: config.apiKeys.map(({ name, owner, key, allowedModels }) => ({
+    apiKeys: config.apiKeys.map(({ name, owner, key, allowedModels, limits }) => ({
       publicId: key.publicId,
       secretSha256: secretDigest(key.secret),
       name,
       owner: ownerRef(owner),
       allowedModels,
+      limits,
     })),
     mailReady: config.mail !== undefined,
   };

@@ -11,6 +11,7 @@ import { secretDigest } from '../key-secrets.ts';
 import { bytes, int8, nullable } from './codecs.ts';
 import { Collector } from './collector.ts';
 import { row } from './pool.ts';
+import { limitJson, rateLimitOf } from './rate-limit-rows.ts';
 import { storedJson } from './stored-text.ts';
 
 /** Keys kept in memory: more than any deployment uses at once, about 1 KB each. */
@@ -105,6 +106,7 @@ const keyRow = t.type({
   request_logging_enabled: nullable(t.boolean),
   team_id: nullable(t.string),
   service_account_id: nullable(t.string),
+  limits: nullable(t.array(limitJson)),
 });
 
 const msUntil = (instant: FragmentSqlToken): FragmentSqlToken =>
@@ -117,7 +119,9 @@ async function findKeys(pool: DatabasePool, publicIds: readonly string[]) {
     select k.public_id, k.secret_sha256, ${msUntil(sql.fragment`k.expires_at`)} as ends_in_ms,
            k.previous_secret_sha256,
            ${msUntil(sql.fragment`least(k.previous_expires_at, k.expires_at)`)} as previous_ends_in_ms,
-           k.api_key_id, k.allowed_models, k.user_id, u.request_logging_enabled, tm.team_id, k.service_account_id
+           k.api_key_id, k.allowed_models, k.user_id, u.request_logging_enabled, tm.team_id, k.service_account_id,
+           (select json_agg(l) from rate_limits l
+            where l.subject in ('api_key:' || k.api_key_id, 'user:' || k.user_id, 'team:' || tm.team_id)) as limits
     from json_array_elements_text(${storedJson(publicIds)}::json) wanted(public_id)
     join api_keys k on k.public_id = wanted.public_id and k.revoked_at is null
     left join users u on u.user_id = k.user_id
@@ -141,6 +145,7 @@ const knownKey = (found: t.TypeOf<typeof keyRow>, askedAt: number): KnownKey => 
     apiKeyId: found.api_key_id,
     keyOwner: keyOwner(found),
     allowedModels: found.allowed_models,
+    ...(found.limits === null ? {} : { limits: found.limits.map(rateLimitOf) }),
   },
 });
 

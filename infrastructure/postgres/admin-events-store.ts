@@ -11,7 +11,7 @@ import { storedJson } from './stored-text.ts';
 import { pageOf, readList, type TimeList, totalOf } from './time-list.ts';
 
 /** What a change leaves behind, in JSON without secrets. */
-interface ChangeEvent {
+export interface ChangeEvent {
   readonly action: AdminAction;
   readonly targetKind: AdminTargetKind;
   readonly targetId: string;

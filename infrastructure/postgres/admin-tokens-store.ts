@@ -43,10 +43,11 @@ export const adminTokensStore = (pool: DatabasePool): AdminTokens => ({
       time: sql.fragment`k.created_at`,
       key: sql.fragment`k.admin_token_id`,
     };
-    return readObjects(pool, list, ask, async (connection, ids) => {
+    const read = async (connection: CommonQueryMethods, ids: readonly string[]) => {
       const which = sql.fragment`k.admin_token_id = any(${sql.array([...ids], 'uuid')})`;
       return (await connection.any(tokens(which))).map(storedToken);
-    });
+    };
+    return readObjects(pool, list, ask, read, ({ adminTokenId }) => adminTokenId);
   },
   revoke: (adminTokenId, author) =>
     pool.transaction((connection) => revokeToken(connection, adminTokenId, author)),
@@ -89,7 +90,6 @@ const tokens = (which: FragmentSqlToken) => sql.type(row(tokenRow))`
          ${inForce} and u.active and u.role = 'platform_admin' as active
   from admin_tokens k join users u on u.user_id = k.user_id
   where ${which}
-  order by k.created_at desc, k.admin_token_id desc
 `;
 
 const storedToken = (found: t.TypeOf<typeof tokenRow>): StoredToken => ({

@@ -1,8 +1,9 @@
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
 import type { StoredCatalogue } from '../providers/live-catalogue.ts';
-import { jsonColumn, timestamp } from './codecs.ts';
+import { jsonColumn, nullable, timestamp } from './codecs.ts';
 import { row } from './pool.ts';
+import { limitJson, rateLimitOf } from './rate-limit-rows.ts';
 
 const providerRow = t.type({ provider_key: t.string, config_json: jsonColumn });
 const routeRow = t.type({
@@ -10,6 +11,7 @@ const routeRow = t.type({
   created_at: timestamp,
   position: t.union([t.number, t.null]),
   config_json: jsonColumn,
+  limit_json: nullable(limitJson),
 });
 
 export async function readCatalogue(pool: DatabasePool): Promise<StoredCatalogue> {
@@ -17,8 +19,9 @@ export async function readCatalogue(pool: DatabasePool): Promise<StoredCatalogue
     sql.type(row(providerRow))`select provider_key, config_json from providers where enabled`,
   );
   const rows = await pool.any(sql.type(row(routeRow))`
-    select m.model_key, m.created_at, r.position, r.config_json
+    select m.model_key, m.created_at, r.position, r.config_json, to_json(l) as limit_json
     from models m left join model_routes r on r.model_key = m.model_key and r.enabled
+    left join rate_limits l on l.subject = 'model:' || m.model_key
     where m.enabled order by m.model_key, r.position
   `);
   return {
@@ -26,9 +29,13 @@ export async function readCatalogue(pool: DatabasePool): Promise<StoredCatalogue
     models: [...Map.groupBy(rows, ({ model_key }) => model_key)].map(([id, routes]) => ({
       id,
       createdAt: routes[0]?.created_at ?? new Date(0),
+      ...limitOf(routes[0]?.limit_json ?? null),
       routes: routes.flatMap(({ position, config_json }) =>
         position === null ? [] : [{ position, config: config_json }],
       ),
     })),
   };
 }
+
+const limitOf = (found: t.TypeOf<typeof limitJson> | null) =>
+  found === null ? {} : { limit: rateLimitOf(found) };

@@ -53,7 +53,6 @@ const keys = (which: FragmentSqlToken) => sql.type(row(keyRow))`
   left join teams tm on tm.team_id = coalesce(k.team_id, sa.team_id)
   left join users c on c.user_id = k.created_by_user_id
   where ${which}
-  order by k.created_at desc, k.api_key_id desc
 `;
 
 const storedKey = (found: t.TypeOf<typeof keyRow>): StoredKey => ({
@@ -107,16 +106,16 @@ export const keyPage = (pool: DatabasePool, filter: KeyFilter, ask: PageAsk): Pr
     time: sql.fragment`k.created_at`,
     key: sql.fragment`k.api_key_id`,
   };
-  return readObjects(pool, list, ask, async (connection, ids) =>
+  const read = async (connection: CommonQueryMethods, ids: readonly string[]) =>
     (await connection.any(keys(sql.fragment`k.api_key_id = any(${sql.array([...ids], 'uuid')})`))).map(
       storedKey,
-    ),
-  );
+    );
+  return readObjects(pool, list, ask, read, ({ apiKeyId }) => apiKeyId);
 };
 
 const conditionsOf = ({ ownerKind, ownerId, name, status }: KeyFilter): readonly FragmentSqlToken[] => [
   ...(ownerKind === undefined ? [] : [ownerCondition(ownerKind, ownerId)]),
-  ...(name === undefined ? [] : [holds(sql.fragment`k.name`, name)]),
+  ...(name === undefined ? [] : [holds(sql.fragment`k.name_folded`, name)]),
   ...(status === undefined ? [] : [statusConditions[status]]),
 ];
 

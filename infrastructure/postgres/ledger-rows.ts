@@ -34,9 +34,12 @@ export const askRow = (ask: AdmissionAsk) => ({
 });
 
 /** A `settlement_record`; what is undefined is left out, and null in the row. */
-export function recordRow({ charge, logged }: SettlementRecord, ord: number): object {
+export function recordRow({ charge, logged, limited }: SettlementRecord, ord: number): object {
   return {
     ord,
+    ...(limited === undefined
+      ? {}
+      : { request_log_id: limited.requestLogId, limited_tokens: limited.tokens }),
     ...(logged === undefined ? {} : logColumns(logged)),
     ...(charge === undefined ? {} : chargeColumns(charge)),
   };

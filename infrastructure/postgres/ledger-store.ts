@@ -3,7 +3,6 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
 import type {
-  ActiveBudget,
   Admission,
   AdmissionAsk,
   Ledger,
@@ -16,25 +15,28 @@ import { scopeOf } from '../../domain/identity/caller.ts';
 import type { Cadence } from '../../domain/budget/budget.ts';
 import { fromAmount10000 } from '../../domain/money/money.ts';
 import { storeUnavailable } from '../../domain/shared/gateway-error.ts';
-import type { GatewayProcess } from './gateway-process.ts';
-import { timestamp, instantText, int8, nullable } from './codecs.ts';
+import {
+  type AdmissionOptions,
+  admitBatch,
+  admitLimitedBatch,
+  cadence,
+  hasLimits,
+  type LimitedAsk,
+} from './admission.ts';
+import { timestamp, int8, nullable } from './codecs.ts';
 import { Collector, putBack, WaitedTooLong } from './collector.ts';
 import { type DatabaseFault, databaseFault } from './database-fault.ts';
 import { LastCall } from './last-call.ts';
-import { askRow, recordRow, scopeRow } from './ledger-rows.ts';
+import { recordRow } from './ledger-rows.ts';
 import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
 import { withinTime } from './within-time.ts';
 
-export interface LedgerOptions {
+export interface LedgerOptions extends AdmissionOptions {
   /** `accounting.after_block: close_window`. */
   readonly closeOnBlock: () => boolean;
   /** Mails can be sent: alerts queue their deliveries. */
   readonly mailReady: () => boolean;
-  /** What claims belong to, and who knows whether rows can be written. */
-  readonly process: Pick<GatewayProcess, 'id' | 'unwritable' | 'failed' | 'release'>;
-  /** Seconds after which a claim of a request that never ended is void: longer than any request may last. */
-  readonly claimSeconds: () => number;
   /** Keeps what `replay` takes, on a durable disk; false when it cannot. */
   readonly journal: (record: string) => Promise<boolean>;
   /** Called for each failed statement: the kind of fault and PostgreSQL's own message, never values. */
@@ -53,10 +55,16 @@ const maxTriesAgain = 2;
 
 /** Admission and settlement over PostgreSQL, each in one statement that concurrent requests share. */
 export function ledgerStore(pool: DatabasePool, options: LedgerOptions): LedgerStore {
-  const admissions = new Collector<AdmissionAsk, Either<StoreUnavailable, Admission>>({
-    run: (asks) => orUnavailable(() => admitBatch(pool, asks, options), asks.length, options),
+  const admissions = new Collector<AdmissionAsk, Admitted>({
+    run: (asks) => admitting(asks, options, () => admitBatch(pool, asks, options)),
     lane: () => undefined,
-    size: ({ requestId }) => 512 + requestId.length,
+    size: sizeOfAsk,
+  });
+  // Statements of their own: who has no limits does not wait for the locks of those who have.
+  const limited = new Collector<LimitedAsk, Admitted>({
+    run: (asks) => admitting(asks, options, () => admitLimitedBatch(pool, asks, options)),
+    lane: ({ caller }) => scopeOf(caller),
+    size: sizeOfAsk,
   });
   const settlements = new Collector<SettlementRecord, Settled>({
     run: (records) => settleBatch(pool, records, options),
@@ -76,20 +84,24 @@ export function ledgerStore(pool: DatabasePool, options: LedgerOptions): LedgerS
   const answered = <L, A>(waiting: Promise<Either<L, A>>): Promise<Either<L | StoreUnavailable, A>> =>
     lastCall.within(given(waiting), () => E.left(storeUnavailable()));
   return {
-    waiting: () => ({ admission: admissions.depth, settlement: settlements.depth }),
+    waiting: () => ({ admission: admissions.depth + limited.depth, settlement: settlements.depth }),
     lastCall: () => lastCall.come(),
     admit: async (ask) => {
-      const admission = await answered(admissions.add(ask));
+      const isLimited = hasLimits(ask);
+      const admission = await answered(isLimited ? limited.add(ask) : admissions.add(ask));
       // The statement may have taken effect before its answer was lost.
-      if (E.isLeft(admission) && ask.claim) options.process.release(ask.requestLogId);
+      if (E.isLeft(admission) && (ask.claim || isLimited)) options.process.release(ask.requestLogId);
       return admission;
     },
     settle: async (record) => {
       const settled = await answered(settlements.add(record));
-      if (E.isRight(settled)) return settled;
+      if (E.isRight(settled)) {
+        if (record.limited !== undefined) options.standings?.spent(record.limited);
+        return settled;
+      }
       if (settled.left.code === 'store_unavailable' && (await deferred(record, options)))
         return E.right({ kind: 'journaled' });
-      // Nothing was accounted, so the claim goes: a retry must not be refused as a duplicate or as still in flight.
+      // Nothing was accounted, so claim and holds go: a retry must not be refused as a duplicate or as still in flight.
       if (record.release !== undefined) options.process.release(record.release);
       return settled;
     },
@@ -130,79 +142,13 @@ export const replayJournaled =
     }
   };
 
-/** The claim of a record of the journal, which has lasted until now. */
+/** The claim and the holds of a record of the journal, which have lasted until now. */
 const releasesOf = (record: Readonly<Record<string, unknown>>) =>
   sql.array(typeof record['request_log_id'] === 'string' ? [record['request_log_id']] : [], 'uuid');
 
 /** Records with a charge need their scope's lock; the others need none. */
 const laneOf = ({ charge }: SettlementRecord): string | undefined =>
   charge === undefined ? undefined : scopeOf(charge.caller);
-
-const cadence = t.keyof({ daily: null, weekly: null, monthly: null });
-
-const budgetResult = t.type({
-  scope: t.string,
-  budget_id: t.string,
-  cadence,
-  amount_10000: int8,
-  hard_limit: t.boolean,
-  window_start: instantText,
-  window_end: instantText,
-  spent: int8,
-  closed: t.boolean,
-});
-/** One row for a whole batch: budgets by scope, and the request log ids that are not as they should be. */
-const admissionResult = t.type({
-  database_time: instantText,
-  read_only: t.boolean,
-  budgets: t.array(budgetResult),
-  accounted: t.array(t.string),
-  unclaimed: t.array(t.string),
-});
-
-async function admitBatch(
-  pool: DatabasePool,
-  asks: readonly AdmissionAsk[],
-  { claimSeconds, process }: Pick<LedgerOptions, 'claimSeconds' | 'process'>,
-): Promise<readonly Either<StoreUnavailable, Admission>[]> {
-  const scopes = [...new Map(asks.map(({ caller }) => [scopeOf(caller), scopeRow(caller)])).values()];
-  const chosen = asks.filter(({ callerChoseRequestId }) => callerChoseRequestId).map(askRow);
-  const statement = sql.type(row(t.type({ result: admissionResult })))`
-    select gateway_admit(${storedJson(scopes)}::json, ${storedJson(chosen)}::json, ${claimSeconds()},
-                         ${process.id}) as result
-  `;
-  const { result } = await withinTime(pool, (connection) => connection.one(statement));
-  const budgets = new Map(result.budgets.map((budget) => [budget.scope, activeBudget(budget)]));
-  const accounted = new Set(result.accounted);
-  const unclaimed = new Set(result.unclaimed);
-  const unwritable = result.read_only || process.unwritable() !== undefined;
-  return asks.map(({ requestLogId, caller, claim }) => {
-    const budget = budgets.get(scopeOf(caller));
-    // Whoever must be judged before anything completes is not sent upstream to be refused afterwards.
-    if (unwritable && budget?.terms.hardLimit === true) {
-      if (claim && !unclaimed.has(requestLogId)) process.release(requestLogId);
-      return E.left(storeUnavailable());
-    }
-    return E.right({
-      alreadyAccounted: accounted.has(requestLogId),
-      claimed: !unclaimed.has(requestLogId),
-      budget,
-      databaseTime: result.database_time,
-    });
-  });
-}
-
-const activeBudget = (found: t.TypeOf<typeof budgetResult>): ActiveBudget => ({
-  terms: {
-    budgetId: found.budget_id,
-    cadence: found.cadence,
-    amount: fromAmount10000(found.amount_10000),
-    hardLimit: found.hard_limit,
-  },
-  window: { from: found.window_start, until: found.window_end },
-  spent: found.spent,
-  closed: found.closed,
-});
 
 const verdictResult = t.type({
   ord: t.number,
@@ -280,16 +226,23 @@ function verdictOf(result: VerdictResult): Verdict {
   };
 }
 
-async function orUnavailable<A>(
-  run: () => Promise<readonly Either<StoreUnavailable, A>[]>,
-  count: number,
+type Admitted = Either<StoreUnavailable, Admission>;
+
+const sizeOfAsk = ({ requestId }: AdmissionAsk): number => 512 + requestId.length;
+
+/** A batch that was stuck is tried again lane by lane, so that a stuck lock fails only those who need it. */
+async function admitting(
+  asks: readonly AdmissionAsk[],
   options: LedgerOptions,
-): Promise<readonly Either<StoreUnavailable, A>[]> {
+  run: () => Promise<readonly Admitted[]>,
+): Promise<readonly (Admitted | typeof putBack)[]> {
   try {
     return await run();
   } catch (error) {
-    options.onFault(databaseFault(error), error);
+    const fault = databaseFault(error);
+    options.onFault(fault, error);
     options.process.failed(error);
-    return Array.from({ length: count }, () => E.left(storeUnavailable()));
+    const lanes = new Set(asks.filter(hasLimits).map(({ caller }) => scopeOf(caller)));
+    return asks.map(() => (fault === 'stuck' && lanes.size > 1 ? putBack : E.left(storeUnavailable())));
   }
 }

@@ -1,11 +1,9 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
-import type { AdminActor } from '../../application/ports/admin-events.ts';
 import type { ModelTest, ModelTests, RecordedTest } from '../../application/ports/model-tests.ts';
-import type { AdminAction, AdminTargetKind } from '../../domain/identity/admin-event.ts';
 import type { KeyOwner, Owner } from '../../domain/identity/caller.ts';
+import { addEvent, type ChangeEvent } from './admin-events-store.ts';
 import { row } from './pool.ts';
-import { storedJson } from './stored-text.ts';
 
 /** Tests of models: what they name is looked up, and their event written, in one transaction. */
 export const modelTestsStore = (pool: DatabasePool): ModelTests => ({
@@ -20,7 +18,7 @@ export const modelTestsStore = (pool: DatabasePool): ModelTests => ({
       if (routePosition !== undefined && !(await exists(connection, route))) return { kind: 'no_route' };
       const keyOwner = await keyOwnerOf(connection, test.owner);
       if (keyOwner === undefined) return { kind: 'no_owner' };
-      await addEvent(connection, test, actor);
+      await addEvent(connection, actor, testEvent(test));
       return { kind: 'recorded', keyOwner };
     }),
 });
@@ -47,10 +45,7 @@ async function keyOwnerOf(connection: CommonQueryMethods, owner: Owner): Promise
     : { kind: 'user', userId, requestLoggingEnabled: user.request_logging_enabled };
 }
 
-const action: AdminAction = 'model.test';
-const targetKind: AdminTargetKind = 'model';
-
-async function addEvent(connection: CommonQueryMethods, test: ModelTest, actor: AdminActor): Promise<void> {
+function testEvent(test: ModelTest): ChangeEvent {
   const { owner } = test;
   const after = {
     request_id: test.requestId,
@@ -59,8 +54,5 @@ async function addEvent(connection: CommonQueryMethods, test: ModelTest, actor: 
     owner_kind: owner.kind,
     owner_id: owner.kind === 'user' ? owner.userId : owner.teamId,
   };
-  await connection.query(sql.unsafe`
-    insert into admin_events (actor_user_id, action, target_kind, target_id, after_json, remote_address)
-    values (${actor.userId}, ${action}, ${targetKind}, ${test.modelKey}, ${storedJson(after)}, ${actor.address})
-  `);
+  return { action: 'model.test', targetKind: 'model', targetId: test.modelKey, before: undefined, after };
 }

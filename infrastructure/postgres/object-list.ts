@@ -16,31 +16,57 @@ export interface ObjectList {
   readonly sorted?: boolean;
 }
 
-const foundRow = t.type({ total: int8, ids: t.array(t.string) });
-
-/** One page of a list in one snapshot; `read` reads the rows of these ids, in the order of the list. */
+/**
+ * One page of a list in one snapshot; `read` reads the rows of these ids in any order: a statement that asked for the
+ * order would be answered by walking through the whole list.
+ */
 export async function readObjects<A>(
   pool: DatabasePool,
-  { rows, time, key, sorted = false }: ObjectList,
-  { page, pageSize }: PageAsk,
+  list: ObjectList,
+  ask: PageAsk,
   read: (connection: CommonQueryMethods, ids: readonly string[]) => Promise<readonly A[]>,
+  idOf: (item: A) => string,
 ): Promise<Page<A>> {
-  const offset = (page - 1) * pageSize;
-  const most = Math.max(exactTotal + 1, offset + pageSize);
-  return (sorted ? readAsPlanned : readList)(pool, async (connection) => {
-    const { total, ids } = await connection.one(sql.type(row(foundRow))`
-      with found as materialized (
-        select ${key}::text as id, row_number() over (order by ${time} desc, ${key} desc) as place
-        from ${rows} order by ${time} desc, ${key} desc limit ${most}
-      )
-      select (select count(*) from found) as total,
-             array(select f.id from found f where f.place > ${offset} and f.place <= ${offset + pageSize}
-                   order by f.place) as ids
-    `);
-    return { items: await read(connection, ids), ...boundedTotal(total) };
+  return (list.sorted === true ? readAsPlanned : readList)(pool, async (connection) => {
+    const { total, ids } = await idsOf(connection, list, ask);
+    const found = new Map((await read(connection, ids)).map((item) => [idOf(item), item]));
+    const items = ids.flatMap((id) => found.get(id) ?? []);
+    return { items, ...boundedTotal(total) };
   });
 }
 
-/** Rows whose text holds this part, in any case of letters. */
-export const holds = (column: FragmentSqlToken, part: string): FragmentSqlToken =>
-  sql.fragment`strpos(lower(${column}), lower(${part})) > 0`;
+const foundRow = t.type({ total: int8, ids: t.array(t.string) });
+
+/** The rows are gone through once: they are counted up to the bound of `total`, and the page is one of them. */
+async function idsOf(connection: CommonQueryMethods, list: ObjectList, { page, pageSize }: PageAsk) {
+  const { rows, time, key } = list;
+  const offset = (page - 1) * pageSize;
+  const found = await connection.one(sql.type(row(foundRow))`
+    with found as materialized (
+      select ${key} as id, ${time} as created_at from ${rows} order by ${time} desc, ${key} desc limit ${exactTotal + 1}
+    )
+    select (select count(*) from found) as total,
+           array(select f.id::text from found f order by f.created_at desc, f.id desc
+                 offset ${offset} limit ${pageSize}) as ids
+  `);
+  const isBehind = offset + pageSize > exactTotal && found.total > exactTotal;
+  return isBehind ? { total: found.total, ids: await idsBehind(connection, list, offset, pageSize) } : found;
+}
+
+/** A page that lies behind what is counted. */
+const idsBehind = (
+  connection: CommonQueryMethods,
+  { rows, time, key }: ObjectList,
+  offset: number,
+  size: number,
+): Promise<readonly string[]> =>
+  connection.anyFirst(sql.type(row(t.type({ id: t.string })))`
+    select p.id::text as id from (
+      select ${key} as id, ${time} as created_at from ${rows}
+      order by ${time} desc, ${key} desc offset ${offset} limit ${size}
+    ) p order by p.created_at desc, p.id desc
+  `);
+
+/** Rows whose text, which is folded to lower case, holds this part in any case of letters. */
+export const holds = (folded: FragmentSqlToken, part: string): FragmentSqlToken =>
+  sql.fragment`strpos(${folded}, (select lower(${part}))) > 0`;

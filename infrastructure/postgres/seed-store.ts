@@ -3,6 +3,7 @@ import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slon
 import type { OwnerRef } from '../../application/ports/accounts.ts';
 import type { Seed, SeedBudget, SeedKey, SeedRoute, SeedStore } from '../../application/ports/seed.ts';
 import { isObject, type Json } from '../../domain/shared/json.ts';
+import { reconcileLimits } from './limits-seed.ts';
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
 import { seedLosses } from './seed-losses.ts';
@@ -25,6 +26,7 @@ export const seedStore = (pool: DatabasePool): SeedStore => ({
       await reconcileModels(connection, seed);
       await reconcileBudgets(connection, seed);
       const keptRevoked = await reconcileKeys(connection, seed);
+      await reconcileLimits(connection, seed);
       await touchState(connection);
       return { keptRevoked };
     }),

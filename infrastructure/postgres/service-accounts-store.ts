@@ -29,10 +29,11 @@ export const serviceAccountsStore = (pool: DatabasePool): ServiceAccounts => ({
       time: sql.fragment`o.created_at`,
       key: sql.fragment`o.service_account_id`,
     };
-    return readObjects(pool, list, ask, async (connection, ids) => {
+    const read = async (connection: CommonQueryMethods, ids: readonly string[]) => {
       const which = sql.fragment`o.service_account_id = any(${sql.array([...ids], 'text')})`;
       return (await connection.any(accounts(which))).map(storedAccount);
-    });
+    };
+    return readObjects(pool, list, ask, read, ({ serviceAccountId }) => serviceAccountId);
   },
   find: (id) => findAccount(pool, id),
   create: (account, author) => pool.transaction((connection) => createAccount(connection, account, author)),
@@ -51,7 +52,6 @@ const accounts = (which: FragmentSqlToken) => sql.type(row(accountRow))`
   select o.service_account_id, o.name, o.team_id, tm.name as team_name, o.active, o.from_config, o.created_at, o.version
   from service_accounts o join teams tm on tm.team_id = o.team_id
   where ${which}
-  order by o.created_at desc, o.service_account_id desc
 `;
 
 const storedAccount = (found: t.TypeOf<typeof accountRow>): StoredServiceAccount => ({

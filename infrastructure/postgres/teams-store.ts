@@ -26,11 +26,11 @@ export const teamsStore = (pool: DatabasePool): Teams => ({
       time: sql.fragment`o.created_at`,
       key: sql.fragment`o.team_id`,
     };
-    return readObjects(pool, list, ask, async (connection, ids) =>
+    const read = async (connection: CommonQueryMethods, ids: readonly string[]) =>
       (await connection.any(teams(sql.fragment`o.team_id = any(${sql.array([...ids], 'text')})`))).map(
         storedTeam,
-      ),
-    );
+      );
+    return readObjects(pool, list, ask, read, ({ teamId }) => teamId);
   },
   find: (teamId) => findTeam(pool, teamId),
   create: (team, author) => pool.transaction((connection) => createTeam(connection, team, author)),
@@ -42,7 +42,7 @@ export const teamsStore = (pool: DatabasePool): Teams => ({
 
 /** Conditions that teams and service accounts share; the row is `o`. */
 export const conditionsOf = ({ name, active }: TeamFilter): readonly FragmentSqlToken[] => [
-  ...(name === undefined ? [] : [holds(sql.fragment`o.name`, name)]),
+  ...(name === undefined ? [] : [holds(sql.fragment`lower(o.name)`, name)]),
   ...(active === undefined ? [] : [activeIs(sql.fragment`o.active`, active)]),
 ];
 
@@ -57,7 +57,6 @@ const teams = (which: FragmentSqlToken) => sql.type(row(teamRow))`
   select o.team_id, o.name, o.active, o.from_config, o.created_at, o.version,
          (select count(*)::integer from team_memberships m where m.team_id = o.team_id) as member_count
   from teams o where ${which}
-  order by o.created_at desc, o.team_id desc
 `;
 
 const storedTeam = (found: t.TypeOf<typeof teamRow>): StoredTeam => ({

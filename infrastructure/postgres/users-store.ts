@@ -28,16 +28,16 @@ import { touchState } from './state-follower.ts';
 
 /** People as admins manage them. Who changes a person holds the owners' lock: the last admin is counted under it. */
 export const usersStore = (pool: DatabasePool): Users => ({
-  page: (filter, ask) =>
-    readObjects(pool, listOf(filter), ask, async (connection, ids) =>
-      (await connection.any(users(sql.fragment`u.user_id = any(${sql.array([...ids], 'uuid')})`))).map(
-        storedUser,
-      ),
-    ),
+  page: (filter, ask) => readObjects(pool, listOf(filter), ask, usersOf, ({ userId }) => userId),
   find: (userId) => findUser(pool, userId),
   create: (user, author) => pool.transaction((connection) => createUser(connection, user, author)),
   change: (change) => pool.transaction((connection) => changeUser(connection, change)),
 });
+
+const usersOf = async (connection: CommonQueryMethods, ids: readonly string[]) =>
+  (await connection.any(users(sql.fragment`u.user_id = any(${sql.array([...ids], 'uuid')})`))).map(
+    storedUser,
+  );
 
 const role = t.keyof({ user: null, platform_admin: null });
 
@@ -51,12 +51,12 @@ const userRow = t.type({
   teams: t.array(t.type({ team_id: t.string, role: t.keyof({ owner: null, admin: null, member: null }) })),
 });
 
+/** Teams come in any order: in order they would be read by an index that does not begin with the user. */
 const users = (which: FragmentSqlToken) => sql.type(row(userRow))`
   select u.user_id, u.email, u.name, u.role, u.request_logging_enabled, u.active, u.from_config, u.created_at, u.version,
-         (select coalesce(json_agg(json_build_object('team_id', m.team_id, 'role', m.role) order by m.team_id), '[]')
+         (select coalesce(json_agg(json_build_object('team_id', m.team_id, 'role', m.role)), '[]')
           from team_memberships m where m.user_id = u.user_id) as teams
   from users u where ${which}
-  order by u.created_at desc, u.user_id desc
 `;
 
 const storedUser = (found: t.TypeOf<typeof userRow>): StoredUser => ({
@@ -66,7 +66,9 @@ const storedUser = (found: t.TypeOf<typeof userRow>): StoredUser => ({
   role: found.role,
   requestLoggingEnabled: found.request_logging_enabled,
   active: found.active,
-  teams: found.teams.map((each) => ({ teamId: each.team_id, role: each.role })),
+  teams: found.teams
+    .map((each) => ({ teamId: each.team_id, role: each.role }))
+    .toSorted((one, other) => (one.teamId < other.teamId ? -1 : 1)),
   fromConfig: found.from_config,
   createdAt: found.created_at,
   version: found.version,
@@ -81,8 +83,8 @@ async function findUser(connection: CommonQueryMethods, userId: string): Promise
 function listOf({ email, name, active, role: wanted, teamId }: UserFilter): ObjectList {
   const conditions = [
     ...(teamId === undefined ? [] : [sql.fragment`m.team_id = ${teamId}`]),
-    ...(email === undefined ? [] : [holds(sql.fragment`u.email`, email)]),
-    ...(name === undefined ? [] : [holds(sql.fragment`u.name`, name)]),
+    ...(email === undefined ? [] : [holds(sql.fragment`u.email_folded`, email)]),
+    ...(name === undefined ? [] : [holds(sql.fragment`u.name_folded`, name)]),
     ...(active === undefined ? [] : [activeIs(sql.fragment`u.active`, active)]),
     ...(wanted === undefined ? [] : [roleConditions[wanted]]),
   ];

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Catalogue, CatalogueSnapshot } from '../../application/ports/catalogue.ts';
+import type { RateLimit } from '../../domain/limits/rate-limit.ts';
 import type { PriceCatalogue } from '../../domain/money/price-catalogue.ts';
 import { type Model, type Route, routeIdOf, type RoutingProvider } from '../../domain/routing/model.ts';
 import type { RedactionRules } from '../../domain/payload/redact.ts';
@@ -21,6 +22,7 @@ export interface StoredCatalogue {
   readonly models: readonly {
     readonly id: string;
     readonly createdAt: Date;
+    readonly limit?: RateLimit;
     readonly routes: readonly { readonly position: number; readonly config: Json }[];
   }[];
 }
@@ -85,10 +87,10 @@ export class LiveCatalogue implements Catalogue {
     await Promise.all(pools.map((pool) => pool.destroy()));
   }
 
-  private model({ id, createdAt, routes }: StoredCatalogue['models'][number], resolver: Resolver): Model {
+  private model({ routes, ...model }: StoredCatalogue['models'][number], resolver: Resolver): Model {
+    const { id } = model;
     return {
-      id,
-      createdAt,
+      ...model,
       routes: routesInOrder(
         routes.flatMap(({ position, config }): readonly Route[] => {
           const route = this.orWarn(`route ${id}[${position}]`, resolver.route(id, position, config));

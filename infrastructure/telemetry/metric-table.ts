@@ -126,6 +126,12 @@ export const requestMetrics = {
     labels: [...requestLabels, 'upstream'],
     says: 'Callers that left before their answer was complete: the upstream’s answer was read to its end, or is lost.',
   },
+  'gateway.rate_limit.refusals': {
+    kind: 'sum',
+    unit: '{request}',
+    labels: [...requestLabels, 'subject_kind', 'measure'],
+    says: 'Requests that a rate limit refused: whose limit it is, and what it counts.',
+  },
   'gen_ai.client.operation.duration': {
     kind: 'histogram',
     unit: 's',

@@ -43,6 +43,7 @@ export class RequestMetrics {
     'gateway.usage.unusable': new Counter<number>(),
     'gateway.duplicates': new Counter<number>(),
     'gateway.departures': new Counter<number>(),
+    'gateway.rate_limit.refusals': new Counter<number>(),
   };
   private readonly money = {
     'gateway.spend': new Counter<bigint>(),
@@ -82,6 +83,13 @@ export class RequestMetrics {
     this.histograms['gateway.request.duration'].record(ended, durations.request);
     this.accounted(labels, request);
     this.served(request, durations);
+    if (request.rateLimit !== undefined)
+      this.counters['gateway.rate_limit.refusals'].add(
+        labels
+          .with(label('subject_kind'), request.rateLimit.subjectKind)
+          .with(label('measure'), request.rateLimit.measure),
+        1,
+      );
     if (request.exposedToolCount !== undefined)
       this.histograms['gateway.request.tools.exposed'].record(labels, request.exposedToolCount);
     if (request.invokedToolCount !== undefined && request.attemptStatus !== undefined)

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import { headerPrefix } from '../../domain/limits/limit-headers.ts';
 import { type ErrorCode, errorStatus, type GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { idHeaders, type RequestContext } from './request-context.ts';
@@ -29,6 +31,7 @@ const typeOf = {
   not_supported: 'invalid_request_error',
   budget_exceeded: 'insufficient_quota',
   too_many_requests: 'rate_limit_error',
+  rate_limited: 'rate_limit_error',
   no_routes_available: 'routing_error',
   overloaded: 'overloaded_error',
   store_unavailable: 'overloaded_error',
@@ -152,5 +155,19 @@ export function sendError(
   const { res, requestId } = context;
   if (res.headersSent || res.destroyed) return;
   const body = JSON.stringify(envelope === 'openai' ? openAiError(error) : messagesError(error, requestId));
-  sendJson(res, errorStatus(error), { ...errorHeaders(error), ...extra, ...idHeaders(context) }, body);
+  const headers = { ...errorHeaders(error), ...extra, ...idHeaders(context) };
+  sendJson(res, errorStatus(error), withoutOthersLimits(res, headers), body);
+}
+
+/** Where the answer tells rate limits of the gateway's own, those of an upstream under names of the same kind stay out. */
+function withoutOthersLimits(
+  res: Pick<ServerResponse, 'getHeaderNames'>,
+  headers: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const own = res.getHeaderNames();
+  const told = Object.values(headerPrefix).filter((prefix) => own.some((name) => name.startsWith(prefix)));
+  if (told.length === 0) return headers;
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !told.some((prefix) => name.startsWith(prefix))),
+  );
 }

@@ -1,4 +1,5 @@
--- What a process says of itself once a second. `releases` are claims of requests that could not release them.
+-- What a process says of itself once a second. `releases` are requests whose claims and holds
+-- did not end with them.
 create or replace function gateway_beat(process uuid, releases uuid[], pages integer) returns void
 language plpgsql volatile set lock_timeout = '2s' as $$
 begin
@@ -10,12 +11,15 @@ begin
                             else excluded.seen_at end;
   if cardinality(releases) > 0 then
     delete from request_claims c where c.request_log_id = any (releases);
+    delete from rate_limit_holds h where h.request_log_id = any (releases);
   end if;
   delete from gateway_processes p where process_is_gone(p.process_id, process, '1 minute');
   if found then
     delete from request_claims c
     where c.process_id is not null
       and not exists (select from gateway_processes p where p.process_id = c.process_id);
+    delete from rate_limit_holds h
+    where not exists (select from gateway_processes p where p.process_id = h.process_id);
   end if;
 end $$;
 comment on function gateway_beat is 'Keeps a process among those that are there, ends what it could not, and probes whether rows can be written.';

@@ -1,7 +1,8 @@
 -- After the provider: one transaction for the ledger rows, their day totals and the log rows of a batch. Locks first,
 -- then judges, then writes.
 -- The records are judged one after the other in arrival order (`ord`, from 1 without gaps), each against the total
--- with those accepted before it; one that does not fit is blocked alone. `releases` are claims that end.
+-- with those accepted before it; one that does not fit is blocked alone. `releases` are requests whose claims and holds
+-- end.
 -- `at` is the time of records that come late, out of a journal; `again` says that they may have been judged before.
 -- Returned are the verdicts other than 'recorded'.
 -- The planner may not choose here: its plans are kept, and one made while the tables were small would read them whole.
@@ -131,5 +132,8 @@ begin
       and g.status_code <> l.status_code;
   end if;
   perform gateway_log(items, verdicts, t);
+  if cardinality(releases) > 0 then
+    perform end_rate_limit_holds(items, releases, t);
+  end if;
 end $$;
 comment on function gateway_settle is 'Settlement: the hard limit is an invariant of this function.';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Caller, KeyOwner } from '../../domain/identity/caller.ts';
 import { type BudgetTerms, unit } from '../contract/ledger-bench.ts';
+import { noTerms } from '../contract/limits-bench.ts';
 import { MemoryLedger } from '../support/fakes/memory-ledger.ts';
 import { describeLedger } from '../support/ledger-suite.ts';
 
@@ -45,5 +46,9 @@ describeLedger('a ledger in memory', {
     return [team, aCaller({ kind: 'service_account', serviceAccountId: randomUUID(), teamId })];
   },
   setUserBudget: async (user, budget) => void setBudget(user, budget),
+  aLimit: async (terms) => ({
+    subject: { kind: 'api_key', id: randomUUID() },
+    terms: { ...noTerms, ...terms },
+  }),
   standAt: async (at) => void (ledger.now = new Date(at)),
 });

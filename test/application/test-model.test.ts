@@ -91,7 +91,7 @@ describe('a test of a model', () => {
   });
 
   it('ends when its time is over: the call upstream is cancelled, and nothing is drained', async () => {
-    const { story, run, gate } = bench(silent, 20);
+    const { story, run, gate } = bench(silent, 500);
     story.policy = { ...story.policy, drainOnDisconnect: 'always' };
     expect(await run()).toMatchObject({ right: { finished: { outcome: 'client_closed', statusCode: 499 } } });
     expect(story.upstream.orders).toEqual(['cancel']);

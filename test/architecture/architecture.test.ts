@@ -33,7 +33,6 @@ const forTestsAlone: readonly string[] = [
   // Tables that are laid beside the documentation, or gone through line by line.
   'domain/compatibility/unsent-fields.ts#unsentFields',
   'domain/compatibility/unsent-fields.ts#upstreamBodies',
-  'domain/shared/gateway-error.ts#statusOf',
   'infrastructure/telemetry/label-table.ts#labelTable',
   // A framing that is there for the next provider, as docs/adding-a-provider.md says; its example uses it.
   'infrastructure/providers/wire/json-lines.ts#isJsonLines',
@@ -55,7 +54,7 @@ const forTestsAlone: readonly string[] = [
   'infrastructure/embedded-postgres/cluster.ts#explain',
   'infrastructure/journal/journal.ts#isAlive',
   'infrastructure/pricing/bundled.ts#decodeCatalogue',
-  'interfaces/http/error-presenter.ts#messagesError',
+  'interfaces/http/admin/admin-route.ts#readBody',
   'interfaces/http/gates.ts#adminGates',
 ];
 

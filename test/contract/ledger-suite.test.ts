@@ -11,6 +11,7 @@ import {
   userIdOf,
   withClock,
 } from './ledger-bench.ts';
+import { aLimit } from './limits-bench.ts';
 import { tcpProxy } from './tcp-proxy.ts';
 
 const database = withDatabase();
@@ -43,5 +44,6 @@ describeLedger('the ledger over PostgreSQL', {
   aUser: (budget) => aUser(query, budget),
   aTeam: (budget) => aTeam(query, budget),
   setUserBudget: (user, budget) => setUserBudget(query, userIdOf(user), budget),
+  aLimit: (terms) => aLimit(query, terms),
   standAt: (at) => clock.standAt(at),
 });

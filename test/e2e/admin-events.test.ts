@@ -97,6 +97,7 @@ describe('every change over the admin API leaves an event', () => {
       target_kind: 'team',
       target_id: teamId,
       remote_address: '127.0.0.1',
+      admin_token_id: null,
     };
     expect(total).toBe(3);
     expect(items).toEqual([
@@ -287,7 +288,7 @@ describe('GET /events', () => {
 
   it.each([
     ['action=budget.change', 'action'],
-    ['target_kind=model', 'target_kind'],
+    ['target_kind=models', 'target_kind'],
     ['actor_user_id=root', 'actor_user_id'],
     ['target_id=', 'target_id'],
     ['from=yesterday', 'from'],

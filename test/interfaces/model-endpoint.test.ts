@@ -8,6 +8,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { chatCompletions } from '../../application/families.ts';
 import type { Arrival, FinishedRequest, Telemetry } from '../../application/ports/telemetry.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
+import { untouched } from '../../domain/limits/rate-limit.ts';
 import { secretsOf } from '../../domain/payload/secrets.ts';
 import { decompress } from '../../infrastructure/providers/decompression.ts';
 import { bodyPace } from '../../interfaces/http/body-pace.ts';
@@ -63,6 +64,7 @@ async function serving(over: Partial<ModelEndpointPorts>): Promise<{ url: string
       clock: { now: Date.now, newId: () => 'id' },
       bodyMaxBytes: 1e6,
       secrets: () => secretsOf(['"upstream-credential"']),
+      limitsNow: () => ({ standings: [], now: new Date(0) }),
       ...over,
     },
     chatCompletions,
@@ -195,6 +197,43 @@ describe('a path that serves models tells of each request', () => {
     await post(url, { traceparent });
     await until(() => told.length === 3);
     expect(told[0]).toMatchObject({ arrival: { traceContext: { traceparent } } });
+  });
+});
+
+describe('an error of an upstream', () => {
+  it('tells rate limits of its own in the place of an upstream’s that begin in the same way', async () => {
+    const limit = {
+      subject: { kind: 'api_key', id: 'k' },
+      terms: { requests: 9, tokens: undefined, inFlight: undefined },
+    } as const;
+    const now = new Date('2028-01-01T00:00:30Z');
+    const headers = {
+      'retry-after': '7',
+      'x-ratelimit-remaining-requests': '0',
+      'x-ratelimit-reset': '1s',
+      'anthropic-ratelimit-tokens-remaining': '5',
+    };
+    const { url } = await serving({
+      authenticate: async ({ headers: { 'x-user': user } }) =>
+        E.right({ ...callerOf('a'), ...(user === 'limited' ? { limits: [limit] } : {}) }),
+      serve: async () => ({
+        kind: 'refused',
+        error: { code: 'upstream_error', message: 'No.', upstream: { status: 429, headers } },
+      }),
+      limitsNow: () => ({ standings: [untouched(limit, now)], now }),
+    });
+    const told = async (user: string) =>
+      Object.fromEntries(
+        [...(await post(url, { 'x-user': user })).headers].filter(([name]) => /ratelimit|retry/.test(name)),
+      );
+    expect(await told('free')).toEqual(headers);
+    expect(await told('limited')).toEqual({
+      'retry-after': '7',
+      'x-ratelimit-limit-requests': '9',
+      'x-ratelimit-remaining-requests': '9',
+      'x-ratelimit-reset-requests': '30s',
+      'anthropic-ratelimit-tokens-remaining': '5',
+    });
   });
 });
 

@@ -5,6 +5,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Ledger, SettlementRecord } from '../../application/ports/ledger.ts';
 import { charge } from '../../domain/budget/hard-limit.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
+import type { LimitTerms, RateLimit } from '../../domain/limits/rate-limit.ts';
 import {
   admitted,
   anAsk,
@@ -15,6 +16,7 @@ import {
   unpriced,
   wordOf,
 } from '../contract/ledger-bench.ts';
+import { askTogether, endOf, limitedAsk } from '../contract/limits-bench.ts';
 
 /** One ledger, its owners and its clock, whatever it is made of. */
 export interface LedgerWorld {
@@ -27,6 +29,8 @@ export interface LedgerWorld {
   /** A team, and a service account of it. */
   readonly aTeam: (budget?: BudgetTerms) => Promise<readonly [Caller, Caller]>;
   readonly setUserBudget: (user: Caller, budget: BudgetTerms | undefined) => Promise<void>;
+  /** A rate limit of a key of its own. */
+  readonly aLimit: (terms: Partial<LimitTerms>) => Promise<RateLimit>;
   /** The database's clock stands. */
   readonly standAt: (at: string) => Promise<void>;
 }
@@ -37,7 +41,7 @@ const bare = { charge: undefined, logged: undefined, release: undefined, deferra
 /** What every `Ledger` does, in the sentences of its port. */
 export function describeLedger(
   name: string,
-  { ledger, closing, lost, aUser, aTeam, setUserBudget, standAt }: LedgerWorld,
+  { ledger, closing, lost, aUser, aTeam, setUserBudget, aLimit, standAt }: LedgerWorld,
 ): void {
   const settle = (...records: readonly SettlementRecord[]) => settleTogether(ledger(), records);
   const spentBy = async (caller: Caller) => (await admitted(ledger(), anAsk(caller))).budget?.spent;
@@ -94,6 +98,38 @@ export function describeLedger(
         false,
         false,
       ]);
+    });
+  });
+
+  describe(`rate limits by ${name}`, () => {
+    it('let in what has room under all of them, and count what they refuse under none', async () => {
+      const user = await aUser();
+      const [wide, narrow] = [await aLimit({ requests: 3 }), await aLimit({ requests: 1 })];
+      const asks = [[wide, narrow], [wide, narrow], [wide], [wide], [wide]];
+      expect(
+        await askTogether(
+          ledger(),
+          asks.map((limits) => limitedAsk(user, limits)),
+        ),
+      ).toEqual(['admitted', 'api_key requests', 'admitted', 'admitted', 'api_key requests']);
+      await standAt('2028-03-15T12:01:00Z');
+      expect(await askTogether(ledger(), [limitedAsk(user, [wide, narrow])])).toEqual(['admitted']);
+      await standAt('2028-03-15T12:00:00Z');
+    });
+
+    it('count tokens when a request ends, and what is in flight until then', async () => {
+      const user = await aUser();
+      const limits = [await aLimit({ tokens: 10 }), await aLimit({ inFlight: 1 })];
+      const [first, second, third] = [
+        limitedAsk(user, limits),
+        limitedAsk(user, limits),
+        limitedAsk(user, limits),
+      ];
+      expect(await askTogether(ledger(), [first, second])).toEqual(['admitted', 'api_key in_flight']);
+      await settle(endOf(first, 9));
+      expect(await askTogether(ledger(), [third])).toEqual(['admitted']);
+      await settle(endOf(third, 1), endOf(third, 1));
+      expect(await askTogether(ledger(), [limitedAsk(user, limits)])).toEqual(['api_key tokens']);
     });
   });
 

@@ -116,9 +116,6 @@ export const instantInput: Input<Date> = param(
   instantIn,
 );
 
-/** A UUID as the member of a body. */
-export const uuidInput: Input<string> = param('must be a UUID', { type: 'string', format: 'uuid' }, uuidIn);
-
 /** The parameters of a call. One that is misspelt, repeated or out of range is rejected by its name. */
 export function readQuery<I extends Inputs>(
   query: URLSearchParams,

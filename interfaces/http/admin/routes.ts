@@ -6,6 +6,7 @@ import { type EventRoutePorts, eventRoutes } from './event-routes.ts';
 import { keyRoutes } from './key-routes.ts';
 import { type McpRoutePorts, mcpRoutes } from './mcp-routes.ts';
 import { type ModelRoutePorts, modelRoutes } from './model-routes.ts';
+import { type RateLimitRoutePorts, rateLimitRoutes } from './rate-limit-routes.ts';
 import { type ReportRoutePorts, reportRoutes } from './report-routes.ts';
 import { type RequestLogRoutePorts, requestLogRoutes } from './request-log-routes.ts';
 import { type ServiceAccountRoutePorts, serviceAccountRoutes } from './service-account-routes.ts';
@@ -16,6 +17,7 @@ import { type UserRoutePorts, userRoutes } from './user-routes.ts';
 /** What the parts below need. */
 export type AdminRoutePorts = BudgetRoutePorts &
   BudgetSpendRoutePorts &
+  RateLimitRoutePorts &
   EventRoutePorts &
   ModelRoutePorts &
   ReportRoutePorts &
@@ -31,6 +33,7 @@ export type AdminRoutePorts = BudgetRoutePorts &
 export const adminRoutes = (ports: AdminRoutePorts): readonly AdminRoute[] => [
   ...budgetRoutes(ports),
   ...budgetSpendRoutes(ports),
+  ...rateLimitRoutes(ports),
   ...eventRoutes(ports),
   ...modelRoutes(ports),
   ...reportRoutes(ports),

@@ -3,6 +3,7 @@ import { isArray, isObject, isString, type Json, type JsonObject } from '../../.
 /** What stands for a field in the examples of the description, where its name says more than its type. */
 const byName: Readonly<Record<string, Json>> = {
   model: 'fast',
+  model_id: 'fast',
   model_key: 'fast',
   resolved_model_key: 'fast',
   messages: [{ role: 'user', content: 'Say hello.' }],
@@ -16,6 +17,7 @@ const byName: Readonly<Record<string, Json>> = {
   password: 'a-long-passphrase-of-your-own',
   name: 'Ada',
   user_name: 'Ada',
+  owner_id: '019a0000-0000-7000-8000-000000000001',
   owner_name: 'Platform',
   team_id: 'platform',
   team_name: 'Platform',

@@ -24,6 +24,7 @@ const ofRequests: readonly ErrorCode[] = [
   'duplicate_request_id',
   'budget_exceeded',
   'too_many_requests',
+  'rate_limited',
   'no_routes_available',
   'overloaded',
   'store_unavailable',

@@ -29,10 +29,11 @@ import { sendJson } from '../send-json.ts';
 import { handedOver } from '../stalled-caller.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import { sendStream } from './stream-answer.ts';
+import { type LimitsPorts, tellLimits } from './told-limits.ts';
 import { validTraceState } from './trace-state.ts';
 import type { WireFormat } from './wire-format.ts';
 
-export interface ModelEndpointPorts {
+export interface ModelEndpointPorts extends LimitsPorts {
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
   readonly serve: <A extends Ask>(family: Family<A>, request: ModelRequest) => Promise<ModelAnswer>;
   readonly telemetry: Telemetry;
@@ -59,6 +60,7 @@ export function modelEndpoint<A extends Ask>(
     caller?: Caller,
   ): void => {
     telemetry.finished({ ...unserved(context, family, error, ports.clock.now()), caller });
+    tellLimits(ports, context, format.envelope, caller?.limits);
     sendError(context, format.envelope, error);
   };
 
@@ -70,6 +72,7 @@ export function modelEndpoint<A extends Ask>(
   ): Promise<void> => {
     const request = await modelRequest(ports, context, telemetry, caller, lease);
     const answer = await ports.serve(family, request);
+    tellLimits(ports, context, format.envelope, answer.limits ?? caller.limits);
     if (answer.kind === 'stream') await sendStream(context, format, ports.keepAlive, answer.deliver);
     else if (answer.kind === 'refused')
       sendError(context, format.envelope, answer.error, connectionHeaders(answer.error));

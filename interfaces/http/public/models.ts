@@ -17,8 +17,9 @@ import {
 import { type Envelope, sendError } from '../error-presenter.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
+import { type LimitsPorts, tellLimits } from './told-limits.ts';
 
-export interface ModelsPorts {
+export interface ModelsPorts extends LimitsPorts {
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
   readonly listModels: (caller: Caller) => readonly Model[];
 }
@@ -52,6 +53,7 @@ export const modelsEndpoint =
   async (context: RequestContext): Promise<void> => {
     const caller = await ports.authenticate(context.req);
     if (E.isLeft(caller)) return sendError(context, envelopeOf(context.req), caller.left);
+    tellLimits(ports, context, envelopeOf(context.req), caller.right.limits);
     const data = ports.listModels(caller.right).map(presentModel);
     const list: t.TypeOf<typeof modelListBody> = {
       object: 'list',
@@ -73,6 +75,7 @@ export const modelDetails =
     const envelope = envelopeOf(context.req);
     const caller = await ports.authenticate(context.req);
     if (E.isLeft(caller)) return sendError(context, envelope, caller.left);
+    tellLimits(ports, context, envelope, caller.right.limits);
     const ids = [spelledId, decoded(spelledId)];
     const model = ports.listModels(caller.right).find(({ id }) => ids.includes(id));
     if (model === undefined) return sendError(context, envelope, noSuchModel);

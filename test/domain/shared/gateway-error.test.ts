@@ -30,6 +30,7 @@ const rows: readonly (readonly [ErrorCode, number, string])[] = [
   ['thread_unsupported_request', 400, 'invalid_request'],
   ['budget_exceeded', 429, 'budget_error'],
   ['too_many_requests', 429, 'overloaded'],
+  ['rate_limited', 429, 'overloaded'],
   ['no_routes_available', 503, 'no_routes_available'],
   ['overloaded', 503, 'overloaded'],
   ['store_unavailable', 503, 'overloaded'],

@@ -4,6 +4,7 @@ import type {
   AdmissionAsk,
   Charge,
   Ledger,
+  LimitVerdict,
   LoggedRequest,
   SettlementRecord,
   Verdict,
@@ -13,6 +14,15 @@ import { budgetWindow } from '../../../domain/budget/budget-window.ts';
 import { charge as charged } from '../../../domain/budget/hard-limit.ts';
 import { type Caller, scopeOf } from '../../../domain/identity/caller.ts';
 import { countsTowardSpend } from '../../../domain/ledger/usage-cost-event.ts';
+import {
+  judged,
+  type RateLimit,
+  type LimitStanding,
+  standingAt,
+  subjectKey,
+  untouched,
+  withTokens,
+} from '../../../domain/limits/rate-limit.ts';
 import type { Picodollars } from '../../../domain/money/money.ts';
 import { storeUnavailable } from '../../../domain/shared/gateway-error.ts';
 import type { Window } from '../../../domain/shared/window.ts';
@@ -40,6 +50,8 @@ export class MemoryLedger implements Ledger {
   readonly journal: SettlementRecord[] = [];
   private readonly budgets = new Map<string, Budget>();
   private readonly claims = new Map<string, string>();
+  private readonly standings = new Map<string, LimitStanding>();
+  private readonly holds = new Map<string, readonly RateLimit[]>();
   private readonly closedWindows = new Set<string>();
 
   /** Replaces the active budget of the caller's owner; with `undefined` there is none any more. */
@@ -58,6 +70,7 @@ export class MemoryLedger implements Ledger {
       claimed: !ask.claim || this.claim(idOf, ask),
       budget: this.activeBudget(caller),
       databaseTime: this.now,
+      ...(ask.limits === undefined ? {} : { limits: this.limited(ask.requestLogId, ask.limits) }),
     });
   };
 
@@ -66,6 +79,7 @@ export class MemoryLedger implements Ledger {
     if (this.database === 'refuses' || !hasValidIds(record)) return this.refused(record);
     if (this.database === 'lost') return this.deferred(record);
     this.release(record);
+    this.count(record);
     const verdict = this.judged(record.charge);
     const { logged } = record;
     const isNew = this.logs.every(({ log }) => log.requestLogId !== logged?.log.requestLogId);
@@ -84,6 +98,32 @@ export class MemoryLedger implements Ledger {
     const holder = this.claims.get(idOf) ?? requestLogId;
     this.claims.set(idOf, holder);
     return holder === requestLogId;
+  }
+
+  private limited(requestLogId: string, limits: readonly RateLimit[]): LimitVerdict {
+    const verdict = judged(limits.map((limit) => this.standing(limit)));
+    const [first, ...others] = E.isLeft(verdict) ? verdict.left : [];
+    if (first !== undefined) return { kind: 'refused', full: [first, ...others] };
+    for (const standing of E.isRight(verdict) ? verdict.right : []) this.keep(standing);
+    this.holds.set(requestLogId, limits);
+    return { kind: 'admitted', held: true };
+  }
+
+  private standing(limit: RateLimit): LimitStanding {
+    const known = this.standings.get(subjectKey(limit.subject)) ?? untouched(limit, this.now);
+    return standingAt({ ...known, limit }, this.now);
+  }
+
+  private keep(standing: LimitStanding): void {
+    this.standings.set(subjectKey(standing.limit.subject), standing);
+  }
+
+  private count({ release = '', limited }: SettlementRecord): void {
+    for (const limit of this.holds.get(release) ?? []) {
+      const standing = withTokens(this.standing(limit), limited?.tokens ?? 0, this.now);
+      this.keep({ ...standing, inFlight: standing.inFlight - 1 });
+    }
+    this.holds.delete(release);
   }
 
   private release({ release }: SettlementRecord): void {

@@ -484,6 +484,95 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/rate-limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Rate limits with what is taken of them, by the kind and the id of what is limited. */
+        get: operations["get_admin_rate_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/rate-limits/api-keys/{api_key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Sets the rate limit of one API key, all of it; identical terms change nothing. */
+        put: operations["put_admin_rate_limits_api_keys_by_api_key_id"];
+        post?: never;
+        /** Takes the rate limit of one API key away. */
+        delete: operations["delete_admin_rate_limits_api_keys_by_api_key_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/rate-limits/users/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Sets the rate limit of one user, all of it; identical terms change nothing. */
+        put: operations["put_admin_rate_limits_users_by_user_id"];
+        post?: never;
+        /** Takes the rate limit of one user away. */
+        delete: operations["delete_admin_rate_limits_users_by_user_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/rate-limits/teams/{team_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Sets the rate limit of one team, all of it; identical terms change nothing. */
+        put: operations["put_admin_rate_limits_teams_by_team_id"];
+        post?: never;
+        /** Takes the rate limit of one team away. */
+        delete: operations["delete_admin_rate_limits_teams_by_team_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/rate-limits/models/{model_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Sets the rate limit of one model, all of it; identical terms change nothing. */
+        put: operations["put_admin_rate_limits_models_by_model_id"];
+        post?: never;
+        /** Takes the rate limit of one model away. */
+        delete: operations["delete_admin_rate_limits_models_by_model_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/events": {
         parameters: {
             query?: never;
@@ -1100,7 +1189,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `budget_exceeded`, `too_many_requests`, `upstream_error`. */
+            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
             429: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -1297,7 +1386,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `budget_exceeded`, `too_many_requests`, `upstream_error`. */
+            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
             429: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -1524,7 +1613,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessagesError"];
                 };
             };
-            /** @description `budget_exceeded`, `too_many_requests`, `upstream_error`. */
+            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
             429: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -1751,7 +1840,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessagesError"];
                 };
             };
-            /** @description `budget_exceeded`, `too_many_requests`, `upstream_error`. */
+            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
             429: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -1968,7 +2057,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessagesError"];
                 };
             };
-            /** @description `budget_exceeded`, `too_many_requests`, `upstream_error`. */
+            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
             429: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2185,7 +2274,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessagesError"];
                 };
             };
-            /** @description `budget_exceeded`, `too_many_requests`, `upstream_error`. */
+            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
             429: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -2376,7 +2465,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `budget_exceeded`, `too_many_requests`, `upstream_error`. */
+            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
             429: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -4105,7 +4194,7 @@ export interface operations {
                      *           {
                      *             "budget_alert_id": "019a0000-0000-7000-8000-000000000001",
                      *             "owner_kind": "user",
-                     *             "owner_id": "text",
+                     *             "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *             "owner_name": "Platform",
                      *             "cadence": "daily",
                      *             "threshold_bps": 1,
@@ -4292,7 +4381,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "budget": {
                      *           "budget_id": "019a0000-0000-7000-8000-000000000001",
                      *           "cadence": "daily",
@@ -4462,7 +4551,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "deactivated": false
                      *       },
                      *       "meta": {
@@ -4764,7 +4853,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "budget": {
                      *           "budget_id": "019a0000-0000-7000-8000-000000000001",
                      *           "cadence": "daily",
@@ -4934,7 +5023,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "deactivated": false
                      *       },
                      *       "meta": {
@@ -5215,7 +5304,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "window_days": 0,
                      *         "window_start": "2026-01-31T12:00:00.000Z",
                      *         "window_end": "2026-01-31T12:00:00.000Z",
@@ -5382,7 +5471,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "last_window": {
                      *           "window": {
                      *             "start": "2026-01-31T12:00:00.000Z",
@@ -5562,7 +5651,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "window_days": 0,
                      *         "window_start": "2026-01-31T12:00:00.000Z",
                      *         "window_end": "2026-01-31T12:00:00.000Z",
@@ -5729,7 +5818,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "last_window": {
                      *           "window": {
                      *             "start": "2026-01-31T12:00:00.000Z",
@@ -5884,11 +5973,1461 @@ export interface operations {
             };
         };
     };
+    get_admin_rate_limits: {
+        parameters: {
+            query?: {
+                subject_kind?: "api_key" | "user" | "team" | "model";
+                page?: number;
+                page_size?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "items": [
+                     *           {
+                     *             "subject_kind": "api_key",
+                     *             "subject_id": "text",
+                     *             "subject_name": "text",
+                     *             "requests_per_minute": 0,
+                     *             "tokens_per_minute": 0,
+                     *             "requests_in_flight": 0,
+                     *             "current_window": {
+                     *               "start": "2026-01-31T12:00:00.000Z",
+                     *               "end": "2026-01-31T12:00:00.000Z",
+                     *               "requests": 0,
+                     *               "tokens": 0
+                     *             },
+                     *             "in_flight": 0,
+                     *             "from_config": false,
+                     *             "version": 0,
+                     *             "updated_at": "2026-01-31T12:00:00.000Z"
+                     *           }
+                     *         ],
+                     *         "page": 0,
+                     *         "page_size": 0,
+                     *         "total": 0,
+                     *         "total_is_lower_bound": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            items: {
+                                /** @enum {unknown} */
+                                subject_kind: "api_key" | "user" | "team" | "model";
+                                subject_id: string;
+                                subject_name: string | null;
+                                requests_per_minute: number | null;
+                                tokens_per_minute: number | null;
+                                requests_in_flight: number | null;
+                                current_window: {
+                                    /** Format: date-time */
+                                    start: string;
+                                    /** Format: date-time */
+                                    end: string;
+                                    requests: number;
+                                    tokens: number;
+                                };
+                                in_flight: number;
+                                from_config: boolean;
+                                version: number;
+                                /** Format: date-time */
+                                updated_at: string;
+                            }[];
+                            page: number;
+                            page_size: number;
+                            total: number;
+                            total_is_lower_bound: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `enrolment_required`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    put_admin_rate_limits_api_keys_by_api_key_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                api_key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "requests_per_minute": 1,
+                 *       "tokens_per_minute": 1,
+                 *       "requests_in_flight": 1
+                 *     }
+                 */
+                "application/json": {
+                    requests_per_minute?: number | null;
+                    tokens_per_minute?: number | null;
+                    requests_in_flight?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "subject_kind": "api_key",
+                     *         "subject_id": "text",
+                     *         "subject_name": "text",
+                     *         "requests_per_minute": 0,
+                     *         "tokens_per_minute": 0,
+                     *         "requests_in_flight": 0,
+                     *         "current_window": {
+                     *           "start": "2026-01-31T12:00:00.000Z",
+                     *           "end": "2026-01-31T12:00:00.000Z",
+                     *           "requests": 0,
+                     *           "tokens": 0
+                     *         },
+                     *         "in_flight": 0,
+                     *         "from_config": false,
+                     *         "version": 0,
+                     *         "updated_at": "2026-01-31T12:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            subject_kind: "api_key" | "user" | "team" | "model";
+                            subject_id: string;
+                            subject_name: string | null;
+                            requests_per_minute: number | null;
+                            tokens_per_minute: number | null;
+                            requests_in_flight: number | null;
+                            current_window: {
+                                /** Format: date-time */
+                                start: string;
+                                /** Format: date-time */
+                                end: string;
+                                requests: number;
+                                tokens: number;
+                            };
+                            in_flight: number;
+                            from_config: boolean;
+                            version: number;
+                            /** Format: date-time */
+                            updated_at: string;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    delete_admin_rate_limits_api_keys_by_api_key_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                api_key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "subject_kind": "api_key",
+                     *         "subject_id": "text",
+                     *         "deleted": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            subject_kind: "api_key" | "user" | "team" | "model";
+                            subject_id: string;
+                            deleted: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    put_admin_rate_limits_users_by_user_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "requests_per_minute": 1,
+                 *       "tokens_per_minute": 1,
+                 *       "requests_in_flight": 1
+                 *     }
+                 */
+                "application/json": {
+                    requests_per_minute?: number | null;
+                    tokens_per_minute?: number | null;
+                    requests_in_flight?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "subject_kind": "api_key",
+                     *         "subject_id": "text",
+                     *         "subject_name": "text",
+                     *         "requests_per_minute": 0,
+                     *         "tokens_per_minute": 0,
+                     *         "requests_in_flight": 0,
+                     *         "current_window": {
+                     *           "start": "2026-01-31T12:00:00.000Z",
+                     *           "end": "2026-01-31T12:00:00.000Z",
+                     *           "requests": 0,
+                     *           "tokens": 0
+                     *         },
+                     *         "in_flight": 0,
+                     *         "from_config": false,
+                     *         "version": 0,
+                     *         "updated_at": "2026-01-31T12:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            subject_kind: "api_key" | "user" | "team" | "model";
+                            subject_id: string;
+                            subject_name: string | null;
+                            requests_per_minute: number | null;
+                            tokens_per_minute: number | null;
+                            requests_in_flight: number | null;
+                            current_window: {
+                                /** Format: date-time */
+                                start: string;
+                                /** Format: date-time */
+                                end: string;
+                                requests: number;
+                                tokens: number;
+                            };
+                            in_flight: number;
+                            from_config: boolean;
+                            version: number;
+                            /** Format: date-time */
+                            updated_at: string;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    delete_admin_rate_limits_users_by_user_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example 019a0000-0000-7000-8000-000000000001 */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "subject_kind": "api_key",
+                     *         "subject_id": "text",
+                     *         "deleted": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            subject_kind: "api_key" | "user" | "team" | "model";
+                            subject_id: string;
+                            deleted: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    put_admin_rate_limits_teams_by_team_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example platform */
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "requests_per_minute": 1,
+                 *       "tokens_per_minute": 1,
+                 *       "requests_in_flight": 1
+                 *     }
+                 */
+                "application/json": {
+                    requests_per_minute?: number | null;
+                    tokens_per_minute?: number | null;
+                    requests_in_flight?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "subject_kind": "api_key",
+                     *         "subject_id": "text",
+                     *         "subject_name": "text",
+                     *         "requests_per_minute": 0,
+                     *         "tokens_per_minute": 0,
+                     *         "requests_in_flight": 0,
+                     *         "current_window": {
+                     *           "start": "2026-01-31T12:00:00.000Z",
+                     *           "end": "2026-01-31T12:00:00.000Z",
+                     *           "requests": 0,
+                     *           "tokens": 0
+                     *         },
+                     *         "in_flight": 0,
+                     *         "from_config": false,
+                     *         "version": 0,
+                     *         "updated_at": "2026-01-31T12:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            subject_kind: "api_key" | "user" | "team" | "model";
+                            subject_id: string;
+                            subject_name: string | null;
+                            requests_per_minute: number | null;
+                            tokens_per_minute: number | null;
+                            requests_in_flight: number | null;
+                            current_window: {
+                                /** Format: date-time */
+                                start: string;
+                                /** Format: date-time */
+                                end: string;
+                                requests: number;
+                                tokens: number;
+                            };
+                            in_flight: number;
+                            from_config: boolean;
+                            version: number;
+                            /** Format: date-time */
+                            updated_at: string;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    delete_admin_rate_limits_teams_by_team_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example platform */
+                team_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "subject_kind": "api_key",
+                     *         "subject_id": "text",
+                     *         "deleted": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            subject_kind: "api_key" | "user" | "team" | "model";
+                            subject_id: string;
+                            deleted: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    put_admin_rate_limits_models_by_model_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example fast */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "requests_per_minute": 1,
+                 *       "tokens_per_minute": 1,
+                 *       "requests_in_flight": 1
+                 *     }
+                 */
+                "application/json": {
+                    requests_per_minute?: number | null;
+                    tokens_per_minute?: number | null;
+                    requests_in_flight?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "subject_kind": "api_key",
+                     *         "subject_id": "text",
+                     *         "subject_name": "text",
+                     *         "requests_per_minute": 0,
+                     *         "tokens_per_minute": 0,
+                     *         "requests_in_flight": 0,
+                     *         "current_window": {
+                     *           "start": "2026-01-31T12:00:00.000Z",
+                     *           "end": "2026-01-31T12:00:00.000Z",
+                     *           "requests": 0,
+                     *           "tokens": 0
+                     *         },
+                     *         "in_flight": 0,
+                     *         "from_config": false,
+                     *         "version": 0,
+                     *         "updated_at": "2026-01-31T12:00:00.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            subject_kind: "api_key" | "user" | "team" | "model";
+                            subject_id: string;
+                            subject_name: string | null;
+                            requests_per_minute: number | null;
+                            tokens_per_minute: number | null;
+                            requests_in_flight: number | null;
+                            current_window: {
+                                /** Format: date-time */
+                                start: string;
+                                /** Format: date-time */
+                                end: string;
+                                requests: number;
+                                tokens: number;
+                            };
+                            in_flight: number;
+                            from_config: boolean;
+                            version: number;
+                            /** Format: date-time */
+                            updated_at: string;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    delete_admin_rate_limits_models_by_model_id: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version that is to be changed: another one is a `conflict`.
+                 * @example "1"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @example fast */
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "subject_kind": "api_key",
+                     *         "subject_id": "text",
+                     *         "deleted": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            subject_kind: "api_key" | "user" | "team" | "model";
+                            subject_id: string;
+                            deleted: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            /** @description `invalid_request`. */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `session_required`, `invalid_credentials`. */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found`. */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `conflict`. */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_too_large`. */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`. */
+            500: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-error": components["headers"]["GatewayError"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     get_admin_events: {
         parameters: {
             query?: {
                 actor_user_id?: string;
-                action?: "budget.set" | "budget.delete" | "api_key.create" | "api_key.update" | "api_key.rotate" | "api_key.revoke" | "admin.create" | "user.sign_up" | "user.set_role" | "password.change" | "second_factor.enrol" | "second_factor.remove" | "user.create" | "user.update" | "team.create" | "team.update" | "team_member.set" | "team_member.delete" | "service_account.create" | "service_account.update" | "admin_token.create" | "admin_token.revoke" | "model.test";
+                action?: "budget.set" | "budget.delete" | "api_key.create" | "api_key.update" | "api_key.rotate" | "api_key.revoke" | "admin.create" | "user.sign_up" | "user.set_role" | "password.change" | "second_factor.enrol" | "second_factor.remove" | "user.create" | "user.update" | "team.create" | "team.update" | "team_member.set" | "team_member.delete" | "service_account.create" | "service_account.update" | "admin_token.create" | "admin_token.revoke" | "model.test" | "rate_limit.set" | "rate_limit.delete";
                 target_kind?: "user" | "team" | "service_account" | "api_key" | "admin_token" | "model";
                 target_id?: string;
                 from?: string;
@@ -6273,7 +7812,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 019a0000-0000-7000-8000-000000000001 */
+                /** @example fast */
                 model_id: string;
             };
             cookie?: never;
@@ -6512,7 +8051,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 019a0000-0000-7000-8000-000000000001 */
+                /** @example fast */
                 model_id: string;
             };
             cookie?: never;
@@ -6523,7 +8062,7 @@ export interface operations {
                  * @example {
                  *       "route_position": 0,
                  *       "owner_kind": "user",
-                 *       "owner_id": "text",
+                 *       "owner_id": "019a0000-0000-7000-8000-000000000001",
                  *       "family": "chat_completions"
                  *     }
                  */
@@ -6878,7 +8417,7 @@ export interface operations {
                      *         "owners": [
                      *           {
                      *             "owner_kind": "user",
-                     *             "owner_id": "text",
+                     *             "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *             "owner_name": "Platform",
                      *             "request_count": 0,
                      *             "spend_usd": "0.25",
@@ -8186,7 +9725,7 @@ export interface operations {
                      *             "public_id": "text",
                      *             "name": "Ada",
                      *             "owner_kind": "user",
-                     *             "owner_id": "text",
+                     *             "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *             "owner_name": "Platform",
                      *             "allowed_models": [
                      *               "text"
@@ -8326,7 +9865,7 @@ export interface operations {
                  * @example {
                  *       "name": "Ada",
                  *       "owner_kind": "user",
-                 *       "owner_id": "text",
+                 *       "owner_id": "019a0000-0000-7000-8000-000000000001",
                  *       "allowed_models": [],
                  *       "expires_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -8357,7 +9896,7 @@ export interface operations {
                      *         "public_id": "text",
                      *         "name": "Ada",
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "owner_name": "Platform",
                      *         "allowed_models": [
                      *           "text"
@@ -8511,7 +10050,7 @@ export interface operations {
                      *         "public_id": "text",
                      *         "name": "Ada",
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "owner_name": "Platform",
                      *         "allowed_models": [
                      *           "text"
@@ -8669,7 +10208,7 @@ export interface operations {
                      *         "public_id": "text",
                      *         "name": "Ada",
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "owner_name": "Platform",
                      *         "allowed_models": [
                      *           "text"
@@ -8866,7 +10405,7 @@ export interface operations {
                      *         "public_id": "text",
                      *         "name": "Ada",
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "owner_name": "Platform",
                      *         "allowed_models": [
                      *           "text"
@@ -9058,7 +10597,7 @@ export interface operations {
                      *         "public_id": "text",
                      *         "name": "Ada",
                      *         "owner_kind": "user",
-                     *         "owner_id": "text",
+                     *         "owner_id": "019a0000-0000-7000-8000-000000000001",
                      *         "owner_name": "Platform",
                      *         "allowed_models": [
                      *           "text"
@@ -11701,4 +13240,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 a2d8ef6a9f8d6874f47d934cbd9d0b6f8ac3a460bcbe7758a314fa22a0c217de.
+// Of the description with SHA-256 1b9da219001707a6a6cc305194c15ea6c8b94fc7927a3e6f971f7add38ab1f57.

@@ -1,7 +1,7 @@
 import type { PresentedKey } from '../../domain/identity/api-key.ts';
 
-/** Secrets of API keys and of admins' tokens: 256 random bits each. */
-export interface Secrets {
+/** KeySecrets of API keys and of admins' tokens: 256 random bits each. */
+export interface KeySecrets {
   /** 32 hex of public id, 64 hex of secret. */
   readonly create: () => PresentedKey;
   /** What is kept of a secret. */

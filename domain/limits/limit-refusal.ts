@@ -1,0 +1,39 @@
+import type { CodedError } from '../shared/gateway-error.ts';
+import { type FullLimit, type Measure, type RateLimit, type SubjectKind } from './rate-limit.ts';
+
+/**
+ * The refusal of a request under limits that are full. It may be asked again: `Retry-After` is the longest wait of all
+ * of them, to the end of the window, and a second for what is in flight.
+ */
+export function rateLimited(
+  full: readonly [FullLimit, ...FullLimit[]],
+  now: Date,
+): CodedError<'rate_limited'> {
+  const waits = full.map((each) => waitSecs(each, now));
+  const [first] = full;
+  const { standing, measure } = full[waits.indexOf(Math.max(...waits))] ?? first;
+  const wait = waitSecs({ standing, measure }, now);
+  return {
+    code: 'rate_limited',
+    message: `Rate limit reached: ${named[standing.limit.subject.kind](standing.limit)} ${mayDo[measure](standing.limit)}; try again in ${wait} s.`,
+    retryAfterSecs: wait,
+    rateLimit: { subjectKind: standing.limit.subject.kind, measure },
+  };
+}
+
+/** At least 1, and never less than the time that is left: whoever comes back then finds another window. */
+const waitSecs = ({ standing: { window }, measure }: FullLimit, now: Date): number =>
+  measure === 'in_flight' ? 1 : Math.max(1, Math.ceil((window.until.getTime() - now.getTime()) / 1000));
+
+const named: Readonly<Record<SubjectKind, (limit: RateLimit) => string>> = {
+  api_key: () => 'this API key',
+  user: () => 'the user of this API key',
+  team: () => 'the team of this API key',
+  model: ({ subject }) => `the model \`${subject.id}\``,
+};
+
+const mayDo: Readonly<Record<Measure, (limit: RateLimit) => string>> = {
+  requests: ({ terms }) => `has ${terms.requests} requests a minute`,
+  tokens: ({ terms }) => `has ${terms.tokens} tokens a minute`,
+  in_flight: ({ terms }) => `has ${terms.inFlight} requests in flight at once`,
+};

@@ -1,0 +1,40 @@
+import type { LimitTerms } from '../../domain/limits/rate-limit.ts';
+import { object, optional, refined } from './object-codecs.ts';
+import { integer, type TypeOf } from './scalar-codecs.ts';
+
+/** None is 0: whoever may do nothing has no key, and would be told to come back in a minute. */
+const most = integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+
+const limitsCodec = refined(
+  object({
+    requests_per_minute: optional(
+      most,
+      'Requests that are let in during a minute of the database, from :00.',
+    ),
+    tokens_per_minute: optional(
+      most,
+      'Tokens of a minute, counted when a request ends: while it is full none is let in.',
+    ),
+    requests_in_flight: optional(most, 'Requests at once, over all replicas.'),
+  }),
+  (limits) =>
+    Object.values(limits).every((each) => each === undefined)
+      ? [
+          {
+            at: [],
+            message: 'needs one of requests_per_minute, tokens_per_minute and requests_in_flight',
+          },
+        ]
+      : [],
+);
+
+export const limits = optional(limitsCodec, 'Rate limits, over all replicas; absent: none.');
+
+export const toLimits = (wire: TypeOf<typeof limitsCodec> | undefined): LimitTerms | undefined =>
+  wire === undefined
+    ? undefined
+    : {
+        requests: wire.requests_per_minute,
+        tokens: wire.tokens_per_minute,
+        inFlight: wire.requests_in_flight,
+      };

@@ -1,0 +1,40 @@
+import type { Clock } from '../application/ports/clock.ts';
+import type { LimitStandings } from '../application/ports/limit-standings.ts';
+import {
+  type RateLimit,
+  type LimitStanding,
+  subjectKey,
+  untouched,
+  withTokens,
+} from '../domain/limits/rate-limit.ts';
+
+/** Subjects that are remembered: as many as keys are. Beyond it those that were seen first are forgotten. */
+const maxRemembered = 50_000;
+
+export function limitStandings(clock: Pick<Clock, 'now'>): LimitStandings {
+  const known = new Map<string, LimitStanding>();
+  /** How far the database's clock is before this one. */
+  let aheadMs = 0;
+  const now = (): Date => new Date(clock.now() + aheadMs);
+  const remember = (standing: LimitStanding): void => {
+    const key = subjectKey(standing.limit.subject);
+    known.delete(key);
+    known.set(key, standing);
+    const [oldest] = known.size > maxRemembered ? known.keys() : [];
+    if (oldest !== undefined) known.delete(oldest);
+  };
+  const of = (limit: RateLimit): LimitStanding => {
+    const standing = known.get(subjectKey(limit.subject)) ?? untouched(limit, now());
+    return { ...standing, limit };
+  };
+  return {
+    note: (standings, databaseTime) => {
+      aheadMs = databaseTime.getTime() - clock.now();
+      standings.forEach(remember);
+    },
+    spent: ({ limits, tokens }) => {
+      for (const limit of limits) remember(withTokens(of(limit), tokens, now()));
+    },
+    of: (limits) => ({ standings: limits.map(of), now: now() }),
+  };
+}

@@ -1,0 +1,202 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import * as t from 'io-ts';
+import { type DatabasePool, sql } from 'slonik';
+import type {
+  ActiveBudget,
+  Admission,
+  AdmissionAsk,
+  LimitVerdict,
+  StoreUnavailable,
+} from '../../application/ports/ledger.ts';
+import type { LimitStandings } from '../../application/ports/limit-standings.ts';
+import { scopeOf } from '../../domain/identity/caller.ts';
+import {
+  judged,
+  minuteOf,
+  type RateLimit,
+  type LimitStanding,
+  subjectKey,
+} from '../../domain/limits/rate-limit.ts';
+import { fromAmount10000 } from '../../domain/money/money.ts';
+import { storeUnavailable } from '../../domain/shared/gateway-error.ts';
+import { instantText, int8 } from './codecs.ts';
+import type { GatewayProcess } from './gateway-process.ts';
+import { askRow, scopeRow } from './ledger-rows.ts';
+import { row } from './pool.ts';
+import { limitColumns, termsOf } from './rate-limit-rows.ts';
+import { storedJson } from './stored-text.ts';
+import { withinTime } from './within-time.ts';
+
+export interface AdmissionOptions {
+  /** What claims and holds belong to, and who knows whether rows can be written. */
+  readonly process: Pick<GatewayProcess, 'id' | 'unwritable' | 'failed' | 'release'>;
+  /** Seconds after which a claim or a hold of a request that never ended is void: longer than any request may last. */
+  readonly claimSeconds: () => number;
+  /** Told what rate limits stand at. */
+  readonly standings?: Pick<LimitStandings, 'note' | 'spent'>;
+}
+
+/** An ask that comes under limits. */
+export type LimitedAsk = AdmissionAsk & { readonly limits: readonly RateLimit[] };
+
+export const hasLimits = (ask: AdmissionAsk): ask is LimitedAsk =>
+  ask.limits !== undefined && ask.limits.length > 0;
+
+export const cadence = t.keyof({ daily: null, weekly: null, monthly: null });
+
+const budgetResult = t.type({
+  scope: t.string,
+  budget_id: t.string,
+  cadence,
+  amount_10000: int8,
+  hard_limit: t.boolean,
+  window_start: instantText,
+  window_end: instantText,
+  spent: int8,
+  closed: t.boolean,
+});
+
+/** One row for a whole batch: budgets by scope, and the request log ids that are not as they should be. */
+const admissionResult = t.type({
+  database_time: instantText,
+  read_only: t.boolean,
+  budgets: t.array(budgetResult),
+  accounted: t.array(t.string),
+  unclaimed: t.array(t.string),
+});
+
+/** The same with the limits of the subjects, and the judgement of each request by its own ones. */
+const limitedResult = t.intersection([
+  admissionResult,
+  t.type({
+    limits: t.array(t.intersection([limitColumns, t.type({ window_start: instantText })])),
+    judged: t.array(
+      t.type({
+        refused: t.boolean,
+        held: t.boolean,
+        counts: t.array(t.tuple([t.number, t.number, t.number])),
+      }),
+    ),
+  }),
+]);
+
+type Admitted = Either<StoreUnavailable, Admission>;
+
+export async function admitBatch(
+  pool: DatabasePool,
+  asks: readonly AdmissionAsk[],
+  options: AdmissionOptions,
+): Promise<readonly Admitted[]> {
+  const { scopes, chosen } = askedOf(asks);
+  const statement = sql.type(row(t.type({ result: admissionResult })))`
+    select gateway_admit(${scopes}::json, ${chosen}::json, ${options.claimSeconds()}, ${options.process.id}) as result
+  `;
+  const { result } = await withinTime(pool, (connection) => connection.one(statement));
+  return admissions(asks, result, [], options);
+}
+
+/** The same for requests with limits. */
+export async function admitLimitedBatch(
+  pool: DatabasePool,
+  asks: readonly LimitedAsk[],
+  options: AdmissionOptions,
+): Promise<readonly Admitted[]> {
+  const { scopes, chosen } = askedOf(asks);
+  // By code units, as `collate "C"` has ASCII; the statement itself takes its locks in the database's own order.
+  const subjects = [...new Set(asks.flatMap(({ limits }) => limits.map(keyOf)))].toSorted();
+  const placeOf = new Map(subjects.map((subject, index) => [subject, index + 1]));
+  const limited = asks.map(({ requestLogId, limits }, index) => ({
+    ord: index + 1,
+    request_log_id: requestLogId,
+    at: limits.map((limit) => placeOf.get(keyOf(limit))),
+  }));
+  const statement = sql.type(row(t.type({ result: limitedResult })))`
+    select gateway_admit_limited(${scopes}::json, ${chosen}::json, ${options.claimSeconds()}, ${options.process.id},
+                                 ${sql.array(subjects, 'text')}, ${storedJson(limited)}::json) as result
+  `;
+  const { result } = await withinTime(pool, (connection) => connection.one(statement));
+  const limits = new Map(subjects.map((subject, index) => [subject, result.limits[index]]));
+  const verdicts = asks.map((ask, index) => verdictOf(ask, limits, result.judged[index]));
+  for (const { now } of verdicts) options.standings?.note(now, result.database_time);
+  return admissions(
+    asks,
+    result,
+    verdicts.map(({ verdict }) => verdict),
+    options,
+  );
+}
+
+const keyOf = ({ subject }: RateLimit): string => subjectKey(subject);
+
+const askedOf = (asks: readonly AdmissionAsk[]) => ({
+  scopes: storedJson([...new Map(asks.map(({ caller }) => [scopeOf(caller), scopeRow(caller)])).values()]),
+  chosen: storedJson(asks.filter(({ callerChoseRequestId }) => callerChoseRequestId).map(askRow)),
+});
+
+type LimitedResult = t.TypeOf<typeof limitedResult>;
+
+/** The verdict of the statement, and where the limits stand after it. The limits are those in force at the statement. */
+function verdictOf(
+  { limits }: LimitedAsk,
+  found: ReadonlyMap<string, LimitedResult['limits'][number] | undefined>,
+  judgement: LimitedResult['judged'][number] | undefined,
+): { readonly verdict: LimitVerdict; readonly now: readonly LimitStanding[] } {
+  if (judgement === undefined) throw new TypeError('a limited request was not judged');
+  const before = limits.flatMap(({ subject }, index): readonly LimitStanding[] => {
+    const [counts, inForce] = [judgement.counts[index], found.get(subjectKey(subject))];
+    if (counts === undefined || inForce === undefined) return [];
+    const [requests, tokens, inFlight] = counts;
+    const limit = { subject, terms: termsOf(inForce) };
+    return [{ limit, window: minuteOf(inForce.window_start), requests, tokens, inFlight }];
+  });
+  if (!judgement.refused) {
+    const after = judged(before);
+    if (E.isLeft(after)) throw new TypeError('a request was admitted under a full limit');
+    return { verdict: { kind: 'admitted', held: judgement.held }, now: after.right };
+  }
+  const verdict = judged(before);
+  const [first, ...others] = E.isLeft(verdict) ? verdict.left : [];
+  if (first === undefined) throw new TypeError('a request was refused under limits that have room');
+  return { verdict: { kind: 'refused', full: [first, ...others] }, now: before };
+}
+
+function admissions(
+  asks: readonly AdmissionAsk[],
+  result: t.TypeOf<typeof admissionResult>,
+  verdicts: readonly LimitVerdict[],
+  { process }: AdmissionOptions,
+): readonly Admitted[] {
+  const budgets = new Map(result.budgets.map((budget) => [budget.scope, activeBudget(budget)]));
+  const accounted = new Set(result.accounted);
+  const unclaimed = new Set(result.unclaimed);
+  const unwritable = result.read_only || process.unwritable() !== undefined;
+  return asks.map(({ requestLogId, caller, claim }, index) => {
+    const budget = budgets.get(scopeOf(caller));
+    const limits = verdicts[index];
+    // Whoever must be judged before anything completes is not sent upstream to be refused afterwards.
+    if (unwritable && budget?.terms.hardLimit === true) {
+      if (limits !== undefined || (claim && !unclaimed.has(requestLogId))) process.release(requestLogId);
+      return E.left(storeUnavailable());
+    }
+    return E.right({
+      alreadyAccounted: accounted.has(requestLogId),
+      claimed: !unclaimed.has(requestLogId),
+      budget,
+      databaseTime: result.database_time,
+      ...(limits === undefined ? {} : { limits }),
+    });
+  });
+}
+
+const activeBudget = (found: t.TypeOf<typeof budgetResult>): ActiveBudget => ({
+  terms: {
+    budgetId: found.budget_id,
+    cadence: found.cadence,
+    amount: fromAmount10000(found.amount_10000),
+    hardLimit: found.hard_limit,
+  },
+  window: { from: found.window_start, until: found.window_end },
+  spent: found.spent,
+  closed: found.closed,
+});

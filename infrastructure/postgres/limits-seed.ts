@@ -1,0 +1,58 @@
+import { type DatabaseTransactionConnection, sql } from 'slonik';
+import type { Seed } from '../../application/ports/seed.ts';
+import type { LimitTerms, SubjectKind } from '../../domain/limits/rate-limit.ts';
+import { storedJson } from './stored-text.ts';
+
+interface Limited {
+  readonly kind: SubjectKind;
+  /** As the file names it: an address, an id, or what tells a key apart. */
+  readonly name: string;
+  readonly limits?: LimitTerms | undefined;
+}
+
+/**
+ * Makes the rate limits of the file those of the database: the file wins over what an admin has set for the same
+ * subject, and takes away what it alone has brought. Every limit gets the window that its requests lock.
+ */
+export async function reconcileLimits(connection: DatabaseTransactionConnection, seed: Seed): Promise<void> {
+  const wanted = sql.fragment`
+    select w.kind, coalesce(k.api_key_id::text, u.user_id::text, w.name) as id, w.requests, w.tokens, w.in_flight
+    from json_to_recordset(${storedJson(limitedIn(seed).flatMap(limitRow))}::json)
+      w(kind text, name text, requests bigint, tokens bigint, in_flight bigint)
+    left join api_keys k on w.kind = 'api_key' and k.public_id = w.name
+    left join users u on w.kind = 'user' and u.email_folded = lower(w.name)
+  `;
+  await connection.query(sql.unsafe`
+    delete from rate_limits l
+    where l.from_config
+      and not exists (select from (${wanted}) w where w.kind = l.subject_kind and w.id = l.subject_id)
+  `);
+  await connection.query(sql.unsafe`
+    insert into rate_limits as l (subject_kind, subject_id, requests_per_minute, tokens_per_minute,
+                                  requests_in_flight, from_config)
+    select w.kind, w.id, w.requests, w.tokens, w.in_flight, true from (${wanted}) w
+    on conflict on constraint rate_limits_pkey do update
+      set requests_per_minute = excluded.requests_per_minute, tokens_per_minute = excluded.tokens_per_minute,
+          requests_in_flight = excluded.requests_in_flight, from_config = true, version = l.version + 1,
+          updated_at = now()
+    where (l.requests_per_minute, l.tokens_per_minute, l.requests_in_flight, l.from_config)
+      is distinct from (excluded.requests_per_minute, excluded.tokens_per_minute, excluded.requests_in_flight, true)
+  `);
+  await connection.query(sql.unsafe`
+    insert into rate_limit_windows (subject)
+    select l.subject from rate_limits l
+    where not exists (select from rate_limit_windows w where w.subject = l.subject)
+  `);
+}
+
+const limitedIn = (seed: Seed): readonly Limited[] => [
+  ...seed.models.map(({ id, limits }): Limited => ({ kind: 'model', name: id, limits })),
+  ...seed.teams.map(({ id, limits }): Limited => ({ kind: 'team', name: id, limits })),
+  ...seed.users.map(({ email, limits }): Limited => ({ kind: 'user', name: email, limits })),
+  ...seed.apiKeys.map(({ publicId, limits }): Limited => ({ kind: 'api_key', name: publicId, limits })),
+];
+
+const limitRow = ({ kind, name, limits }: Limited): readonly object[] =>
+  limits === undefined
+    ? []
+    : [{ kind, name, requests: limits.requests, tokens: limits.tokens, in_flight: limits.inFlight }];

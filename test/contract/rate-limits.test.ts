@@ -1,0 +1,259 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { sql } from 'slonik';
+import type { Caller } from '../../domain/identity/caller.ts';
+import {
+  judged,
+  type LimitTerms,
+  type RateLimit,
+  type LimitStanding,
+  standingAt,
+  untouched,
+  withTokens,
+} from '../../domain/limits/rate-limit.ts';
+import { admitted, aTeam, aUser, holder, openLedger, settleTogether } from './ledger-bench.ts';
+import { ledgerScene } from './ledger-scene.ts';
+import { aLimit, askTogether, endOf, limitedAsk, setLimit, takenOf, wordsOf } from './limits-bench.ts';
+
+const { query, ledgers, clock, ledger, databaseUrl } = ledgerScene();
+const minute = (at: string): Promise<void> => clock.standAt(`2028-06-01T12:${at}Z`);
+
+describe('admission under rate limits', () => {
+  it('lets in so many requests of a minute, on all replicas together, and as many again in the next', async () => {
+    await minute('00:59.999');
+    const user = await aUser(query);
+    const limit = await aLimit(query, { requests: 5 });
+    const asks = () => Array.from({ length: 8 }, () => limitedAsk(user, [limit]));
+    const words = (
+      await Promise.all([askTogether(ledgers[0]!, asks()), askTogether(ledgers[1]!, asks())])
+    ).flat();
+    expect(words.filter((word) => word === 'admitted')).toHaveLength(5);
+    expect(words.filter((word) => word === 'api_key requests')).toHaveLength(11);
+    await minute('01:00');
+    expect((await askTogether(ledger(), asks())).filter((word) => word === 'admitted')).toHaveLength(5);
+    await clock.run();
+  });
+
+  it('counts a request that one limit refuses under no other', async () => {
+    await minute('02:10');
+    const user = await aUser(query);
+    const limits = [await aLimit(query, { requests: 10 }), await aLimit(query, { requests: 1 }, 'model')];
+    expect(
+      await askTogether(
+        ledger(),
+        [1, 2, 3].map(() => limitedAsk(user, limits)),
+      ),
+    ).toEqual(['admitted', 'model requests', 'model requests']);
+    expect(await takenOf(query, limits[0]!)).toMatchObject({ requests: 1 });
+    expect(await askTogether(ledger(), [limitedAsk(user, [limits[0]!])])).toEqual(['admitted']);
+    await clock.run();
+  });
+
+  it('counts tokens when a request ends, in the minute of its settlement, and refuses while that one is full', async () => {
+    await minute('03:00');
+    const user = await aUser(query);
+    const limit = await aLimit(query, { tokens: 100 });
+    const asks = [1, 2].map(() => limitedAsk(user, [limit]));
+    expect(await askTogether(ledger(), asks)).toEqual(['admitted', 'admitted']);
+    await minute('04:00');
+    await settleTogether(ledger(), [endOf(asks[0]!, 99)]);
+    expect(await askTogether(ledger(), [limitedAsk(user, [limit])])).toEqual(['admitted']);
+    await settleTogether(ledger(), [endOf(asks[1]!, 1)]);
+    expect(await askTogether(ledgers[1]!, [limitedAsk(user, [limit])])).toEqual(['api_key tokens']);
+    await minute('05:00');
+    expect(await askTogether(ledgers[1]!, [limitedAsk(user, [limit])])).toEqual(['admitted']);
+    await clock.run();
+  });
+
+  it('counts tokens once, however often a settlement is tried, and none where usage is unknown', async () => {
+    await minute('06:00');
+    const user = await aUser(query);
+    const limit = await aLimit(query, { tokens: 1000 });
+    const [known, unknown] = [limitedAsk(user, [limit]), limitedAsk(user, [limit])];
+    await askTogether(ledger(), [known, unknown]);
+    for (let time = 0; time < 3; time += 1)
+      await settleTogether(ledger(), [endOf(known, 7), endOf(unknown, undefined)]);
+    expect(await takenOf(query, limit)).toEqual({ requests: 2, tokens: 7, held: 0 });
+    await clock.run();
+  });
+
+  it('counts tokens of what writes neither a ledger row nor a log row', async () => {
+    const user = await aUser(query);
+    const limit = await aLimit(query, { tokens: 1000 });
+    const ask = limitedAsk(user, [limit]);
+    await askTogether(ledger(), [ask]);
+    const bare = { ...endOf(ask, 11), charge: undefined, logged: undefined };
+    expect(await settleTogether(ledger(), [bare])).toEqual(['recorded']);
+    expect(await takenOf(query, limit)).toMatchObject({ tokens: 11, held: 0 });
+  });
+
+  it('lets in so many requests at once, and another one for each that ends', async () => {
+    const user = await aUser(query);
+    const limit = await aLimit(query, { inFlight: 2 });
+    const asks = [1, 2, 3].map(() => limitedAsk(user, [limit]));
+    expect(await askTogether(ledger(), asks)).toEqual(['admitted', 'admitted', 'api_key in_flight']);
+    await settleTogether(ledgers[1]!, [endOf(asks[0]!, 5)]);
+    expect(await askTogether(ledgers[1]!, [limitedAsk(user, [limit]), limitedAsk(user, [limit])])).toEqual([
+      'admitted',
+      'api_key in_flight',
+    ]);
+  });
+
+  it('holds nothing for limits of requests alone, and asks for nothing where the limit is gone', async () => {
+    const user = await aUser(query);
+    const limit = await aLimit(query, { requests: 1 });
+    const admission = await admitted(ledger(), limitedAsk(user, [limit]));
+    expect(admission.limits).toEqual({ kind: 'admitted', held: false });
+    expect(await takenOf(query, limit)).toMatchObject({ held: 0 });
+    await query('delete from rate_limits where subject_id = $1', [limit.subject.id]);
+    expect(await askTogether(ledger(), [limitedAsk(user, [limit])])).toEqual(['admitted']);
+  });
+
+  it('takes a limit as it is in force at the statement, whatever the replica has last seen', async () => {
+    await minute('08:00');
+    const user = await aUser(query);
+    const limit = await aLimit(query, { requests: 5 });
+    await setLimit(query, { ...limit, terms: { ...limit.terms, requests: 2 } });
+    const words = await askTogether(
+      ledger(),
+      [1, 2, 3].map(() => limitedAsk(user, [limit])),
+    );
+    expect(words).toEqual(['admitted', 'admitted', 'api_key requests']);
+    await clock.run();
+  });
+
+  it('tells budget, claim and duplicate beside the limits, as without them', async () => {
+    const user = await aUser(query, { amount: 3n });
+    const limit = await aLimit(query, { requests: 9 });
+    const requestId = randomUUID();
+    const ask = limitedAsk(user, [limit], { requestId, callerChoseRequestId: true, claim: true });
+    expect(await admitted(ledger(), ask)).toMatchObject({
+      alreadyAccounted: false,
+      claimed: true,
+      budget: { spent: 0n },
+      limits: { kind: 'admitted' },
+    });
+    const second = limitedAsk(user, [limit], { requestId, callerChoseRequestId: true, claim: true });
+    expect(await admitted(ledger(), second)).toMatchObject({ claimed: false });
+  });
+
+  it('does not keep those waiting who have no limits, while the lock of one is held', async () => {
+    const [user, other] = [await aUser(query), await aUser(query)];
+    const limit = await aLimit(query, { requests: 9 });
+    const held = await holder(databaseUrl());
+    await held.query('select from rate_limit_windows where subject = $1 for update', [
+      `api_key:${limit.subject.id}`,
+    ]);
+    const waiting = admitted(ledger(), limitedAsk(user, [limit]));
+    const { limits: _, ...unlimited } = limitedAsk(other, []);
+    expect(wordsOf(await admitted(ledger(), unlimited))).toBe('unlimited');
+    await held.commit();
+    expect(wordsOf(await waiting)).toBe('admitted');
+  });
+
+  it('lets nobody in while the database only reads', async () => {
+    const { pool, ...own } = await openLedger(databaseUrl(), { connections: 1 });
+    const user = await aUser(query);
+    const limit = await aLimit(query, { requests: 9 });
+    await pool.query(sql.unsafe`set default_transaction_read_only = on`);
+    expect(await own.admit(limitedAsk(user, [limit]))).toMatchObject({ left: { code: 'store_unavailable' } });
+    await pool.query(sql.unsafe`set default_transaction_read_only = off`);
+    await pool.end();
+    expect(await takenOf(query, limit)).toMatchObject({ requests: 0 });
+  });
+
+  it('fails those alone whose lock is stuck, and admits nobody whom it cannot count', async () => {
+    const { pool, ...own } = await openLedger(databaseUrl());
+    const [user, [team]] = [await aUser(query), await aTeam(query)];
+    const [stuck, free] = [await aLimit(query, { requests: 9 }), await aLimit(query, { requests: 9 })];
+    const held = await holder(databaseUrl());
+    await held.query('select from rate_limit_windows where subject = $1 for update', [
+      `api_key:${stuck.subject.id}`,
+    ]);
+    const [first, second] = await Promise.all([
+      own.admit(limitedAsk(user, [stuck])),
+      own.admit(limitedAsk(team, [free])),
+    ]);
+    await held.rollBack();
+    expect([first, second].map((each) => (E.isLeft(each) ? each.left.code : wordsOf(each.right)))).toEqual([
+      'store_unavailable',
+      'admitted',
+    ]);
+    await pool.end();
+  });
+});
+
+const someTerms: fc.Arbitrary<LimitTerms> = fc.record({
+  requests: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
+  tokens: fc.option(fc.integer({ min: 1, max: 60 }), { nil: undefined }),
+  inFlight: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+});
+
+const aStep = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ asks: fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 6 }) }) },
+  { weight: 3, arbitrary: fc.record({ ends: fc.nat({ max: 3 }), tokens: fc.nat({ max: 30 }) }) },
+  { weight: 1, arbitrary: fc.record({ afterSecs: fc.integer({ min: 1, max: 130 }) }) },
+);
+
+describe('the verdicts of the statement', () => {
+  it('are those of the domain, for any limits and any sequence of requests, ends and minutes', async () => {
+    // Requests that last for hours.
+    const { pool, ...patient } = await openLedger(databaseUrl(), { claimSeconds: () => 100_000 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(someTerms, { minLength: 3, maxLength: 3 }),
+        fc.array(aStep, { minLength: 1, maxLength: 14 }),
+        async (terms, steps) => {
+          const user: Caller = await aUser(query);
+          const limits: RateLimit[] = [];
+          for (const each of terms) {
+            const isNone = Object.values(each).every((most) => most === undefined);
+            limits.push(await aLimit(query, isNone ? { requests: 3 } : each));
+          }
+          let now = Date.parse('2028-07-01T00:00:00Z');
+          let standings: readonly LimitStanding[] = limits.map((limit) => untouched(limit, new Date(now)));
+          const inFlight: { ask: ReturnType<typeof limitedAsk>; bits: number }[] = [];
+          for (const step of steps) {
+            if ('afterSecs' in step) now += step.afterSecs * 1000;
+            await clock.standAt(new Date(now));
+            const at = new Date(now);
+            standings = standings.map((standing) => standingAt(standing, at));
+            if ('asks' in step) {
+              const asks = step.asks.map((bits) => limitedAsk(user, chosen(limits, bits)));
+              const expected = step.asks.map((bits, index) => {
+                const verdict = judged(chosen(standings, bits));
+                if (E.isLeft(verdict))
+                  return verdict.left.map(({ measure }) => `api_key ${measure}`).join(', ');
+                standings = standings.map(
+                  (standing) => verdict.right.find(({ limit }) => limit === standing.limit) ?? standing,
+                );
+                inFlight.push({ ask: asks[index]!, bits });
+                return 'admitted';
+              });
+              expect(await askTogether(patient, asks)).toEqual(expected);
+            } else if ('ends' in step) {
+              for (const { ask, bits } of inFlight.splice(0, step.ends)) {
+                await settleTogether(patient, [endOf(ask, step.tokens)]);
+                const ended = chosen(standings, bits);
+                standings = standings.map((standing) =>
+                  ended.includes(standing)
+                    ? { ...withTokens(standing, step.tokens, at), inFlight: standing.inFlight - 1 }
+                    : standing,
+                );
+              }
+            }
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+    await pool.end();
+    await clock.run();
+  });
+});
+
+/** Of three, those whose bit is set. */
+const chosen = <A>(list: readonly A[], bits: number): readonly A[] =>
+  list.filter((_, index) => (bits & (1 << index)) !== 0);

@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import type { RateLimit } from '../../domain/limits/rate-limit.ts';
+import { limitStandings } from '../../infrastructure/limit-standings.ts';
+
+const aLimit = (id: string, requests = 5): RateLimit => ({
+  subject: { kind: 'api_key', id },
+  terms: { requests, tokens: 100, inFlight: undefined },
+});
+
+function aProcess() {
+  const clock = { at: Date.parse('2028-01-01T00:00:00Z') };
+  const standings = limitStandings({ now: () => clock.at });
+  const taken = (limit: RateLimit) => {
+    const [first] = standings.of([limit]).standings;
+    return { requests: first?.requests, tokens: first?.tokens, terms: first?.limit.terms };
+  };
+  return { clock, standings, taken };
+}
+
+describe('what a process last saw of rate limits', () => {
+  it('is nothing of what it has not seen, and the last of what it has', () => {
+    const { standings, taken } = aProcess();
+    const limit = aLimit('a');
+    expect(taken(limit)).toMatchObject({ requests: 0, tokens: 0 });
+    const { standings: seen, now } = standings.of([limit]);
+    standings.note(
+      seen.map((each) => ({ ...each, requests: 3 })),
+      now,
+    );
+    expect(taken(limit)).toMatchObject({ requests: 3 });
+    expect(taken(aLimit('a', 7))).toMatchObject({ requests: 3, terms: { requests: 7 } });
+    expect(taken(aLimit('b'))).toMatchObject({ requests: 0 });
+  });
+
+  it('goes by the clock of the database, whatever its own says', () => {
+    const { clock, standings } = aProcess();
+    const limit = aLimit('a');
+    const databaseTime = new Date('2028-06-01T12:00:10Z');
+    standings.note([], databaseTime);
+    expect(standings.of([limit]).now).toEqual(databaseTime);
+    clock.at += 55_000;
+    expect(standings.of([limit]).now).toEqual(new Date('2028-06-01T12:01:05Z'));
+  });
+
+  it('counts the tokens of what ends here, in the minute of that moment', () => {
+    const { clock, standings, taken } = aProcess();
+    const limit = aLimit('a');
+    standings.spent({ limits: [limit], tokens: 30 });
+    standings.spent({ limits: [limit], tokens: 12 });
+    expect(taken(limit)).toMatchObject({ tokens: 42 });
+    clock.at += 60_000;
+    standings.spent({ limits: [limit], tokens: 5 });
+    expect(taken(limit)).toMatchObject({ tokens: 5 });
+  });
+
+  it('is of 50,000 subjects at most: those that were seen first are forgotten', () => {
+    const { standings, taken } = aProcess();
+    for (let index = 0; index <= 50_000; index += 1)
+      standings.spent({ limits: [aLimit(String(index))], tokens: 1 });
+    expect([taken(aLimit('0')).tokens, taken(aLimit('1')).tokens]).toEqual([0, 1]);
+  });
+});
