@@ -32,15 +32,15 @@ const byFormat: Readonly<Record<string, string>> = {
   uri: 'https://gateway.example.com/',
 };
 
-/** A flag may be called as a text is elsewhere. */
-const named = (name: string, type: Json | undefined): Json | undefined =>
-  type !== 'boolean' && Object.hasOwn(byName, name) ? byName[name] : undefined;
+/** What stands for a member of this name; a flag may be called as a text is elsewhere. */
+const knownAs = (name: string, type: Json | undefined): Json | undefined =>
+  Object.hasOwn(byName, name) && type !== 'boolean' ? byName[name] : undefined;
 
 /** A value that a schema allows; `name` is the member that it stands at. */
 export function exampleOf(schema: JsonObject, name = ''): Json {
   const { enum: words, anyOf, type, default: unasked } = schema;
   if (isArray(words)) return words[0] ?? null;
-  const known = named(name, type);
+  const known = knownAs(name, type);
   if (known !== undefined) return known;
   if (unasked !== undefined) return unasked;
   if (isArray(anyOf)) return isObject(anyOf[0]) ? exampleOf(anyOf[0], name) : null;
