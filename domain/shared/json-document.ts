@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, type Json, type JsonObject, parseExact } from './json.ts';
+import { parseText } from './parse-text.ts';
 import { type DocumentError, notAnObject, type Scanned, scanDocument, type Watched } from './json-scan.ts';
 
 /**
@@ -21,7 +22,7 @@ export interface JsonDocument extends Scanned {
 export function parseDocument(
   text: string,
   watched: Watched,
-  parse: (text: string) => Json = JSON.parse,
+  parse: (text: string) => Json = (given) => parseText(given) as Json,
   maxValues: number = Number.POSITIVE_INFINITY,
 ): Either<DocumentError, JsonDocument> {
   const scanned = scanDocument(text, watched, maxValues);

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { parseText } from './parse-text.ts';
 
 /** A JSON value. Numbers that a `number` cannot hold exactly are kept by {@link parseExact} as raw JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -51,11 +52,7 @@ export function deepMerge(base: JsonObject, over: JsonObject): JsonObject {
   return changes.length === 0 ? base : { ...base, ...Object.fromEntries(changes) };
 }
 
-interface ReviverContext {
-  readonly source?: string;
-}
 interface ExactJson {
-  parse(text: string, revive: (key: string, value: Json, context: ReviverContext) => unknown): unknown;
   rawJSON(text: string): unknown;
   isRawJSON(value: unknown): value is { readonly rawJSON: string };
 }
@@ -76,7 +73,7 @@ export function isDeeperThan(value: Json | undefined, levels: number): boolean {
 /** The value of a text, or undefined where it is no JSON. */
 export function parseJson(text: string): Json | undefined {
   const parsed = E.tryCatch(
-    () => JSON.parse(text) as Json,
+    () => parseText(text) as Json,
     () => undefined,
   );
   return E.isRight(parsed) ? parsed.right : undefined;
@@ -91,8 +88,8 @@ const digitsAtRisk = /\d\.\d|\d[eE][+-]?\d|\d{16}|-0/;
  * It walks the value: text that nests without a bound must be turned away before ({@link isDeeperThan}).
  */
 export function parseExact(text: string): Json {
-  if (!digitsAtRisk.test(text)) return JSON.parse(text) as Json;
-  return exact.parse(text, (_key, value, context) =>
+  if (!digitsAtRisk.test(text)) return parseText(text) as Json;
+  return parseText(text, (_key, value, context) =>
     typeof value === 'number' && context.source !== undefined && String(value) !== context.source
       ? exact.rawJSON(context.source)
       : value,

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 import type { OpenRoute } from '../admin/admin-endpoint.ts';
 import type { AdminRoute } from '../admin/admin-route.ts';
 import { adminOperation, type Operation, openOperation } from './admin-operations.ts';
-import { errorExamples, errorSchemas } from './error-answers.ts';
+import { errorExamples, errorResponsesIn, errorSchemas } from './error-answers.ts';
 import { publicOperations } from './public-operations.ts';
 
 export interface Described {
@@ -16,6 +16,7 @@ export interface Described {
  */
 export function openApiDocument({ admin, open }: Described): JsonObject {
   const paths = pathsOf([...publicOperations, ...open.map(openOperation), ...admin.map(adminOperation)]);
+  const responses = errorResponsesIn(paths);
   return {
     openapi: '3.1.1',
     info: {
@@ -34,7 +35,8 @@ export function openApiDocument({ admin, open }: Described): JsonObject {
     paths,
     components: {
       schemas: errorSchemas,
-      examples: usedIn(paths, errorExamples),
+      responses,
+      examples: usedIn(responses, errorExamples),
       headers: {
         GatewayError: { description: "The gateway's own code of the error.", schema: { type: 'string' } },
         RequestId: { description: 'Names the request in logs and tables.', schema: { type: 'string' } },
@@ -50,8 +52,8 @@ export function openApiDocument({ admin, open }: Described): JsonObject {
 }
 
 /** The components that something refers to. */
-function usedIn(paths: JsonObject, examples: JsonObject): JsonObject {
-  const text = JSON.stringify(paths);
+function usedIn(responses: JsonObject, examples: JsonObject): JsonObject {
+  const text = JSON.stringify(responses);
   return Object.fromEntries(
     Object.entries(examples).filter(([name]) => text.includes(`"#/components/examples/${name}"`)),
   );

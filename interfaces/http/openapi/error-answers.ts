@@ -65,12 +65,29 @@ export function errorAnswers(
   return Object.fromEntries(
     byStatus.map(([status, of]) => [
       String(status),
-      errorAnswer(
-        of.map(({ code }) => code),
-        envelopes,
-      ),
+      {
+        $ref: `${responsesRoot}${envelopes.join('-')}.${of
+          .map(({ code }) => code)
+          .toSorted()
+          .join('.')}`,
+      },
     ]),
   );
+}
+
+const responsesRoot = '#/components/responses/';
+
+/** The answers that something refers to; the name of each says its envelopes and codes. */
+export function errorResponsesIn(paths: JsonObject): JsonObject {
+  const names = JSON.stringify(paths).matchAll(/"#\/components\/responses\/([^"]+)"/g);
+  return Object.fromEntries(
+    [...new Set([...names].map(([, name = '']) => name))].map((name) => [name, responseOf(name)]),
+  );
+}
+
+function responseOf(name: string): JsonObject {
+  const [envelopes = '', ...codes] = name.split('.');
+  return errorAnswer(codes as ErrorCode[], envelopes.split('-') as Envelope[]);
 }
 
 /** An upstream's status that callers can act on stays; the others are 502, 503 and 504 (rules 35.1, 35.2, 35.3, 35.4, 35.5, 35.6, 35.7). */

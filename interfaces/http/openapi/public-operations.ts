@@ -72,11 +72,7 @@ const messagesDoor = {
 const message = {
   ...messagesDoor,
   required: { messages: nonEmptyList, max_tokens: positive },
-  answer: members({
-    type: { enum: ['message'] },
-    content: { type: 'array' },
-    usage: { type: 'object', additionalProperties: true },
-  }),
+  answer: members({ content: { type: 'array' } }),
   streams: true,
 };
 

@@ -1021,7 +1021,470 @@ export interface components {
             request_id: string;
         };
     };
-    responses: never;
+    responses: {
+        /** @description `invalid_request`, `upstream_error`. */
+        "openai.invalid_request.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `invalid_api_key`, `missing_api_key`. */
+        "openai.invalid_api_key.missing_api_key": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `model_not_granted`. */
+        "openai.model_not_granted": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `model_not_found`, `not_supported`, `upstream_error`. */
+        "openai.model_not_found.not_supported.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `upstream_error`. */
+        "openai.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `duplicate_request_id`. */
+        "openai.duplicate_request_id": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `request_too_large`, `upstream_error`. */
+        "openai.request_too_large.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `budget_exceeded`, `rate_limited`, `too_many_requests`, `upstream_error`. */
+        "openai.budget_exceeded.rate_limited.too_many_requests.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `internal_error`. */
+        "openai.internal_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `no_routes_available`, `overloaded`, `shutting_down`, `store_unavailable`, `upstream_error`. */
+        "openai.no_routes_available.overloaded.shutting_down.store_unavailable.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `invalid_request`, `thread_unsupported_request`, `upstream_error`. */
+        "messages.invalid_request.thread_unsupported_request.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `invalid_api_key`, `missing_api_key`. */
+        "messages.invalid_api_key.missing_api_key": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `model_not_granted`. */
+        "messages.model_not_granted": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `model_not_found`, `not_supported`, `upstream_error`. */
+        "messages.model_not_found.not_supported.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `upstream_error`. */
+        "messages.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `duplicate_request_id`. */
+        "messages.duplicate_request_id": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `request_too_large`, `upstream_error`. */
+        "messages.request_too_large.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `budget_exceeded`, `rate_limited`, `too_many_requests`, `upstream_error`. */
+        "messages.budget_exceeded.rate_limited.too_many_requests.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `internal_error`. */
+        "messages.internal_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `no_routes_available`, `overloaded`, `shutting_down`, `store_unavailable`, `upstream_error`. */
+        "messages.no_routes_available.overloaded.shutting_down.store_unavailable.upstream_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `invalid_api_key`, `missing_api_key`. */
+        "openai-messages.invalid_api_key.missing_api_key": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `internal_error`. */
+        "openai-messages.internal_error": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `model_not_found`. */
+        "openai-messages.model_not_found": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
+            };
+        };
+        /** @description `invalid_request`. */
+        "openai.invalid_request": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `invalid_credentials`, `second_factor_required`. */
+        "openai.invalid_credentials.second_factor_required": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `cross_origin`. */
+        "openai.cross_origin": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `not_supported`. */
+        "openai.not_supported": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `request_too_large`. */
+        "openai.request_too_large": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `too_many_attempts`. */
+        "openai.too_many_attempts": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `overloaded`, `shutting_down`, `store_unavailable`. */
+        "openai.overloaded.shutting_down.store_unavailable": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `session_required`. */
+        "openai.session_required": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `enrolment_required`. */
+        "openai.enrolment_required": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `overloaded`, `shutting_down`, `sign_in_unavailable`, `store_unavailable`. */
+        "openai.overloaded.shutting_down.sign_in_unavailable.store_unavailable": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `invalid_credentials`. */
+        "openai.invalid_credentials": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `invalid_credentials`, `session_required`. */
+        "openai.invalid_credentials.session_required": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `conflict`. */
+        "openai.conflict": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `not_found`, `not_supported`. */
+        "openai.not_found.not_supported": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `cross_origin`, `enrolment_required`. */
+        "openai.cross_origin.enrolment_required": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `admin_required`, `enrolment_required`. */
+        "openai.admin_required.enrolment_required": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `admin_required`, `cross_origin`, `enrolment_required`. */
+        "openai.admin_required.cross_origin.enrolment_required": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `not_found`. */
+        "openai.not_found": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `too_many_requests`. */
+        "openai.too_many_requests": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: {
@@ -1101,149 +1564,19 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description `invalid_request`, `upstream_error`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `missing_api_key`, `invalid_api_key`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `model_not_granted`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `model_not_found`, `not_supported`, `upstream_error`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            408: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `duplicate_request_id`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`, `upstream_error`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            502: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `no_routes_available`, `overloaded`, `store_unavailable`, `shutting_down`, `upstream_error`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            504: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request.upstream_error"];
+            401: components["responses"]["openai.invalid_api_key.missing_api_key"];
+            403: components["responses"]["openai.model_not_granted"];
+            404: components["responses"]["openai.model_not_found.not_supported.upstream_error"];
+            408: components["responses"]["openai.upstream_error"];
+            409: components["responses"]["openai.duplicate_request_id"];
+            413: components["responses"]["openai.request_too_large.upstream_error"];
+            422: components["responses"]["openai.upstream_error"];
+            429: components["responses"]["openai.budget_exceeded.rate_limited.too_many_requests.upstream_error"];
+            500: components["responses"]["openai.internal_error"];
+            502: components["responses"]["openai.upstream_error"];
+            503: components["responses"]["openai.no_routes_available.overloaded.shutting_down.store_unavailable.upstream_error"];
+            504: components["responses"]["openai.upstream_error"];
         };
     };
     post_v1_responses: {
@@ -1298,149 +1631,19 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description `invalid_request`, `upstream_error`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `missing_api_key`, `invalid_api_key`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `model_not_granted`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `model_not_found`, `not_supported`, `upstream_error`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            408: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `duplicate_request_id`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`, `upstream_error`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            502: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `no_routes_available`, `overloaded`, `store_unavailable`, `shutting_down`, `upstream_error`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            504: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request.upstream_error"];
+            401: components["responses"]["openai.invalid_api_key.missing_api_key"];
+            403: components["responses"]["openai.model_not_granted"];
+            404: components["responses"]["openai.model_not_found.not_supported.upstream_error"];
+            408: components["responses"]["openai.upstream_error"];
+            409: components["responses"]["openai.duplicate_request_id"];
+            413: components["responses"]["openai.request_too_large.upstream_error"];
+            422: components["responses"]["openai.upstream_error"];
+            429: components["responses"]["openai.budget_exceeded.rate_limited.too_many_requests.upstream_error"];
+            500: components["responses"]["openai.internal_error"];
+            502: components["responses"]["openai.upstream_error"];
+            503: components["responses"]["openai.no_routes_available.overloaded.shutting_down.store_unavailable.upstream_error"];
+            504: components["responses"]["openai.upstream_error"];
         };
     };
     post_v1_messages: {
@@ -1507,167 +1710,30 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "type": "message",
-                     *       "content": [],
-                     *       "usage": {}
+                     *       "content": []
                      *     }
                      */
                     "application/json": {
-                        /** @enum {unknown} */
-                        type: "message";
                         content: unknown[];
-                        usage: {
-                            [key: string]: unknown;
-                        };
                     } & {
                         [key: string]: unknown;
                     };
                     "text/event-stream": string;
                 };
             };
-            /** @description `invalid_request`, `upstream_error`, `thread_unsupported_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `missing_api_key`, `invalid_api_key`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `model_not_granted`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `model_not_found`, `not_supported`, `upstream_error`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            408: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `duplicate_request_id`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `request_too_large`, `upstream_error`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            502: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `no_routes_available`, `overloaded`, `store_unavailable`, `shutting_down`, `upstream_error`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            504: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
+            400: components["responses"]["messages.invalid_request.thread_unsupported_request.upstream_error"];
+            401: components["responses"]["messages.invalid_api_key.missing_api_key"];
+            403: components["responses"]["messages.model_not_granted"];
+            404: components["responses"]["messages.model_not_found.not_supported.upstream_error"];
+            408: components["responses"]["messages.upstream_error"];
+            409: components["responses"]["messages.duplicate_request_id"];
+            413: components["responses"]["messages.request_too_large.upstream_error"];
+            422: components["responses"]["messages.upstream_error"];
+            429: components["responses"]["messages.budget_exceeded.rate_limited.too_many_requests.upstream_error"];
+            500: components["responses"]["messages.internal_error"];
+            502: components["responses"]["messages.upstream_error"];
+            503: components["responses"]["messages.no_routes_available.overloaded.shutting_down.store_unavailable.upstream_error"];
+            504: components["responses"]["messages.upstream_error"];
         };
     };
     post_messages: {
@@ -1734,167 +1800,30 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "type": "message",
-                     *       "content": [],
-                     *       "usage": {}
+                     *       "content": []
                      *     }
                      */
                     "application/json": {
-                        /** @enum {unknown} */
-                        type: "message";
                         content: unknown[];
-                        usage: {
-                            [key: string]: unknown;
-                        };
                     } & {
                         [key: string]: unknown;
                     };
                     "text/event-stream": string;
                 };
             };
-            /** @description `invalid_request`, `upstream_error`, `thread_unsupported_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `missing_api_key`, `invalid_api_key`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `model_not_granted`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `model_not_found`, `not_supported`, `upstream_error`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            408: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `duplicate_request_id`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `request_too_large`, `upstream_error`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            502: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `no_routes_available`, `overloaded`, `store_unavailable`, `shutting_down`, `upstream_error`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            504: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
+            400: components["responses"]["messages.invalid_request.thread_unsupported_request.upstream_error"];
+            401: components["responses"]["messages.invalid_api_key.missing_api_key"];
+            403: components["responses"]["messages.model_not_granted"];
+            404: components["responses"]["messages.model_not_found.not_supported.upstream_error"];
+            408: components["responses"]["messages.upstream_error"];
+            409: components["responses"]["messages.duplicate_request_id"];
+            413: components["responses"]["messages.request_too_large.upstream_error"];
+            422: components["responses"]["messages.upstream_error"];
+            429: components["responses"]["messages.budget_exceeded.rate_limited.too_many_requests.upstream_error"];
+            500: components["responses"]["messages.internal_error"];
+            502: components["responses"]["messages.upstream_error"];
+            503: components["responses"]["messages.no_routes_available.overloaded.shutting_down.store_unavailable.upstream_error"];
+            504: components["responses"]["messages.upstream_error"];
         };
     };
     post_v1_messages_count_tokens: {
@@ -1969,149 +1898,19 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`, `upstream_error`, `thread_unsupported_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `missing_api_key`, `invalid_api_key`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `model_not_granted`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `model_not_found`, `not_supported`, `upstream_error`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            408: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `duplicate_request_id`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `request_too_large`, `upstream_error`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            502: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `no_routes_available`, `overloaded`, `store_unavailable`, `shutting_down`, `upstream_error`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            504: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
+            400: components["responses"]["messages.invalid_request.thread_unsupported_request.upstream_error"];
+            401: components["responses"]["messages.invalid_api_key.missing_api_key"];
+            403: components["responses"]["messages.model_not_granted"];
+            404: components["responses"]["messages.model_not_found.not_supported.upstream_error"];
+            408: components["responses"]["messages.upstream_error"];
+            409: components["responses"]["messages.duplicate_request_id"];
+            413: components["responses"]["messages.request_too_large.upstream_error"];
+            422: components["responses"]["messages.upstream_error"];
+            429: components["responses"]["messages.budget_exceeded.rate_limited.too_many_requests.upstream_error"];
+            500: components["responses"]["messages.internal_error"];
+            502: components["responses"]["messages.upstream_error"];
+            503: components["responses"]["messages.no_routes_available.overloaded.shutting_down.store_unavailable.upstream_error"];
+            504: components["responses"]["messages.upstream_error"];
         };
     };
     post_messages_count_tokens: {
@@ -2186,149 +1985,19 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`, `upstream_error`, `thread_unsupported_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `missing_api_key`, `invalid_api_key`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `model_not_granted`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `model_not_found`, `not_supported`, `upstream_error`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            408: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `duplicate_request_id`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `request_too_large`, `upstream_error`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            502: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `no_routes_available`, `overloaded`, `store_unavailable`, `shutting_down`, `upstream_error`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `upstream_error`. */
-            504: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagesError"];
-                };
-            };
+            400: components["responses"]["messages.invalid_request.thread_unsupported_request.upstream_error"];
+            401: components["responses"]["messages.invalid_api_key.missing_api_key"];
+            403: components["responses"]["messages.model_not_granted"];
+            404: components["responses"]["messages.model_not_found.not_supported.upstream_error"];
+            408: components["responses"]["messages.upstream_error"];
+            409: components["responses"]["messages.duplicate_request_id"];
+            413: components["responses"]["messages.request_too_large.upstream_error"];
+            422: components["responses"]["messages.upstream_error"];
+            429: components["responses"]["messages.budget_exceeded.rate_limited.too_many_requests.upstream_error"];
+            500: components["responses"]["messages.internal_error"];
+            502: components["responses"]["messages.upstream_error"];
+            503: components["responses"]["messages.no_routes_available.overloaded.shutting_down.store_unavailable.upstream_error"];
+            504: components["responses"]["messages.upstream_error"];
         };
     };
     post_v1_embeddings: {
@@ -2377,149 +2046,19 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`, `upstream_error`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `missing_api_key`, `invalid_api_key`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `model_not_granted`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `model_not_found`, `not_supported`, `upstream_error`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            408: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `duplicate_request_id`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`, `upstream_error`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `budget_exceeded`, `too_many_requests`, `rate_limited`, `upstream_error`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            502: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `no_routes_available`, `overloaded`, `store_unavailable`, `shutting_down`, `upstream_error`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `upstream_error`. */
-            504: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request.upstream_error"];
+            401: components["responses"]["openai.invalid_api_key.missing_api_key"];
+            403: components["responses"]["openai.model_not_granted"];
+            404: components["responses"]["openai.model_not_found.not_supported.upstream_error"];
+            408: components["responses"]["openai.upstream_error"];
+            409: components["responses"]["openai.duplicate_request_id"];
+            413: components["responses"]["openai.request_too_large.upstream_error"];
+            422: components["responses"]["openai.upstream_error"];
+            429: components["responses"]["openai.budget_exceeded.rate_limited.too_many_requests.upstream_error"];
+            500: components["responses"]["openai.internal_error"];
+            502: components["responses"]["openai.upstream_error"];
+            503: components["responses"]["openai.no_routes_available.overloaded.shutting_down.store_unavailable.upstream_error"];
+            504: components["responses"]["openai.upstream_error"];
         };
     };
     get_v1_models: {
@@ -2578,28 +2117,8 @@ export interface operations {
                     };
                 };
             };
-            /** @description `missing_api_key`, `invalid_api_key`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
-                };
-            };
+            401: components["responses"]["openai-messages.invalid_api_key.missing_api_key"];
+            500: components["responses"]["openai-messages.internal_error"];
         };
     };
     get_v1_models_model_: {
@@ -2646,39 +2165,9 @@ export interface operations {
                     };
                 };
             };
-            /** @description `missing_api_key`, `invalid_api_key`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `model_not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
-                };
-            };
+            401: components["responses"]["openai-messages.invalid_api_key.missing_api_key"];
+            404: components["responses"]["openai-messages.model_not_found"];
+            500: components["responses"]["openai-messages.internal_error"];
         };
     };
     post_auth_login: {
@@ -2746,94 +2235,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `invalid_credentials`, `second_factor_required`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_supported`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_attempts`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.second_factor_required"];
+            403: components["responses"]["openai.cross_origin"];
+            404: components["responses"]["openai.not_supported"];
+            413: components["responses"]["openai.request_too_large"];
+            429: components["responses"]["openai.too_many_attempts"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_auth_logout: {
@@ -2876,61 +2285,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            403: components["responses"]["openai.cross_origin"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_auth_session: {
@@ -2981,61 +2340,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.session_required"];
+            403: components["responses"]["openai.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_auth_methods: {
@@ -3083,39 +2392,9 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_auth_oidc_start: {
@@ -3139,50 +2418,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_supported`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`, `sign_in_unavailable`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            404: components["responses"]["openai.not_supported"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.sign_in_unavailable.store_unavailable"];
         };
     };
     get_auth_oidc_callback: {
@@ -3204,61 +2443,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_supported`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`, `sign_in_unavailable`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials"];
+            404: components["responses"]["openai.not_supported"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.sign_in_unavailable.store_unavailable"];
         };
     };
     get_auth_second_factor: {
@@ -3299,50 +2488,10 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.session_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_auth_second_factor: {
@@ -3396,105 +2545,15 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_supported`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_attempts`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.cross_origin"];
+            404: components["responses"]["openai.not_supported"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            429: components["responses"]["openai.too_many_attempts"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     delete_auth_second_factor: {
@@ -3548,94 +2607,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_supported`, `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_attempts`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.cross_origin"];
+            404: components["responses"]["openai.not_found.not_supported"];
+            413: components["responses"]["openai.request_too_large"];
+            429: components["responses"]["openai.too_many_attempts"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_auth_second_factor_confirm: {
@@ -3691,105 +2670,15 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_supported`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_attempts`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.cross_origin"];
+            404: components["responses"]["openai.not_supported"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            429: components["responses"]["openai.too_many_attempts"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_auth_password: {
@@ -3844,105 +2733,15 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `cross_origin`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_supported`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_attempts`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_supported"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            429: components["responses"]["openai.too_many_attempts"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_spend_budgets: {
@@ -4111,61 +2910,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_spend_budget_alerts: {
@@ -4278,61 +3027,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     put_admin_spend_budgets_users_by_user_id: {
@@ -4449,83 +3148,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     delete_admin_spend_budgets_users_by_user_id: {
@@ -4573,83 +3202,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_spend_budgets_users_by_user_id_history: {
@@ -4739,72 +3298,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     put_admin_spend_budgets_teams_by_team_id: {
@@ -4921,83 +3420,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     delete_admin_spend_budgets_teams_by_team_id: {
@@ -5045,83 +3474,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_spend_budgets_teams_by_team_id_history: {
@@ -5211,72 +3570,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_spend_budgets_users_by_user_id_days: {
@@ -5359,72 +3658,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_admin_spend_budgets_users_by_user_id_dry_run: {
@@ -5547,83 +3786,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_spend_budgets_teams_by_team_id_days: {
@@ -5706,72 +3875,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_admin_spend_budgets_teams_by_team_id_dry_run: {
@@ -5894,83 +4003,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_rate_limits: {
@@ -6062,61 +4101,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     put_admin_rate_limits_api_keys_by_api_key_id: {
@@ -6214,94 +4203,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     delete_admin_rate_limits_api_keys_by_api_key_id: {
@@ -6355,94 +4264,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     put_admin_rate_limits_users_by_user_id: {
@@ -6540,94 +4369,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     delete_admin_rate_limits_users_by_user_id: {
@@ -6681,94 +4430,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     put_admin_rate_limits_teams_by_team_id: {
@@ -6866,94 +4535,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     delete_admin_rate_limits_teams_by_team_id: {
@@ -7007,94 +4596,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     put_admin_rate_limits_models_by_model_id: {
@@ -7192,94 +4701,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     delete_admin_rate_limits_models_by_model_id: {
@@ -7333,94 +4762,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_events: {
@@ -7505,61 +4854,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_models: {
@@ -7750,61 +5049,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_models_by_model_id: {
@@ -7978,72 +5227,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_admin_models_by_model_id_test: {
@@ -8145,94 +5334,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`. */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            413: components["responses"]["openai.request_too_large"];
+            429: components["responses"]["openai.too_many_requests"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_providers: {
@@ -8314,61 +5423,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_spend_report: {
@@ -8506,61 +5565,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_observability_leaderboard: {
@@ -8688,61 +5697,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_observability_harness_usage: {
@@ -8842,61 +5801,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_observability_request_logs: {
@@ -9057,61 +5966,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_observability_request_logs_by_request_log_id: {
@@ -9305,72 +6164,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_observability_mcp_invocations: {
@@ -9484,61 +6283,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_observability_mcp_invocations_by_mcp_tool_invocation_id: {
@@ -9625,72 +6374,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_api_keys: {
@@ -9795,61 +6484,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_admin_api_keys: {
@@ -9956,72 +6595,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_api_keys_by_api_key_id: {
@@ -10108,72 +6687,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     delete_admin_api_keys_by_api_key_id: {
@@ -10266,94 +6785,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     patch_admin_api_keys_by_api_key_id: {
@@ -10463,94 +6902,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_admin_api_keys_by_api_key_id_rotate: {
@@ -10657,94 +7016,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_users: {
@@ -10836,61 +7115,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_admin_users: {
@@ -10983,83 +7212,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_users_by_user_id: {
@@ -11132,72 +7291,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     patch_admin_users_by_user_id: {
@@ -11305,94 +7404,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_teams: {
@@ -11464,61 +7483,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_admin_teams: {
@@ -11584,83 +7553,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_teams_by_team_id: {
@@ -11716,72 +7615,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     patch_admin_teams_by_team_id: {
@@ -11867,94 +7706,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     put_admin_teams_by_team_id_members_by_user_id: {
@@ -12022,83 +7781,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     delete_admin_teams_by_team_id_members_by_user_id: {
@@ -12148,83 +7837,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_service_accounts: {
@@ -12299,61 +7918,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_admin_service_accounts: {
@@ -12423,83 +7992,13 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_service_accounts_by_service_account_id: {
@@ -12557,72 +8056,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     patch_admin_service_accounts_by_service_account_id: {
@@ -12712,94 +8151,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `conflict`. */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     get_admin_tokens: {
@@ -12884,61 +8243,11 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     post_admin_tokens: {
@@ -13024,72 +8333,12 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
     delete_admin_tokens_by_admin_token_id: {
@@ -13160,84 +8409,14 @@ export interface operations {
                     };
                 };
             };
-            /** @description `invalid_request`. */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `session_required`, `invalid_credentials`. */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `admin_required`, `enrolment_required`, `cross_origin`. */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `not_found`. */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `request_too_large`. */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`. */
-            500: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `overloaded`, `store_unavailable`, `shutting_down`. */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-error": components["headers"]["GatewayError"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            413: components["responses"]["openai.request_too_large"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
 }
-// Of the description with SHA-256 1b9da219001707a6a6cc305194c15ea6c8b94fc7927a3e6f971f7add38ab1f57.
+// Of the description with SHA-256 ff21dbbfd95a068bf5cd2ff13d012faab0d863d0baf8ebdabbe46e0d8655f998.

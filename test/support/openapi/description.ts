@@ -57,9 +57,21 @@ export const operations: readonly {
   Object.entries(at).map(([method, operation]) => ({
     method,
     path: where,
-    operation: operation as Described,
+    operation: resolved(operation as Described),
   })),
 );
+
+/** With its error answers in the places where it refers to them. */
+function resolved(operation: Described): Described {
+  const { responses: shared } = description['components'] as unknown as {
+    readonly responses: Readonly<Record<string, Described['responses'][string]>>;
+  };
+  const responses = Object.entries(operation.responses).map(([status, response]) => {
+    const name = '$ref' in response ? String(response.$ref).split('/').at(-1) : undefined;
+    return [status, (name === undefined ? undefined : shared[name]) ?? response] as const;
+  });
+  return { ...operation, responses: Object.fromEntries(responses) };
+}
 
 const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
 ajv.addSchema({ ...description, $id: 'gateway' });

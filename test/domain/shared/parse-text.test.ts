@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { parseExact, parseJson } from '../../../domain/shared/json.ts';
+import { parseDocument } from '../../../domain/shared/json-document.ts';
+import { parseText } from '../../../domain/shared/parse-text.ts';
+
+/** Each character as an escape; quotes, colons and all. */
+const escaped = (text: string): string =>
+  `"${[...Array(text.length).keys()]
+    .map((at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`)
+    .join('')}"`;
+
+/** Makes the engine expect the spelling of a key behind the same members, as far as the key is long. */
+const prime = (before: string, key: string): void =>
+  void JSON.parse(`{${before}${JSON.stringify(escaped(key).slice(1, 1 + key.length))}:0}`);
+
+describe('a key that is spelled with escapes', () => {
+  it.each(['c', 'model', 'stream', 'tools', '"', ':', '\\', '#0', '__proto__'])(
+    'is what its text says, whatever was parsed before: %s',
+    (key) => {
+      const before = `"before ${key.length}":1,`;
+      prime(before, key);
+      const text = `{${before}${escaped(key)}:2}`;
+      expect(Object.keys(parseText(text) as object)).toEqual([`before ${key.length}`, key]);
+      expect(Object.keys(parseJson(text) as object)).toEqual([`before ${key.length}`, key]);
+      expect(Object.keys(parseExact(text.replace(':2', ':2.0')) as object)[1]).toBe(key);
+    },
+  );
+
+  it('is the field of a body that the upstream reads', () => {
+    prime('"model":"fast",', 'stream');
+    const body = parseDocument(`{"model":"fast",${escaped('stream')}:true}`, {});
+    expect(E.isRight(body) && body.right.value['stream']).toBe(true);
+  });
+
+  it('keeps its digits, its order and the last of two values', () => {
+    const text = '{"a":1,"\\u0062":{"\\u0063":12.50},"\\u0062" : [1.0], "x":"\\"#0\\": y"}';
+    expect(JSON.stringify(parseExact(text))).toBe('{"a":1,"b":[1.0],"x":"\\"#0\\": y"}');
+  });
+
+  it('is read as the engine reads it where nothing was parsed before', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 4 }), (text) => {
+        const written = text.replaceAll(
+          /"(\w)(\w*)"(?=:)/g,
+          (_all, first: string, rest: string) => `${escaped(first).slice(0, -1)}${rest}"`,
+        );
+        expect(JSON.stringify(parseText(written))).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+    );
+  });
+
+  it.each(['{"\\x":1}', '{"\\u12":1}', '{"\\u0061":}', '{"\\u0061', '{"\\u0061":1}}', '{"\\u0061":1,}'])(
+    'is no excuse for what is no JSON: %s',
+    (text) => {
+      expect(parseJson(text)).toBeUndefined();
+    },
+  );
+
+  it('costs what the text is long', () => {
+    const cost = (count: number): number => {
+      const text = `{${[...Array(count).keys()].map((at) => `"\\u0061${at}":"#\\n"`).join(',')}}`;
+      let least = Number.POSITIVE_INFINITY;
+      for (let round = 0; round < 5; round += 1) {
+        const from = process.threadCpuUsage().user;
+        parseText(text);
+        least = Math.min(least, process.threadCpuUsage().user - from);
+      }
+      return least;
+    };
+    expect(cost(20_000)).toBeLessThan(Math.max(100_000, 6 * cost(5_000)));
+  });
+});
