@@ -1,4 +1,4 @@
-import type { HeldEvents } from '../domain/payload/stream-payload.ts';
+import type { CapturedEvents } from '../domain/payload/stream-payload.ts';
 import type { Attempt, AttemptStatus } from '../domain/request-log/request-log.ts';
 import { type GatewayError, shuttingDown } from '../domain/shared/gateway-error.ts';
 import { clientClosed, type RequestFailure } from '../domain/shared/request-failure.ts';
@@ -11,7 +11,7 @@ import type { Admitted } from './request-stages.ts';
 /** What the caller of a stream was sent of it. */
 export interface SentStream {
   readonly kind: 'stream';
-  readonly held: () => HeldEvents;
+  readonly held: () => CapturedEvents;
 }
 
 /** An answer as its caller gets it. Outbound bodies, and what an upstream said in another family, are not kept. */

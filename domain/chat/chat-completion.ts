@@ -11,7 +11,7 @@ import {
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import { answerObject, type UpstreamFault } from '../upstream/upstream-fault.ts';
-import { toldFailure } from '../upstream/upstream-words.ts';
+import { upstreamFailure } from '../upstream/upstream-words.ts';
 import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
 
 /** A whole chat completion: what it says, and the text to send when a rule changed it. */
@@ -35,7 +35,7 @@ export function readChatCompletion(
   const value = parsed.right;
   const choices = value['choices'];
   if (!isAbsent(value['error']) || !Array.isArray(choices)) {
-    const told = toldFailure(value, 'The upstream answered without `choices`.', sanitise);
+    const told = upstreamFailure(value, 'The upstream answered without `choices`.', sanitise);
     return E.left({ kind: 'protocol', ...told });
   }
   const native = objectsOf(choices).some(({ message }) => isObject(message) && hasThinkingContent(message));

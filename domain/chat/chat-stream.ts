@@ -15,7 +15,7 @@ import type { TextFrame } from '../shared/text-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import { type StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
-import { toldFailure, toldInStream } from '../upstream/upstream-words.ts';
+import { upstreamFailure, failureInStream } from '../upstream/upstream-words.ts';
 import {
   hasThinkingContent,
   movableReasoning,
@@ -81,8 +81,8 @@ function chunkEvent(
   const chunk = parseJson(data);
   if (!isObject(chunk)) return fail('The upstream sent a malformed event.');
   if (!isAbsent(chunk['error']) || name === 'error') {
-    const told = toldFailure(chunk, 'The upstream reported an error.', options.sanitise);
-    return { kind: 'failed', error: toldInStream(told), chunk };
+    const told = upstreamFailure(chunk, 'The upstream reported an error.', options.sanitise);
+    return { kind: 'failed', error: failureInStream(told), chunk };
   }
   const choices = objectsOf(chunk['choices']);
   const terminal = choices.some(

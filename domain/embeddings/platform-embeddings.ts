@@ -14,7 +14,7 @@ import {
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import { answerObject, type UpstreamFault } from '../upstream/upstream-fault.ts';
-import { toldFailure } from '../upstream/upstream-words.ts';
+import { upstreamFailure } from '../upstream/upstream-words.ts';
 import type { EmbeddingModel } from './embedding-models.ts';
 
 /** One embedding as the platform gave it. */
@@ -37,7 +37,10 @@ export function readPlatformEmbeddings(
   if (E.isLeft(parsed)) return parsed;
   const answer = parsed.right;
   if (!isAbsent(answer['error']))
-    return E.left({ kind: 'protocol', ...toldFailure(answer, 'The upstream reported an error.', sanitise) });
+    return E.left({
+      kind: 'protocol',
+      ...upstreamFailure(answer, 'The upstream reported an error.', sanitise),
+    });
   const found = embeddingsOf[method](answer);
   if (found.length !== texts || !found.every(({ values }) => isVector(values)))
     return fault(`The upstream did not answer with one embedding for each of ${texts} texts.`);

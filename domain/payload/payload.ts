@@ -4,7 +4,7 @@ import { fitsIn, leastChars } from '../text/printed-size.ts';
 import { redacted, type RedactionRules } from './redact.ts';
 import { redactedAcross } from './redact-stream.ts';
 import { letterByNumber, mayHoldSecret, noSecrets, type Secrets } from './secrets.ts';
-import type { HeldEvents } from './stream-payload.ts';
+import type { CapturedEvents } from './stream-payload.ts';
 import { withoutBulk } from './truncate.ts';
 import {
   type PayloadHeaders,
@@ -58,7 +58,7 @@ export interface StreamOutcome {
 }
 
 export function redactedStream(
-  { events, truncated, isCut }: HeldEvents,
+  { events, truncated, isCut }: CapturedEvents,
   { usage, error }: StreamOutcome,
   rules: RedactionRules,
   responseMaxBytes: number,

@@ -11,7 +11,7 @@ export interface StreamLimits {
 }
 
 /** The first events of a stream. */
-export interface HeldEvents {
+export interface CapturedEvents {
   /** JSON texts. */
   readonly events: readonly string[];
   /** Something was cut off: events, or bulky fields of those that are here. */
@@ -52,7 +52,7 @@ export class StreamPayload {
     else this.events.push(slim);
   }
 
-  held(): HeldEvents {
+  held(): CapturedEvents {
     return { events: this.events, truncated: this.truncated || this.isCut, isCut: this.isCut };
   }
 

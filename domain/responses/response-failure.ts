@@ -2,13 +2,13 @@ import { isArray, isObject, isString, type Json, type JsonObject, parseExact } f
 import { kindOf } from '../payload/known-fields.ts';
 import { mappedItems, mappedMembers } from '../shared/changed-members.ts';
 import { marker } from '../text/text-edits.ts';
-import { type ToldFailure, toldFailure } from '../upstream/upstream-words.ts';
+import { type ToldFailure, upstreamFailure } from '../upstream/upstream-words.ts';
 
 type Sanitise = (message: string) => string;
 
 /** The upstream's own words for a failure: of an `error` event, of a failed response, of any envelope in use. */
-export const toldResponseFailure = (payload: JsonObject, sanitise: Sanitise): ToldFailure =>
-  toldFailure(payload, 'The upstream reported an error.', sanitise);
+export const failedResponse = (payload: JsonObject, sanitise: Sanitise): ToldFailure =>
+  upstreamFailure(payload, 'The upstream reported an error.', sanitise);
 
 /**
  * The payload with its words for the failure made fit to show, every digit kept; undefined when they are fit as they

@@ -4,8 +4,8 @@ import type { TextFrame } from '../shared/text-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
-import { toldInStream } from '../upstream/upstream-words.ts';
-import { sanitisedFailure, toldResponseFailure } from './response-failure.ts';
+import { failureInStream } from '../upstream/upstream-words.ts';
+import { sanitisedFailure, failedResponse } from './response-failure.ts';
 import { judge } from './responses-event.ts';
 
 /** A chunk is the payload of an event; what names it in public is its `type`. */
@@ -81,7 +81,7 @@ function stepPayload(phase: Running, frame: Frame, sanitise: (message: string) =
     case 'terminal':
       return ['finished', [{ kind: 'chunk', chunk, ...asCame(frame), terminal: true, held: true }]];
     case 'error':
-      return over({ kind: 'failed', error: toldInStream(toldResponseFailure(chunk, sanitise)), chunk });
+      return over({ kind: 'failed', error: failureInStream(failedResponse(chunk, sanitise)), chunk });
     case 'conflict':
       return fault(phase, 'The upstream sent an event that contradicts itself.', chunk);
     case 'chat':
@@ -102,7 +102,7 @@ function failing(
   if (isDeeperThan(chunk, maxJsonDepth))
     return fault(phase, 'The upstream sent an event that is nested too deeply.');
   const rewritten = sanitisedFailure(chunk, frame.data, sanitise);
-  const error = toldInStream(toldResponseFailure(chunk, sanitise));
+  const error = failureInStream(failedResponse(chunk, sanitise));
   return [
     typeof phase === 'object' ? phase : { failing: { kind: 'failed', error, alreadyShown: true } },
     [

@@ -19,14 +19,14 @@ export interface ToldFailure {
 type Sanitise = (words: string) => string;
 
 /** What a body tells of a failure; `otherwise` is the message where it has none of its own. */
-export function toldFailure(body: Json | undefined, otherwise: string, sanitise: Sanitise): ToldFailure {
+export function upstreamFailure(body: Json | undefined, otherwise: string, sanitise: Sanitise): ToldFailure {
   const words = upstreamMessage(body);
   const labels = upstreamLabels(body, sanitise);
   return { message: words === undefined ? otherwise : sanitise(words), ...labelled(labels) };
 }
 
 /** A failure that the upstream told of in a stream that had already begun. */
-export const toldInStream = ({ message, labels }: ToldFailure, status?: number): GatewayError =>
+export const failureInStream = ({ message, labels }: ToldFailure, status?: number): GatewayError =>
   streamFailure(message, status, labels);
 
 /**

@@ -160,11 +160,11 @@ const addTokenEvent = (
     action,
     targetKind: 'admin_token',
     targetId: after.adminTokenId,
-    before: before === undefined ? undefined : toldOfToken(before),
-    after: toldOfToken(after),
+    before: before === undefined ? undefined : tokenEventJson(before),
+    after: tokenEventJson(after),
   });
 
-const toldOfToken = (token: StoredToken): JsonObject => ({
+const tokenEventJson = (token: StoredToken): JsonObject => ({
   public_id: token.publicId,
   name: token.name,
   scope: token.scope,

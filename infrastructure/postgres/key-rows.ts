@@ -133,7 +133,7 @@ const statusConditions = {
 } as const;
 
 /** A key as events tell of it: nothing of its secret, not even the hash. */
-export const toldOfKey = (key: StoredKey): JsonObject => ({
+export const keyEventJson = (key: StoredKey): JsonObject => ({
   public_id: key.publicId,
   name: key.name,
   owner: key.owner,

@@ -11,7 +11,7 @@ import type {
 } from '../../application/ports/keys.ts';
 import type { AdminAction } from '../../domain/identity/admin-event.ts';
 import { addEvent } from './admin-events-store.ts';
-import { findKey, keyPage, lockKey, toldOfKey } from './key-rows.ts';
+import { findKey, keyPage, lockKey, keyEventJson } from './key-rows.ts';
 import { instantOf } from './instants.ts';
 import { row } from './pool.ts';
 import { ownerColumns } from './seed-store.ts';
@@ -109,7 +109,7 @@ async function createKey(connection: CommonQueryMethods, key: NewKey, author: Au
     targetKind: 'api_key',
     targetId: apiKeyId,
     before: undefined,
-    after: toldOfKey(present),
+    after: keyEventJson(present),
   });
   await touchState(connection);
   return { kind: 'done', present };
@@ -146,8 +146,8 @@ async function changed(
     action,
     targetKind: 'api_key',
     targetId: before.apiKeyId,
-    before: toldOfKey(before),
-    after: toldOfKey(present),
+    before: keyEventJson(before),
+    after: keyEventJson(present),
   });
   await touchState(connection);
   return { kind: 'done', present };

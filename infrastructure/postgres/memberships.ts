@@ -92,11 +92,11 @@ async function addMemberEvent(
     action: after === undefined ? 'team_member.delete' : 'team_member.set',
     targetKind: 'team',
     targetId: after?.teamId ?? before?.teamId ?? '',
-    before: toldOfMember(before),
-    after: toldOfMember(after),
+    before: memberEventJson(before),
+    after: memberEventJson(after),
   });
   await touchState(connection);
 }
 
-const toldOfMember = (member: Membership | undefined): JsonObject | undefined =>
+const memberEventJson = (member: Membership | undefined): JsonObject | undefined =>
   member === undefined ? undefined : { user_id: member.userId, role: member.role };

@@ -88,7 +88,7 @@ async function createAccount(
   `);
   const present = written(await findAccount(connection, id));
   if (rowCount === 0) return { kind: 'taken', present };
-  const after = toldOfAccount(present);
+  const after = accountEventJson(present);
   await addEvent(connection, author, {
     action: 'service_account.create',
     targetKind: 'service_account',
@@ -128,8 +128,8 @@ async function changeAccount(
     action: 'service_account.update',
     targetKind: 'service_account',
     targetId: id,
-    before: toldOfAccount(before),
-    after: toldOfAccount(present),
+    before: accountEventJson(before),
+    after: accountEventJson(present),
   });
   await touchState(connection);
   return { kind: 'done', present, deactivated };
@@ -145,7 +145,7 @@ const patched = (before: StoredServiceAccount, patch: ServiceAccountPatch): Stor
 const differs = (before: StoredServiceAccount, next: StoredServiceAccount): boolean =>
   before.name !== next.name || before.active !== next.active || before.teamId !== next.teamId;
 
-const toldOfAccount = ({ name, teamId, active, version }: StoredServiceAccount): JsonObject => ({
+const accountEventJson = ({ name, teamId, active, version }: StoredServiceAccount): JsonObject => ({
   name,
   team_id: teamId,
   active,

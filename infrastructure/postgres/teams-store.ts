@@ -84,7 +84,7 @@ async function createTeam(
   `);
   const present = written(await findTeam(connection, teamId));
   if (rowCount === 0) return { kind: 'taken', present };
-  const after = toldOfTeam(present);
+  const after = teamEventJson(present);
   await addEvent(connection, author, {
     action: 'team.create',
     targetKind: 'team',
@@ -125,11 +125,11 @@ async function changeTeam(
     action: 'team.update',
     targetKind: 'team',
     targetId: id,
-    before: toldOfTeam(before),
-    after: toldOfTeam(present),
+    before: teamEventJson(before),
+    after: teamEventJson(present),
   });
   await touchState(connection);
   return { kind: 'done', present, deactivated };
 }
 
-const toldOfTeam = ({ name, active, version }: StoredTeam): JsonObject => ({ name, active, version });
+const teamEventJson = ({ name, active, version }: StoredTeam): JsonObject => ({ name, active, version });

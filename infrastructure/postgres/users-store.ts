@@ -116,7 +116,7 @@ async function createUser(
     values (${user.email}, ${user.name}, ${user.role}, ${user.requestLoggingEnabled}) returning user_id
   `);
   const present = written(await findUser(connection, targetId));
-  const after = toldOfUser(present);
+  const after = userEventJson(present);
   await addEvent(connection, author, {
     action: 'user.create',
     targetKind: 'user',
@@ -145,15 +145,17 @@ async function changeUser(
       request_logging_enabled = ${next.requestLoggingEnabled}, version = version + 1, updated_at = now()
     where user_id = ${before.userId}
   `);
+  // Also of who comes back: a login under way at the deactivation may have left a session behind it.
+  const ended = before.active === next.active ? 0 : await endSessions(connection, before.userId);
   const ends = before.active && !next.active;
-  const deactivated = ends ? await endUser(connection, before.userId) : undefined;
+  const deactivated = ends ? await endUser(connection, before.userId, ended) : undefined;
   const present = written(await findUser(connection, before.userId));
   await addEvent(connection, author, {
     action: 'user.update',
     targetKind: 'user',
     targetId: before.userId,
-    before: toldOfUser(before),
-    after: toldOfUser(present),
+    before: userEventJson(before),
+    after: userEventJson(present),
   });
   await touchState(connection);
   return { kind: 'done', present, deactivated };
@@ -180,19 +182,21 @@ const hasOtherAdmin = (connection: CommonQueryMethods, userId: string): Promise<
     select 1 from users u where u.role = 'platform_admin' and u.active and u.user_id <> ${userId}
   `);
 
-/** Sessions end for good: who is active again logs in again. */
-async function endUser(connection: CommonQueryMethods, userId: string) {
-  const ended = await connection.query(sql.unsafe`delete from admin_sessions where user_id = ${userId}`);
+/** Sessions end for good: who is active again logs in again. How many they were. */
+const endSessions = async (connection: CommonQueryMethods, userId: string): Promise<number> =>
+  (await connection.query(sql.unsafe`delete from admin_sessions where user_id = ${userId}`)).rowCount;
+
+async function endUser(connection: CommonQueryMethods, userId: string, endedSessions: number) {
   return deactivatedOwner(
     connection,
     sql.fragment`k.user_id = ${userId}`,
     sql.fragment`select from user_budgets b where b.user_id = ${userId} and b.active`,
-    ended.rowCount,
+    endedSessions,
   );
 }
 
 /** A person as events tell of it; memberships have events of their own. */
-const toldOfUser = (user: StoredUser): JsonObject => ({
+const userEventJson = (user: StoredUser): JsonObject => ({
   email: user.email,
   name: user.name,
   role: user.role,

@@ -14,7 +14,7 @@ import { passesOnError, type UpstreamFault, upstreamError } from '../../domain/u
 import {
   codeLabels,
   type ToldFailure,
-  toldFailure,
+  upstreamFailure,
   upstreamMessage,
 } from '../../domain/upstream/upstream-words.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
@@ -234,7 +234,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   private failureIn(body: Buffer, otherwise: string): ToldFailure {
-    return toldFailure(errorIn(body), otherwise, this.options.sanitise);
+    return upstreamFailure(errorIn(body), otherwise, this.options.sanitise);
   }
 
   /** An error body is only read for its message: what is over the bound is not waited for. */

@@ -65,7 +65,14 @@ describe('a user', () => {
     });
     expect((await session()).status).toBe(401);
     await soon(key.api_key, 401);
+    // Of a login that was under way when the person was deactivated.
+    await query(
+      `insert into admin_sessions (token_sha256, user_id, created_at, last_seen_at, expires_at, signed_in_by)
+       select sha256('late'), $1, t, t, t + interval '1 hour', 'password' from now() t`,
+      [user['user_id']],
+    );
     const back = dataOf(await admin('PATCH', userPath(user), { active: true }));
+    expect(await query('select from admin_sessions where user_id = $1', [user['user_id']])).toEqual([]);
     expect(back).toMatchObject({ active: true, effects: null });
     await soon(key.api_key, 200);
     expect((await session()).status).toBe(401);

@@ -13,7 +13,7 @@ import {
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
-import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
+import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 import { PartialArguments } from './generate-content-arguments.ts';
 import { blockOf, candidatesOf, finishMessageOf, finishReason, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
@@ -39,7 +39,7 @@ export function generatedCompletion(
   const { error } = parsed.right;
   const blocked = blockOf(parsed.right);
   if (!isAbsent(error) || (candidatesOf(parsed.right).length === 0 && blocked === undefined)) {
-    const failure = toldFailure(parsed.right, 'The upstream answered without `candidates`.', sanitise);
+    const failure = upstreamFailure(parsed.right, 'The upstream answered without `candidates`.', sanitise);
     return E.left({ kind: 'protocol', ...failure });
   }
   if (isDeeperThan(parsed.right, maxJsonDepth))

@@ -14,7 +14,7 @@ import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
-import { toldFailure, toldInStream } from '../../../domain/upstream/upstream-words.ts';
+import { upstreamFailure, failureInStream } from '../../../domain/upstream/upstream-words.ts';
 import { StreamedChoice } from './generate-content-choice.ts';
 import { blockOf, candidatesOf, finishMessageOf, reasonOf } from './generate-content-finish.ts';
 import { logprobsOf } from './generate-content-logprobs.ts';
@@ -67,8 +67,8 @@ class StreamedAnswer {
     const event = parseJson(frame.data);
     if (!isObject(event)) return this.fail('The upstream sent a malformed event.');
     if (!isAbsent(event['error']) || frame.event === 'error') {
-      const failure = toldFailure(event, 'The upstream reported an error.', this.sanitise);
-      return this.failed(toldInStream(failure));
+      const failure = upstreamFailure(event, 'The upstream reported an error.', this.sanitise);
+      return this.failed(failureInStream(failure));
     }
     if (isDeeperThan(event, maxJsonDepth))
       return this.fail('The upstream sent an event that is nested too deeply.');

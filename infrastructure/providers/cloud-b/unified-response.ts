@@ -13,7 +13,7 @@ import {
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
-import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
+import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isServerTool } from './unified-blocks.ts';
 import { stopOf } from './unified-finish.ts';
 import { answerMetadata, ownMetadata, reasoningBlock } from './unified-metadata.ts';
@@ -35,7 +35,7 @@ export function unifiedCompletion(
   const answer = parseExact(text) as JsonObject;
   const blocks = contentOf(answer);
   if (blocks === undefined) {
-    const failure = toldFailure(answer, 'The upstream answered without a message.', sanitise);
+    const failure = upstreamFailure(answer, 'The upstream answered without a message.', sanitise);
     return E.left({ kind: 'protocol', ...failure });
   }
   const calls = callsIn(blocks);

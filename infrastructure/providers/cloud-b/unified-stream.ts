@@ -13,7 +13,7 @@ import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { callerStatus, prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
-import { codeLabels, toldFailure, toldInStream } from '../../../domain/upstream/upstream-words.ts';
+import { codeLabels, upstreamFailure, failureInStream } from '../../../domain/upstream/upstream-words.ts';
 import type { EventFrame, FrameFault } from '../wire/event-stream.ts';
 import { UnifiedBlocks } from './unified-blocks.ts';
 import { stopOf } from './unified-finish.ts';
@@ -93,9 +93,9 @@ const exceptionStatuses: ReadonlyMap<string | undefined, number> = new Map([
 
 function exception({ headers, payload }: Frame, sanitise: (message: string) => string): GatewayError {
   const type = headers.get(':exception-type');
-  const failure = toldFailure(parseJson(payload.toString('utf8')), unexplained(type, sanitise), sanitise);
+  const failure = upstreamFailure(parseJson(payload.toString('utf8')), unexplained(type, sanitise), sanitise);
   const status = callerStatus(exceptionStatuses.get(type) ?? 502);
-  return toldInStream({ ...failure, ...codeLabels(type, sanitise) }, status);
+  return failureInStream({ ...failure, ...codeLabels(type, sanitise) }, status);
 }
 
 function reportedError(
@@ -105,7 +105,7 @@ function reportedError(
   const words = headers.get(':error-message') ?? '';
   const code = headers.get(':error-code');
   const message = words === '' ? unexplained(code, sanitise) : sanitise(words);
-  return toldInStream({ message, ...codeLabels(code, sanitise) });
+  return failureInStream({ message, ...codeLabels(code, sanitise) });
 }
 
 const unexplained = (name: string | undefined, sanitise: (message: string) => string): string =>

@@ -4,7 +4,7 @@ import type { WholeAnswer } from '../../../application/ports/upstream.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
-import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
+import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 
 /** Where upstreams put the count. */
 export type CountField = 'input_tokens' | 'inputTokens' | 'totalTokens';
@@ -22,6 +22,6 @@ export function readCount(
     const value: JsonObject = { input_tokens: count };
     return E.right({ value, text: JSON.stringify(value) });
   }
-  const failure = toldFailure(parsed.right, `The upstream answered without \`${field}\`.`, sanitise);
+  const failure = upstreamFailure(parsed.right, `The upstream answered without \`${field}\`.`, sanitise);
   return E.left({ kind: 'protocol', ...failure });
 }

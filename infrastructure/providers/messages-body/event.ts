@@ -8,7 +8,7 @@ import {
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
-import { type ToldFailure, toldFailure } from '../../../domain/upstream/upstream-words.ts';
+import { type ToldFailure, upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 
 /** What one frame of a messages stream is. */
 export type MessagesFrame =
@@ -54,7 +54,7 @@ function judged(
     return fault('The upstream sent an event that is nested too deeply.');
   const type = isString(value['type']) ? value['type'] : (name ?? '');
   if (type === 'error' || name === 'error' || !isAbsent(value['error'])) {
-    return { kind: 'fault', ...toldFailure(value, 'The upstream reported an error.', sanitise) };
+    return { kind: 'fault', ...upstreamFailure(value, 'The upstream reported an error.', sanitise) };
   }
   if (type === platformEvent) return nothing;
   return type === name || name === undefined || noName.has(name)

@@ -3,7 +3,7 @@ import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd } from '../../../domain/upstream/upstream-fault.ts';
-import { toldInStream } from '../../../domain/upstream/upstream-words.ts';
+import { failureInStream } from '../../../domain/upstream/upstream-words.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
 
 type Phase = 'open' | 'over';
@@ -29,7 +29,7 @@ function stepEvent(frame: TextFrame, event: MessagesFrame): Step {
     case 'nothing':
       return ['open', []];
     case 'fault':
-      return over({ kind: 'failed', error: toldInStream(event) });
+      return over({ kind: 'failed', error: failureInStream(event) });
     case 'end':
       return over({ kind: 'failed', error: prematureEnd({ kind: 'eof' }) });
     case 'event': {

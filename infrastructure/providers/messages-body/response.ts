@@ -13,7 +13,7 @@ import {
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
-import { toldFailure } from '../../../domain/upstream/upstream-words.ts';
+import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
 import { isWellFormed } from './event-shape.ts';
 import { finishReason } from './finish.ts';
 import { isThinking, metadataMember } from './metadata.ts';
@@ -37,7 +37,7 @@ export function readMessage(
   if (E.isLeft(parsed)) return parsed;
   const { error, content } = parsed.right;
   if (isAbsent(error) && isArray(content)) return parsed;
-  const failure = toldFailure(parsed.right, 'The upstream answered without `content`.', sanitise);
+  const failure = upstreamFailure(parsed.right, 'The upstream answered without `content`.', sanitise);
   return E.left({ kind: 'protocol', ...failure });
 }
 

@@ -16,7 +16,7 @@ import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
-import { toldInStream } from '../../../domain/upstream/upstream-words.ts';
+import { failureInStream } from '../../../domain/upstream/upstream-words.ts';
 import { isMalformed } from './event-shape.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
 import { finishReason } from './finish.ts';
@@ -70,7 +70,7 @@ class Translation {
     if (this.phase === 'over') return [];
     const event = readEvent(frame, this.terms.sanitise);
     if (event.kind === 'end') return this.end({ kind: 'eof' });
-    if (event.kind === 'fault') this.failed(toldInStream(event));
+    if (event.kind === 'fault') this.failed(failureInStream(event));
     else if (event.kind === 'event') this.read(event);
     return this.take();
   }
