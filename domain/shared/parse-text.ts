@@ -3,9 +3,6 @@ export type Revive = (key: string, value: unknown, context: { readonly source?: 
 
 const engine = JSON as unknown as { parse(text: string, revive?: Revive): unknown };
 
-/** A key that is spelled with an escape: behind its last one there is no quote but its own, and then a colon. */
-const escapedKey = /\\["\\/bfnrtu][^"\\]*"[ \t\r\n]*:/;
-
 /**
  * `JSON.parse`, where every key is what its text says. The engine (V8 13 and 14) takes a key that is spelled with an
  * escape for another one, if an object with the same members before it was parsed already: it compares the key that
@@ -14,9 +11,10 @@ const escapedKey = /\\["\\/bfnrtu][^"\\]*"[ \t\r\n]*:/;
  * without, and get their own in the end.
  */
 export function parseText(text: string, revive?: Revive): unknown {
-  if (!text.includes('\\') || !escapedKey.test(text)) return engine.parse(text, revive);
+  const escaped = text.includes('\\') ? escapedKeys(text) : [];
+  if (escaped.length === 0) return engine.parse(text, revive);
   const mark = markFor(text);
-  const { plain, keys } = withPlainKeys(text, mark);
+  const { plain, keys } = withPlainKeys(text, escaped, mark);
   const keyOf = (name: string): string =>
     name.startsWith(mark) ? (keys[Number(name.slice(mark.length))] ?? name) : name;
   return engine.parse(plain, (name, value, context) => {
@@ -32,21 +30,30 @@ function markFor(text: string): string {
   return '#'.repeat(longest + 1);
 }
 
-/** The text with a name in place of each key that has an escape, and what those keys are, in their order. */
-function withPlainKeys(text: string, mark: string) {
-  const keys: string[] = [];
-  let plain = '';
-  let copied = 0;
-  for (let at = text.indexOf('"'); at >= 0; ) {
-    const end = endOfString(text, at);
-    const literal = text.slice(at, end);
-    if (isKey(text, end) && literal.includes('\\')) {
-      plain += `${text.slice(copied, at)}"${mark}${keys.push(String(engine.parse(literal))) - 1}"`;
-      copied = end;
-    }
-    at = text.indexOf('"', end);
+/** Where a key stands, with its quotes. */
+interface KeyPlace {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The keys that have an escape. It goes from quote to quote: most of a text is not looked at. */
+function escapedKeys(text: string): readonly KeyPlace[] {
+  const found: KeyPlace[] = [];
+  for (let start = text.indexOf('"'); start >= 0; ) {
+    const end = endOfString(text, start);
+    if (isKey(text, end) && text.slice(start, end).includes('\\')) found.push({ start, end });
+    start = text.indexOf('"', end);
   }
-  return { plain: plain + text.slice(copied), keys };
+  return found;
+}
+
+/** The text with a name in place of each of these keys, and what those keys are, in their order. */
+function withPlainKeys(text: string, places: readonly KeyPlace[], mark: string) {
+  const keys = places.map(({ start, end }) => String(engine.parse(text.slice(start, end))));
+  const parts = places.map(
+    ({ start }, index) => `${text.slice(places[index - 1]?.end ?? 0, start)}"${mark}${index}"`,
+  );
+  return { plain: parts.join('') + text.slice(places.at(-1)?.end ?? 0), keys };
 }
 
 /** Behind the closing quote of the text that opens at `from`; the end where it does not close. */
