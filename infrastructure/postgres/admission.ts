@@ -66,18 +66,17 @@ const admissionResult = t.type({
   unclaimed: t.array(t.string),
 });
 
-/** The same with the limits of the subjects, and the judgement of each request by its own ones. */
+/** The same with where each subject's limit stood before the batch, and the places of those whom one refused. */
 const limitedResult = t.intersection([
   admissionResult,
   t.type({
-    limits: t.array(t.intersection([limitColumns, t.type({ window_start: instantText })])),
-    judged: t.array(
-      t.type({
-        refused: t.boolean,
-        held: t.boolean,
-        counts: t.array(t.tuple([t.number, t.number, t.number])),
-      }),
+    limits: t.array(
+      t.intersection([
+        limitColumns,
+        t.type({ window_start: instantText, requests: t.number, tokens: t.number, in_flight: t.number }),
+      ]),
     ),
+    refused: t.array(t.number),
   }),
 ]);
 
@@ -116,8 +115,7 @@ export async function admitLimitedBatch(
                                  ${sql.array(subjects, 'text')}, ${storedJson(limited)}::json) as result
   `;
   const { result } = await withinTime(pool, (connection) => connection.one(statement));
-  const limits = new Map(subjects.map((subject, index) => [subject, result.limits[index]]));
-  const verdicts = asks.map((ask, index) => verdictOf(ask, limits, result.judged[index]));
+  const verdicts = verdictsOf(asks, standingsBefore(asks, subjects, result.limits), result.refused);
   for (const { now } of verdicts) options.standings?.note(now, result.database_time);
   return admissions(
     asks,
@@ -136,30 +134,53 @@ const askedOf = (asks: readonly AdmissionAsk[]) => ({
 
 type LimitedResult = t.TypeOf<typeof limitedResult>;
 
-/** The verdict of the statement, and where the limits stand after it. The limits are those in force at the statement. */
-function verdictOf(
-  { limits }: LimitedAsk,
-  found: ReadonlyMap<string, LimitedResult['limits'][number] | undefined>,
-  judgement: LimitedResult['judged'][number] | undefined,
-): { readonly verdict: LimitVerdict; readonly now: readonly LimitStanding[] } {
-  if (judgement === undefined) throw new TypeError('a limited request was not judged');
-  const before = limits.flatMap(({ subject }, index): readonly LimitStanding[] => {
-    const [counts, inForce] = [judgement.counts[index], found.get(subjectKey(subject))];
-    if (counts === undefined || inForce === undefined) return [];
-    const [requests, tokens, inFlight] = counts;
-    const limit = { subject, terms: termsOf(inForce) };
-    return [{ limit, window: minuteOf(inForce.window_start), requests, tokens, inFlight }];
-  });
-  if (!judgement.refused) {
-    const after = judged(before);
-    if (E.isLeft(after)) throw new TypeError('a request was admitted under a full limit');
-    return { verdict: { kind: 'admitted', held: judgement.held }, now: after.right };
+/** Where each limit stood before the batch, by its subject; the limits are those in force at the statement. */
+function standingsBefore(
+  asks: readonly LimitedAsk[],
+  subjects: readonly string[],
+  limits: LimitedResult['limits'],
+): Map<string, LimitStanding> {
+  const places = new Map(subjects.map((subject, index) => [subject, index]));
+  const standings = new Map<string, LimitStanding>();
+  for (const { subject } of asks.flatMap((ask) => ask.limits)) {
+    const found = limits[places.get(subjectKey(subject)) ?? -1];
+    if (found === undefined) throw new TypeError('the statement says nothing of a limit that was asked');
+    standings.set(subjectKey(subject), {
+      limit: { subject, terms: termsOf(found) },
+      window: minuteOf(found.window_start),
+      requests: found.requests,
+      tokens: found.tokens,
+      inFlight: found.in_flight,
+    });
   }
-  const verdict = judged(before);
-  const [first, ...others] = E.isLeft(verdict) ? verdict.left : [];
-  if (first === undefined) throw new TypeError('a request was refused under limits that have room');
-  return { verdict: { kind: 'refused', full: [first, ...others] }, now: before };
+  return standings;
 }
+
+/** The statement says who was refused; the rule itself says by which limits, and where they stand after each request. */
+function verdictsOf(
+  asks: readonly LimitedAsk[],
+  standings: Map<string, LimitStanding>,
+  refused: readonly number[],
+): readonly { readonly verdict: LimitVerdict; readonly now: readonly LimitStanding[] }[] {
+  const isRefused = new Set(refused);
+  return asks.map(({ limits }, index) => {
+    const before = limits.flatMap((limit) => standings.get(keyOf(limit)) ?? []);
+    const verdict = judged(before);
+    if (E.isLeft(verdict) !== isRefused.has(index + 1))
+      throw new TypeError('the statement judged a limited request in another way than the rule');
+    if (E.isLeft(verdict)) {
+      const [first, ...others] = verdict.left;
+      if (first === undefined) throw new TypeError('a request was refused under limits that have room');
+      return { verdict: { kind: 'refused', full: [first, ...others] }, now: before };
+    }
+    for (const after of verdict.right) standings.set(keyOf(after.limit), after);
+    return { verdict: { kind: 'admitted', held: before.some(isHeld) }, now: verdict.right };
+  });
+}
+
+/** Its requests are known until they end: they are counted while they are in flight, or when their tokens are known. */
+const isHeld = ({ limit: { terms } }: LimitStanding): boolean =>
+  terms.tokens !== undefined || terms.inFlight !== undefined;
 
 function admissions(
   asks: readonly AdmissionAsk[],

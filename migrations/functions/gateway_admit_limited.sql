@@ -1,14 +1,13 @@
 -- `gateway_admit` for requests that have rate limits. `subjects` are those of the batch, sorted; of each of `limited`
 -- (in arrival order, `ord`) `at` are the places of its own ones in there, from 1.
--- Each request is judged beside those before it, and counts for all of its subjects or for none of them. Its counts in
--- the answer are those that it was judged by.
+-- Each request is judged beside those before it, and counts for all of its subjects or for none of them. The answer has
+-- what each limit stood at before the batch, and the places (`ord`) of the requests that were refused.
 create or replace function gateway_admit_limited(
   scopes json, asks json, claim_seconds integer, process uuid, subjects text[], limited json
 ) returns jsonb
 language plpgsql volatile set lock_timeout = '2s' as $$
 declare
   admission jsonb := gateway_admit(scopes, asks, claim_seconds, process);
-  judged jsonb[] := '{}';
   item record;
   s integer;
   t timestamptz;
@@ -19,9 +18,9 @@ declare
   max_requests bigint[];
   max_tokens bigint[];
   max_flights bigint[];
-  refused boolean;
-  held boolean;
-  holds rate_limit_holds[] := '{}';
+  standings json;
+  is_full boolean;
+  refused integer[] := '{}';
 begin
   perform from rate_limit_windows w where w.subject = any (subjects) order by w.subject for update;
   -- Those who had the locks before have committed: what follows sees what they counted.
@@ -37,41 +36,42 @@ begin
   left join rate_limit_windows w on w.subject = i.subject;
   flights := rate_limit_flights(subjects, max_flights, json_array_length(limited), t, process);
 
+  standings := (
+    select json_agg(json_build_object(
+      'requests_per_minute', max_requests[i.ord], 'tokens_per_minute', max_tokens[i.ord],
+      'requests_in_flight', max_flights[i.ord], 'window_start', starts[i.ord], 'requests', used_requests[i.ord],
+      'tokens', used_tokens[i.ord], 'in_flight', flights[i.ord]) order by i.ord)
+    from unnest(subjects) with ordinality i(subject, ord));
+
   for item in
-    select a.ord, a.request_log_id, a.at from json_to_recordset(limited) a(ord integer, request_log_id uuid, at integer[])
-    order by a.ord
+    select a.ord, a.at from json_to_recordset(limited) a(ord integer, at integer[]) order by a.ord
   loop
-    refused := false;
-    held := false;
+    is_full := false;
     foreach s in array item.at loop
-      refused := refused or coalesce(used_requests[s] >= max_requests[s], false) or coalesce(used_tokens[s] >= max_tokens[s], false)
-                         or coalesce(flights[s] >= max_flights[s], false);
-      held := held or num_nonnulls(max_tokens[s], max_flights[s]) > 0;
+      is_full := is_full or used_requests[s] >= max_requests[s] is true or used_tokens[s] >= max_tokens[s] is true
+                         or flights[s] >= max_flights[s] is true;
     end loop;
-    held := held and not refused;
-    judged := judged || jsonb_build_object('refused', refused, 'held', held, 'counts', (
-      select jsonb_agg(jsonb_build_array(used_requests[a.s], used_tokens[a.s], flights[a.s]) order by a.ord)
-      from unnest(item.at) with ordinality a(s, ord)));
-    continue when refused;
+    if is_full then
+      refused := refused || item.ord;
+      continue;
+    end if;
     foreach s in array item.at loop
       used_requests[s] := used_requests[s] + 1;
-      if num_nonnulls(max_tokens[s], max_flights[s]) > 0 then
-        flights[s] := flights[s] + 1;
-        holds := holds || row(subjects[s], item.request_log_id, process, t + make_interval(secs => claim_seconds))::rate_limit_holds;
-      end if;
+      flights[s] := flights[s] + 1;
     end loop;
   end loop;
 
   update rate_limit_windows w set window_start = starts[i.ord], requests = used_requests[i.ord], tokens = used_tokens[i.ord]
   from unnest(subjects) with ordinality i(subject, ord) where w.subject = i.subject;
-  if cardinality(holds) > 0 then
+  insert into rate_limit_holds
+  select subjects[p.s], a.request_log_id, process, t + make_interval(secs => claim_seconds)
+  from json_to_recordset(limited) a(ord integer, request_log_id uuid, at integer[])
+  cross join lateral unnest(a.at) p(s)
+  where a.ord <> all (refused) and num_nonnulls(max_tokens[p.s], max_flights[p.s]) > 0
+  on conflict do nothing;
+  if found then
     insert into gateway_processes values (process, clock_timestamp(), clock_timestamp()) on conflict do nothing;
-    insert into rate_limit_holds select h.* from unnest(holds) h on conflict do nothing;
   end if;
-  return admission || jsonb_build_object('database_time', t, 'judged', to_jsonb(judged), 'limits', (
-    select jsonb_agg(jsonb_build_object(
-      'requests_per_minute', max_requests[i.ord], 'tokens_per_minute', max_tokens[i.ord],
-      'requests_in_flight', max_flights[i.ord], 'window_start', starts[i.ord]) order by i.ord)
-    from unnest(subjects) with ordinality i(subject, ord)));
+  return admission || jsonb_build_object('database_time', t, 'refused', refused, 'limits', standings);
 end $$;
 comment on function gateway_admit_limited is 'Admission under rate limits: their invariant is of this function, under the locks of the subjects'' windows, taken in sorted order.';
