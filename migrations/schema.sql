@@ -79,6 +79,7 @@ CREATE INDEX api_keys_service_accounts_idx ON api_keys USING btree (created_at, 
 CREATE INDEX api_keys_team_id_idx ON api_keys USING btree (team_id, created_at, api_key_id) WHERE (team_id IS NOT NULL);
 CREATE INDEX api_keys_teams_idx ON api_keys USING btree (created_at, api_key_id) WHERE (team_id IS NOT NULL);
 CREATE INDEX api_keys_user_id_idx ON api_keys USING btree (user_id, created_at, api_key_id) WHERE (user_id IS NOT NULL);
+CREATE INDEX api_keys_users_idx ON api_keys USING btree (created_at, api_key_id) WHERE (user_id IS NOT NULL);
 
 create table blocked_answers (
   request_log_id uuid not null, ownership_scope_key text not null, cost_picousd numeric(38,0) not null, occurred_at timestamp with time zone not null, constraint blocked_answers_pkey PRIMARY KEY (request_log_id, ownership_scope_key)
@@ -348,7 +349,7 @@ create table usage_cost_events (
 );
 -- usage_cost_events: One accounted request of one owner: its tokens, the prices used, and the exact cost. Never updated.
 -- api_key_id: Null: no key came with the request; an admin tested a route of its model.
-CREATE INDEX usage_cost_events_counted_idx ON usage_cost_events USING btree (ownership_scope_key, occurred_at, request_log_id) INCLUDE (cost_picousd) WHERE counts_toward_spend(pricing_status);
+CREATE INDEX usage_cost_events_occurred_at_idx ON usage_cost_events USING brin (occurred_at) WITH (pages_per_range='32', autosummarize='on');
 
 create table usage_daily_totals (
   ownership_scope_key text not null, day date not null, counted_picousd numeric(38,0) not null default 0, constraint usage_daily_totals_pkey PRIMARY KEY (ownership_scope_key, day)

@@ -60,8 +60,8 @@ const dryRunRow = t.type({
 });
 
 /**
- * What a hard budget would have blocked, by `budget_dry_run`. It walks at most the counted rows of the scope in two
- * windows, in the order of their index; the time-out of a statement (10 s) is its bound.
+ * What a hard budget would have blocked, by `budget_dry_run`. It reads at most the ledger of two windows, which is found
+ * by time; the time-out of a statement (10 s) is its bound.
  */
 export const budgetDryRun = (
   pool: DatabasePool,

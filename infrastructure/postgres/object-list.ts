@@ -69,4 +69,7 @@ const idsBehind = (
 
 /** Rows whose text, which is folded to lower case, holds this part in any case of letters. */
 export const holds = (folded: FragmentSqlToken, part: string): FragmentSqlToken =>
-  sql.fragment`strpos(${folded}, (select lower(${part}))) > 0`;
+  sql.fragment`${folded} like (select '%' || lower(${escaped(part)}) || '%')`;
+
+/** With nothing in it that `like` reads as a pattern. */
+const escaped = (part: string): string => part.replaceAll(/[\\%_]/g, String.raw`\$&`);
