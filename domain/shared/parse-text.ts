@@ -11,7 +11,7 @@ const engine = JSON as unknown as { parse(text: string, revive?: Revive): unknow
  * without, and get their own in the end.
  */
 export function parseText(text: string, revive?: Revive): unknown {
-  const escaped = text.includes('\\') ? escapedKeys(text) : [];
+  const escaped = mayHaveEscapedKeys(text) ? escapedKeys(text) : [];
   if (escaped.length === 0) return engine.parse(text, revive);
   const mark = markFor(text);
   const { plain, keys } = withPlainKeys(text, escaped, mark);
@@ -36,7 +36,24 @@ interface KeyPlace {
   readonly end: number;
 }
 
-/** The keys that have an escape. It goes from quote to quote: most of a text is not looked at. */
+/**
+ * False: no key has an escape. It goes from colon to colon, for a body has thousands of quotes and few colons. What
+ * looks like a key may lie within a text: `escapedKeys` knows.
+ */
+function mayHaveEscapedKeys(text: string): boolean {
+  if (!text.includes('\\')) return false;
+  for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
+    let at = colon - 1;
+    while (isSpace(text[at])) at -= 1;
+    if (text[at] !== '"' || slashesBefore(text, at) % 2 === 1) continue;
+    at -= 1;
+    while (at >= 0 && text[at] !== '"' && text[at] !== '\\') at -= 1;
+    if (text[at] === '\\' || slashesBefore(text, at) > 0) return true;
+  }
+  return false;
+}
+
+/** The keys that have an escape, found from quote to quote. */
 function escapedKeys(text: string): readonly KeyPlace[] {
   const found: KeyPlace[] = [];
   for (let start = text.indexOf('"'); start >= 0; ) {
@@ -59,19 +76,26 @@ function withPlainKeys(text: string, places: readonly KeyPlace[], mark: string) 
 /** Behind the closing quote of the text that opens at `from`; the end where it does not close. */
 function endOfString(text: string, from: number): number {
   for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    let slashes = 0;
-    while (text[at - 1 - slashes] === '\\') slashes += 1;
-    if (slashes % 2 === 0) return at + 1;
+    if (slashesBefore(text, at) % 2 === 0) return at + 1;
   }
   return text.length;
+}
+
+function slashesBefore(text: string, at: number): number {
+  let slashes = 0;
+  while (text[at - 1 - slashes] === '\\') slashes += 1;
+  return slashes;
 }
 
 /** Whether a colon follows. */
 function isKey(text: string, from: number): boolean {
   let at = from;
-  while (text[at] === ' ' || text[at] === '\t' || text[at] === '\r' || text[at] === '\n') at += 1;
+  while (isSpace(text[at])) at += 1;
   return text[at] === ':';
 }
+
+const isSpace = (char: string | undefined): boolean =>
+  char === ' ' || char === '\t' || char === '\r' || char === '\n';
 
 function renamed(value: unknown, mark: string, keyOf: (name: string) => string): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
