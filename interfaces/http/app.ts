@@ -7,7 +7,7 @@ import { redactedError } from '../../domain/payload/redact.ts';
 import { withSecrets } from '../../domain/payload/secrets.ts';
 import type { Digest } from '../../domain/shared/digest.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
-import { adminEndpoint, type AdminEndpoint, forAdmins } from './admin/admin-endpoint.ts';
+import { adminEndpoint, type AdminEndpoint, forAdmins, type OpenRoute } from './admin/admin-endpoint.ts';
 import type { AdminRoute, RouteTerms } from './admin/admin-route.ts';
 import { maxLoginBytes } from './admin/login-bodies.ts';
 import { type OpenRoutesPorts, openRoutes } from './admin/open-routes.ts';
@@ -18,7 +18,7 @@ import { type HealthPorts, healthz, readyz } from './health.ts';
 import { callerKeyOf, type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
 import { envelopeOf, modelDetails, type ModelsPorts, modelsEndpoint } from './public/models.ts';
 import { chatFormat, embeddingsFormat, messagesFormat, responsesFormat } from './public/wire-format.ts';
-import { openApiDocument } from './openapi/document.ts';
+import { type Described, openApiDocument } from './openapi/document.ts';
 import { idHeaders, openContext, type RequestContext } from './request-context.ts';
 import { sendJson } from './send-json.ts';
 import { unknownPath, type UnknownPathTerms } from './unknown-path.ts';
@@ -107,24 +107,28 @@ function routes(ports: AppPorts): Router<State> {
   router.get('/', on(root));
   router.get('/healthz', on(healthz));
   router.get('/readyz', on(readyz(ports)));
-  mountAdminApi(router, ports.admin);
-  const description = JSON.stringify(
-    openApiDocument({ admin: ports.admin.routes, open: openRoutes(ports.admin) }),
-  );
-  router.get(
-    '/api/v1/openapi.json',
-    on(async (context) => sendJson(context.res, 200, idHeaders(context), description)),
-  );
+  const open = openRoutes(ports.admin);
+  mountAdminApi(router, ports.admin, open);
+  router.get('/api/v1/openapi.json', on(describeApi({ admin: ports.admin.routes, open })));
   return router;
 }
 
-function mountAdminApi(router: Router<State>, ports: AdminApiPorts): void {
+/** The description is built when it is first asked for: it is not needed to start. */
+function describeApi(routes: Described): (context: RequestContext) => Promise<void> {
+  let description: string | undefined;
+  return async (context) => {
+    description ??= JSON.stringify(openApiDocument(routes));
+    sendJson(context.res, 200, idHeaders(context), description);
+  };
+}
+
+function mountAdminApi(router: Router<State>, ports: AdminApiPorts, open: readonly OpenRoute[]): void {
   const asEndpoint = forAdmins(ports);
   const on = ({ method }: Pick<RouteTerms, 'method'>, endpoint: AdminEndpoint): void => {
     const answer = adminEndpoint(ports, endpoint);
     router.register(endpoint.path, [method], (ctx) => answer(ctx.state.request, ctx.params));
   };
-  for (const route of openRoutes(ports)) on(route, route);
+  for (const route of open) on(route, route);
   for (const route of ports.routes) on(route, asEndpoint(route));
 }
 
