@@ -7,6 +7,7 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import { timestamp, orUndefined } from './codecs.ts';
 import { all } from './list-conditions.ts';
 import { row } from './pool.ts';
+import { touchState } from './state-follower.ts';
 import { storedJson } from './stored-text.ts';
 import { pageOf, readList, type TimeList, totalOf } from './time-list.ts';
 
@@ -32,6 +33,16 @@ export async function addEvent(
             ${before === undefined ? null : storedJson(before)}, ${after === undefined ? null : storedJson(after)},
             ${author?.address ?? null}, ${author?.adminTokenId ?? null})
   `);
+}
+
+/** The same for a change that replicas follow: they hear of it when its transaction commits. */
+export async function recordChange(
+  transaction: CommonQueryMethods,
+  author: Author,
+  event: ChangeEvent,
+): Promise<void> {
+  await addEvent(transaction, author, event);
+  await touchState(transaction);
 }
 
 /** The event of a change from the gateway's command line, where nobody is logged in and no address calls. */

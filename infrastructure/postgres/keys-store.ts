@@ -10,12 +10,11 @@ import type {
   StoredKey,
 } from '../../application/ports/keys.ts';
 import type { AdminAction } from '../../domain/identity/admin-event.ts';
-import { addEvent } from './admin-events-store.ts';
+import { recordChange } from './admin-events-store.ts';
 import { findKey, keyPage, lockKey, keyEventJson } from './key-rows.ts';
 import { instantOf } from './instants.ts';
 import { row } from './pool.ts';
 import { ownerColumns } from './seed-store.ts';
-import { touchState } from './state-follower.ts';
 
 /** API keys as admins manage them: each change with its event, in one transaction. */
 export const keysStore = (pool: DatabasePool): Keys => ({
@@ -104,14 +103,13 @@ async function createKey(connection: CommonQueryMethods, key: NewKey, author: Au
     returning api_key_id
   `);
   const present = await keyAfter(connection, apiKeyId);
-  await addEvent(connection, author, {
+  await recordChange(connection, author, {
     action: 'api_key.create',
     targetKind: 'api_key',
     targetId: apiKeyId,
     before: undefined,
     after: keyEventJson(present),
   });
-  await touchState(connection);
   return { kind: 'done', present };
 }
 
@@ -142,14 +140,13 @@ async function changed(
   author: Author,
 ): Promise<Extract<Changed<StoredKey>, { kind: 'done' }>> {
   const present = await keyAfter(connection, before.apiKeyId);
-  await addEvent(connection, author, {
+  await recordChange(connection, author, {
     action,
     targetKind: 'api_key',
     targetId: before.apiKeyId,
     before: keyEventJson(before),
     after: keyEventJson(present),
   });
-  await touchState(connection);
   return { kind: 'done', present };
 }
 

@@ -3,11 +3,10 @@ import { type CommonQueryMethods, sql } from 'slonik';
 import type { Author } from '../../application/ports/changes.ts';
 import type { Membership, NoMembership, Teams } from '../../application/ports/owners.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { addEvent } from './admin-events-store.ts';
+import { recordChange } from './admin-events-store.ts';
 import { timestamp } from './codecs.ts';
 import { isUuid } from './instants.ts';
 import { row } from './pool.ts';
-import { touchState } from './state-follower.ts';
 
 type Member = Parameters<Teams['removeMember']>[0];
 
@@ -88,14 +87,13 @@ async function addMemberEvent(
   before: Membership | undefined,
   after: Membership | undefined,
 ): Promise<void> {
-  await addEvent(connection, author, {
+  await recordChange(connection, author, {
     action: after === undefined ? 'team_member.delete' : 'team_member.set',
     targetKind: 'team',
     targetId: after?.teamId ?? before?.teamId ?? '',
     before: memberEventJson(before),
     after: memberEventJson(after),
   });
-  await touchState(connection);
 }
 
 const memberEventJson = (member: Membership | undefined): JsonObject | undefined =>

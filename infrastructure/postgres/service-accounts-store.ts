@@ -8,13 +8,12 @@ import type {
   StoredServiceAccount,
 } from '../../application/ports/owners.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { addEvent } from './admin-events-store.ts';
+import { recordChange } from './admin-events-store.ts';
 import { timestamp } from './codecs.ts';
 import { all } from './list-conditions.ts';
 import { readObjects } from './object-list.ts';
 import { deactivatedOwner, ownerFields, written } from './owner-rows.ts';
 import { row } from './pool.ts';
-import { touchState } from './state-follower.ts';
 import { conditionsOf } from './teams-store.ts';
 
 /** Service accounts as admins manage them: each change with its event, in one transaction. */
@@ -89,14 +88,13 @@ async function createAccount(
   const present = written(await findAccount(connection, id));
   if (rowCount === 0) return { kind: 'taken', present };
   const after = accountEventJson(present);
-  await addEvent(connection, author, {
+  await recordChange(connection, author, {
     action: 'service_account.create',
     targetKind: 'service_account',
     targetId: id,
     before: undefined,
     after,
   });
-  await touchState(connection);
   return { kind: 'done', present };
 }
 
@@ -124,14 +122,13 @@ async function changeAccount(
       ? await deactivatedOwner(connection, whose, sql.fragment`select where false`, 0)
       : undefined;
   const present = written(await findAccount(connection, id));
-  await addEvent(connection, author, {
+  await recordChange(connection, author, {
     action: 'service_account.update',
     targetKind: 'service_account',
     targetId: id,
     before: accountEventJson(before),
     after: accountEventJson(present),
   });
-  await touchState(connection);
   return { kind: 'done', present, deactivated };
 }
 

@@ -8,12 +8,11 @@ import type {
 } from '../../application/ports/sign-in.ts';
 import { maxSignIns, maxSignInsOfAddress, signInLifeMs } from '../../domain/identity/oidc-sign-in.ts';
 import { type RoleChange, roleChange, type VouchedPerson } from '../../domain/identity/provider-claims.ts';
-import { addEvent } from './admin-events-store.ts';
+import { recordChange } from './admin-events-store.ts';
 import { binary, timestamp } from './codecs.ts';
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
 import { openSession, personFields, personIn, tidySessions } from './session-store.ts';
-import { touchState } from './state-follower.ts';
 
 /** Rows that a sign-in tidies away: more than it adds. */
 const tidiedAtOnce = 100;
@@ -115,14 +114,13 @@ async function insertPerson(
   const { user_id: userId } = await connection.one(sql.type(row(t.type({ user_id: t.string })))`
     insert into users (email, name, role) values (${email}, ${name}, ${role}) returning user_id
   `);
-  await addEvent(connection, byOneself(userId, address), {
+  await recordChange(connection, byOneself(userId, address), {
     action: 'user.sign_up',
     targetKind: 'user',
     targetId: userId,
     before: undefined,
     after: { email, name, role, active: true },
   });
-  await touchState(connection);
 }
 
 async function withRole(
@@ -137,13 +135,12 @@ async function withRole(
   await connection.query(sql.unsafe`
     update users set role = ${role}, version = version + 1, updated_at = now() where user_id = ${userId}
   `);
-  await addEvent(connection, byOneself(userId, address), {
+  await recordChange(connection, byOneself(userId, address), {
     action: 'user.set_role',
     targetKind: 'user',
     targetId: userId,
     before: { role: found.role },
     after: { role },
   });
-  await touchState(connection);
   return { ...found, role };
 }

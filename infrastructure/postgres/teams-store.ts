@@ -9,14 +9,13 @@ import type {
   Teams,
 } from '../../application/ports/owners.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { addEvent } from './admin-events-store.ts';
+import { recordChange } from './admin-events-store.ts';
 import { timestamp } from './codecs.ts';
 import { all } from './list-conditions.ts';
 import { removeMember, setMember } from './memberships.ts';
 import { holds, readObjects } from './object-list.ts';
 import { activeIs, deactivatedOwner, ownerFields, written } from './owner-rows.ts';
 import { row } from './pool.ts';
-import { touchState } from './state-follower.ts';
 
 /** Teams as admins manage them: each change with its event, in one transaction. */
 export const teamsStore = (pool: DatabasePool): Teams => ({
@@ -85,14 +84,13 @@ async function createTeam(
   const present = written(await findTeam(connection, teamId));
   if (rowCount === 0) return { kind: 'taken', present };
   const after = teamEventJson(present);
-  await addEvent(connection, author, {
+  await recordChange(connection, author, {
     action: 'team.create',
     targetKind: 'team',
     targetId: teamId,
     before: undefined,
     after,
   });
-  await touchState(connection);
   return { kind: 'done', present };
 }
 
@@ -121,14 +119,13 @@ async function changeTeam(
         )
       : undefined;
   const present = written(await findTeam(connection, id));
-  await addEvent(connection, author, {
+  await recordChange(connection, author, {
     action: 'team.update',
     targetKind: 'team',
     targetId: id,
     before: teamEventJson(before),
     after: teamEventJson(present),
   });
-  await touchState(connection);
   return { kind: 'done', present, deactivated };
 }
 

@@ -16,7 +16,7 @@ import type {
   Users,
 } from '../../application/ports/owners.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
-import { addEvent } from './admin-events-store.ts';
+import { recordChange } from './admin-events-store.ts';
 import { timestamp } from './codecs.ts';
 import { isUuid } from './instants.ts';
 import { all } from './list-conditions.ts';
@@ -24,7 +24,6 @@ import { holds, type ObjectList, readObjects } from './object-list.ts';
 import { activeIs, deactivatedOwner, ownerFields, written } from './owner-rows.ts';
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
-import { touchState } from './state-follower.ts';
 
 /** People as admins manage them. Who changes a person holds the owners' lock: the last admin is counted under it. */
 export const usersStore = (pool: DatabasePool): Users => ({
@@ -117,14 +116,13 @@ async function createUser(
   `);
   const present = written(await findUser(connection, targetId));
   const after = userEventJson(present);
-  await addEvent(connection, author, {
+  await recordChange(connection, author, {
     action: 'user.create',
     targetKind: 'user',
     targetId,
     before: undefined,
     after,
   });
-  await touchState(connection);
   return { kind: 'done', present };
 }
 
@@ -150,14 +148,13 @@ async function changeUser(
   const ends = before.active && !next.active;
   const deactivated = ends ? await endUser(connection, before.userId, ended) : undefined;
   const present = written(await findUser(connection, before.userId));
-  await addEvent(connection, author, {
+  await recordChange(connection, author, {
     action: 'user.update',
     targetKind: 'user',
     targetId: before.userId,
     before: userEventJson(before),
     after: userEventJson(present),
   });
-  await touchState(connection);
   return { kind: 'done', present, deactivated };
 }
 
