@@ -287,10 +287,12 @@ describe('each request family and each outcome yields exactly the documented poi
     await sent(good, again);
     await sent({ family, usage: true, usd, call: '', duplicate: true, unbilled: 'duplicate' }, again);
     const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
-    // As if a request of this key were in flight.
+    // As if another process, which is there, had a request of this key in flight.
     await query(
-      `insert into rate_limit_holds
-       select subject, gen_random_uuid(), process_id, now() + interval '1 hour' from rate_limits, gateway_processes`,
+      `with other as (insert into gateway_processes values (gen_random_uuid(), now() + interval '1 hour', now())
+                      returning process_id)
+       insert into rate_limit_holds
+       select subject, gen_random_uuid(), process_id, now() + interval '1 hour' from rate_limits, other`,
     );
     const full = { outcome: 'overloaded', code: 'rate_limited' } as const;
     await sent({ family, ...full, owner: 'team', full: 'in_flight' }, { key: keys.narrow });
