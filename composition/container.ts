@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { Container, type ServiceIdentifier } from 'inversify';
 import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
@@ -33,6 +34,7 @@ import { bundledOutputLimits } from '../infrastructure/pricing/output-limits.ts'
 import { LiveCatalogue } from '../infrastructure/providers/live-catalogue.ts';
 import { textDigest } from '../infrastructure/text-digest.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
+import { adminPage } from '../interfaces/http/admin-page.ts';
 import { type AdminApiPorts, gatewayApp } from '../interfaces/http/app.ts';
 import { authenticate } from '../interfaces/http/authenticate.ts';
 import { cutOff, type CutOff } from '../interfaces/http/cut-off.ts';
@@ -250,6 +252,8 @@ function bindService(container: Container): void {
   bindApp(container);
 }
 
+const builtPage = path.join(import.meta.dirname, '..', 'interfaces', 'admin-page', 'dist');
+
 function bindApp(container: Container): void {
   container.bind(tokens.app).toResolvedValue(
     (
@@ -280,6 +284,7 @@ function bindApp(container: Container): void {
         notReady,
         draining,
         cutOff: cut,
+        page: adminPage(builtPage),
         onDefect: (error, requestId) =>
           log.error({ request_id: requestId, ...defectFields(error, cleaned(config)) }, 'defect'),
       }),

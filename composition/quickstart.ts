@@ -82,8 +82,8 @@ The gateway is ready.
 
   Base URL   ${url}/v1
   API key    ${key}
+  Admin page ${url}/admin
   Admin      ${admin.email}, password in ${admin.keptIn}
-  Log in     POST ${url}/api/v1/auth/login
 
 Try it:
 

@@ -38,6 +38,8 @@ export interface AppPorts extends ModelEndpointPorts, ModelsPorts, HealthPorts {
   readonly cutOff: CutOff;
   /** Of browser apps that may call the public API. */
   readonly corsOrigins: () => readonly string[];
+  /** Answers what is asked of the admin page, by its path under `/admin/`. */
+  readonly page: (context: RequestContext, at: string) => Promise<void>;
   /** Called for defects alone; an expected failure is never one. */
   readonly onDefect: (error: unknown, requestId: string) => void;
 }
@@ -107,6 +109,7 @@ function routes(ports: AppPorts): Router<State> {
   router.get('/', on(root));
   router.get('/healthz', on(healthz));
   router.get('/readyz', on(readyz(ports)));
+  router.get(pagePath, (ctx) => ports.page(ctx.state.request, ctx.path.slice(pagePrefix.length)));
   const open = openRoutes(ports.admin);
   mountAdminApi(router, ports.admin, open);
   router.get('/api/v1/openapi.json', on(describeApi({ admin: ports.admin.routes, open })));
@@ -131,6 +134,9 @@ function mountAdminApi(router: Router<State>, ports: AdminApiPorts, open: readon
   for (const route of open) on(route, route);
   for (const route of ports.routes) on(route, asEndpoint(route));
 }
+
+const pagePrefix = '/admin/';
+const pagePath = /^\/admin(?:\/|$)/;
 
 const modelsPrefix = '/v1/models/';
 const modelPath = /^\/v1\/models\/./;

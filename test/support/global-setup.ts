@@ -7,6 +7,7 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../infrastructure/embedded-postgres/start.ts';
+import { preparePage } from './browser.ts';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
 import {
   ADMIN_URL_VARIABLE,
@@ -51,6 +52,7 @@ export default async function setUp(): Promise<void> {
       : undefined;
   const adminUrl = given ?? server?.url ?? '';
   globalThis.gatewayTestRun = { folder, server, sweeper };
+  await preparePage();
   await makeTemplate(adminUrl);
   process.env[ADMIN_URL_VARIABLE] = adminUrl;
   process.env[FOLDER_VARIABLE] = folder;

@@ -1,0 +1,72 @@
+import createClient from 'openapi-fetch';
+import type { paths } from '../../../../test/support/openapi/api.d.ts';
+
+/** The gateway's own API, typed by its description; the session's cookie goes with each call. */
+export const api = createClient<paths>({ baseUrl: '/' });
+
+/** An error of the API, as the error envelope tells of it. */
+export class ApiError extends Error {
+  readonly status: number;
+  /** The code of the error table; `unreachable` where no answer came. */
+  readonly code: string;
+  /** The field or parameter that is wrong. */
+  readonly param: string | undefined;
+  readonly requestId: string | undefined;
+  /** With 409: what there is in the meantime. */
+  readonly present: unknown;
+
+  constructor(told: {
+    readonly status: number;
+    readonly code: string;
+    readonly message: string;
+    readonly param?: string | undefined;
+    readonly requestId?: string | undefined;
+    readonly present?: unknown;
+  }) {
+    super(told.message);
+    this.name = 'ApiError';
+    this.status = told.status;
+    this.code = told.code;
+    this.param = told.param;
+    this.requestId = told.requestId;
+    this.present = told.present;
+  }
+}
+
+interface Answer<D> {
+  readonly data?: { readonly data: D } | undefined;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/** The `data` of an answer; throws an `ApiError` for every other one, also where none came. */
+export async function read<D>(call: Promise<Answer<D>>): Promise<D> {
+  const answer = await call.catch((cause: unknown) => {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause;
+    throw new ApiError({
+      status: 0,
+      code: 'unreachable',
+      message: 'The gateway cannot be reached. Nothing that was not confirmed has been changed.',
+    });
+  });
+  if (answer.data !== undefined) return answer.data.data;
+  throw errorOf(answer.error, answer.response);
+}
+
+/** The error that the body of an answer tells of. */
+export function errorOf(body: unknown, response: Response): ApiError {
+  const { error, data } = fieldsOf(body);
+  const { message, code, param } = fieldsOf(error);
+  return new ApiError({
+    status: response.status,
+    code: textOf(code) ?? 'unknown',
+    message: textOf(message) ?? `The gateway answered ${response.status}.`,
+    param: textOf(param),
+    requestId: response.headers.get('x-request-id') ?? undefined,
+    present: data,
+  });
+}
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -1,0 +1,55 @@
+import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, read } from '../api/client.ts';
+import { useSession } from './session.tsx';
+import { chooseTheme, storedTheme, themes } from './theme.ts';
+
+/** Who is logged in, how the page looks, and the way out. */
+export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
+  const { email } = useSession();
+  const [theme, setTheme] = useState(storedTheme);
+  const logout = useMutation({
+    mutationFn: () => read(api.POST('/api/v1/auth/logout')),
+    onSuccess: (ended) =>
+      window.location.assign('end_session_url' in ended ? ended.end_session_url : '/admin'),
+  });
+  return (
+    <details className="menu end">
+      <summary className="button quiet">{email}</summary>
+      <div className="menu-body">
+        <label className="menu-item">
+          Theme{' '}
+          <select
+            value={theme}
+            onChange={({ target }) => {
+              const chosen = themes.find((each) => each === target.value) ?? 'system';
+              chooseTheme(chosen);
+              setTheme(chosen);
+            }}
+          >
+            {themes.map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Link className="menu-item" to="/account">
+          Your account
+        </Link>
+        <button type="button" className="menu-item" onClick={onHelp}>
+          Keys
+        </button>
+        <button
+          type="button"
+          className="menu-item"
+          onClick={() => logout.mutate()}
+          disabled={logout.isPending}
+        >
+          Log out
+        </button>
+      </div>
+    </details>
+  );
+}

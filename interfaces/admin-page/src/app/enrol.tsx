@@ -1,0 +1,74 @@
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { api, read } from '../api/client.ts';
+import { Copyable } from '../ui/values.tsx';
+import { TextField } from '../ui/fields.tsx';
+import { ErrorLine } from '../ui/states.tsx';
+
+/** A second factor in three steps: the password, the app, the recovery codes. */
+export function EnrolSecondFactor({ onDone }: { readonly onDone: () => void }) {
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const begin = useMutation({
+    mutationFn: () => read(api.POST('/api/v1/auth/second-factor', { body: { password } })),
+  });
+  const confirm = useMutation({
+    mutationFn: () => read(api.POST('/api/v1/auth/second-factor/confirm', { body: { password, code } })),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (begin.data === undefined) begin.mutate();
+    else confirm.mutate();
+  };
+  if (confirm.data !== undefined)
+    return (
+      <div className="stack">
+        <p>
+          Keep these recovery codes where your telephone is not. Each logs you in once; they are not shown
+          again.
+        </p>
+        <Copyable text={confirm.data.recovery_codes.join('\n')} label="Recovery codes" block />
+        <button type="button" className="button primary" onClick={onDone}>
+          I have kept them
+        </button>
+      </div>
+    );
+  return (
+    <form className="stack" onSubmit={submit}>
+      {begin.data === undefined ? (
+        <>
+          <p>Logins will ask for a code of an authenticator app beside your password.</p>
+          <TextField
+            label="Password"
+            type="password"
+            autoComplete="current-password"
+            value={password}
+            onChange={setPassword}
+            required
+          />
+          <ErrorLine error={begin.error} />
+        </>
+      ) : (
+        <>
+          <p>Add this secret to your authenticator app, then type the code that it shows.</p>
+          <Copyable text={begin.data.secret} label="Secret" block />
+          <p>
+            <a href={begin.data.otpauth_uri}>Open it in an app on this device</a>
+          </p>
+          <TextField
+            label="Code"
+            autoComplete="one-time-code"
+            value={code}
+            onChange={setCode}
+            required
+            autoFocus
+          />
+          <ErrorLine error={confirm.error} />
+        </>
+      )}
+      <button type="submit" className="button primary" disabled={begin.isPending || confirm.isPending}>
+        {begin.data === undefined ? 'Go on' : 'Turn the second factor on'}
+      </button>
+    </form>
+  );
+}

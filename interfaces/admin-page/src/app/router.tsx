@@ -1,0 +1,37 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { Empty, Failed } from '../ui/states.tsx';
+import type { Filters } from './address.ts';
+import { pages } from './pages.ts';
+import { Shell } from './shell.tsx';
+
+const root = createRootRoute({
+  component: Shell,
+  validateSearch: (search: Record<string, unknown>): Filters =>
+    Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)])),
+  notFoundComponent: () => (
+    <Empty title="There is no such page">
+      <p>The rail has all of them.</p>
+    </Empty>
+  ),
+  errorComponent: ({ error }) => (
+    <Failed error={error instanceof Error ? error : new Error('The page failed.')} />
+  ),
+});
+
+const routes = pages.map(({ path, load }) =>
+  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load, 'Page') }),
+);
+
+/** Texts stay texts in the address: `page=2` is readable, and a filter of digits is no number. */
+export const router = createRouter({
+  routeTree: root.addChildren(routes),
+  basepath: '/admin',
+  defaultPreload: 'intent',
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search) => {
+    const text = new URLSearchParams(
+      Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+    ).toString();
+    return text === '' ? '' : `?${text}`;
+  },
+});

@@ -1,0 +1,114 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
+import { ApiError, api, read } from '../api/client.ts';
+import { onSessionLost } from '../api/query-client.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Failed, Waiting } from '../ui/states.tsx';
+import { EnrolSecondFactor } from './enrol.tsx';
+import { Login } from './login.tsx';
+
+/** Who is logged in. */
+export interface Session {
+  readonly userId: string;
+  readonly email: string;
+  readonly name: string;
+  readonly expiresAt: string;
+}
+
+const SessionContext = createContext<Session | undefined>(undefined);
+
+/** The session of the admin who is logged in; there is one on every page behind `SessionGate`. */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === undefined) throw new Error('there is no session here');
+  return session;
+}
+
+/**
+ * Shows the pages to platform admins alone, and the login to everybody else. When a session is lost in the middle of
+ * work, the page stays as it is, with what was typed, and the login stands before it.
+ */
+export function SessionGate({ children }: { readonly children: ReactNode }) {
+  const client = useQueryClient();
+  const [isLost, setLost] = useState(false);
+  const session = useQuery({
+    queryKey: ['session'],
+    queryFn: ({ signal }) => read(api.GET('/api/v1/auth/session', { signal })),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+  useEffect(() => onSessionLost(() => setLost(true)), []);
+  const again = (): void => {
+    setLost(false);
+    void client.invalidateQueries();
+  };
+  if (session.isPending) return <Waiting for="the session" />;
+  if (session.error !== null && session.data === undefined)
+    return <Unknown error={session.error} again={again} />;
+  const found = session.data;
+  if (found === undefined) return null;
+  if (found.role !== 'platform_admin') return <NotAnAdmin email={found.email} again={again} />;
+  return (
+    <SessionContext
+      value={{ userId: found.user_id, email: found.email, name: found.name, expiresAt: found.expires_at }}
+    >
+      {children}
+      <Dialog title="Your session has ended" open={isLost} onClose={() => undefined}>
+        <p>What you have typed is still here. Log in again and go on.</p>
+        <Login onDone={again} email={found.email} />
+      </Dialog>
+    </SessionContext>
+  );
+}
+
+/** Nobody is known to be logged in. */
+function Unknown({ error, again }: { readonly error: Error; readonly again: () => void }) {
+  if (error instanceof ApiError && error.code === 'enrolment_required')
+    return (
+      <Door title="A second factor is required">
+        <EnrolSecondFactor onDone={again} />
+      </Door>
+    );
+  if (error instanceof ApiError && error.status === 401)
+    return (
+      <Door title="Log in to Model Gateway">
+        <Login onDone={again} />
+      </Door>
+    );
+  return (
+    <Door title="Model Gateway">
+      <Failed error={error} again={again} />
+    </Door>
+  );
+}
+
+function NotAnAdmin({ email, again }: { readonly email: string; readonly again: () => void }) {
+  const leave = async (): Promise<void> => {
+    await read(api.POST('/api/v1/auth/logout'));
+    again();
+  };
+  return (
+    <Door title="Nothing to see for you here">
+      <p>
+        You are logged in as {email}, who is no platform admin. Ask an admin for the role, or log in as
+        somebody else.
+      </p>
+      <button type="button" className="button primary" onClick={() => void leave()}>
+        Log out
+      </button>
+    </Door>
+  );
+}
+
+/** What stands before the page. */
+function Door({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · Model Gateway`;
+  }, [title]);
+  return (
+    <main className="door">
+      <h1>{title}</h1>
+      {children}
+    </main>
+  );
+}

@@ -1,0 +1,110 @@
+import { Link, Outlet } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { Icon } from '../ui/icons.tsx';
+import { AccountMenu } from './account-menu.tsx';
+import { HelpDialog } from './help.tsx';
+import { pages } from './pages.ts';
+import { SearchDialog } from './search.tsx';
+
+/** The frame of every page: the rail, the top line, and the page. */
+export function Shell() {
+  const [open, setOpen] = useState<'search' | 'help' | undefined>();
+  useGlobalKeys(setOpen);
+  const close = (): void => setOpen(undefined);
+  return (
+    <div className="shell">
+      <a className="skip" href="#page">
+        Skip to the page
+      </a>
+      <Rail />
+      <header className="top">
+        <button type="button" className="search-button" onClick={() => setOpen('search')}>
+          <Icon name="search" /> <span>Search ids, keys, people, models</span> <kbd>/</kbd>
+        </button>
+        <span className="spring" />
+        <AccountMenu onHelp={() => setOpen('help')} />
+      </header>
+      <main id="page" tabIndex={-1}>
+        <Outlet />
+      </main>
+      {open === 'search' ? <SearchDialog onClose={close} /> : null}
+      {open === 'help' ? <HelpDialog onClose={close} /> : null}
+    </div>
+  );
+}
+
+function Rail() {
+  const menu = useRef<HTMLDetailsElement>(null);
+  const leave = (): void => {
+    if (menu.current !== null && window.matchMedia('(max-width: 900px)').matches) menu.current.open = false;
+  };
+  useEffect(() => {
+    if (menu.current !== null) menu.current.open = !window.matchMedia('(max-width: 900px)').matches;
+  }, []);
+  return (
+    <nav className="rail" aria-label="Pages">
+      <div className="brand">Model Gateway</div>
+      <details ref={menu} className="rail-menu">
+        <summary className="rail-summary">
+          <Icon name="menu" /> Pages
+        </summary>
+        <Group title="Observe" onFollow={leave} />
+        <Group title="Manage" onFollow={leave} />
+      </details>
+    </nav>
+  );
+}
+
+const Group = ({
+  title,
+  onFollow,
+}: {
+  readonly title: 'Observe' | 'Manage';
+  readonly onFollow: () => void;
+}) => (
+  <div className="rail-group">
+    <h2>{title}</h2>
+    <ul>
+      {pages
+        .filter(({ group }) => group === title)
+        .map(({ path, title: name }) => (
+          <li key={path}>
+            <RailLink path={path} onFollow={onFollow}>
+              {name}
+            </RailLink>
+          </li>
+        ))}
+    </ul>
+  </div>
+);
+
+const RailLink = ({
+  path,
+  onFollow,
+  children,
+}: {
+  readonly path: string;
+  readonly onFollow: () => void;
+  readonly children: ReactNode;
+}) => (
+  <Link to={path} activeOptions={{ exact: path === '/', includeSearch: false }} onClick={onFollow}>
+    {children}
+  </Link>
+);
+
+/** `/` and Ctrl-K search, `?` tells of the keys; not while somebody types. */
+function useGlobalKeys(open: (what: 'search' | 'help') => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const isTyping =
+        event.target instanceof Element && event.target.closest('input, textarea, select, dialog') !== null;
+      if (event.key === 'k' && (event.ctrlKey || event.metaKey)) open('search');
+      else if (!isTyping && event.key === '/') open('search');
+      else if (!isTyping && event.key === '?') open('help');
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [open]);
+}

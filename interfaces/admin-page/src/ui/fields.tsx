@@ -1,0 +1,127 @@
+import { type HTMLInputAutoCompleteAttribute, type ReactNode, useId } from 'react';
+import { ApiError } from '../api/client.ts';
+
+interface Labelled {
+  readonly label: string;
+  readonly hint?: ReactNode;
+  /** What is wrong with it. */
+  readonly fault?: string | undefined;
+}
+
+/** What the API says is wrong with this field; undefined: nothing. */
+export const faultOf = (error: Error | null, field: string): string | undefined =>
+  error instanceof ApiError && error.param === field ? error.message : undefined;
+
+function Field({
+  label,
+  hint,
+  fault,
+  children,
+}: Labelled & {
+  readonly children: (ids: { readonly id: string; readonly describedBy: string }) => ReactNode;
+}) {
+  const id = useId();
+  const describedBy = `${id}-about`;
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children({ id, describedBy })}
+      <div id={describedBy} className="field-about">
+        {fault === undefined ? null : (
+          <span className="error-text" role="alert">
+            {fault}
+          </span>
+        )}
+        {hint === undefined ? null : <span className="muted">{hint}</span>}
+      </div>
+    </div>
+  );
+}
+
+export const TextField = ({
+  value,
+  onChange,
+  type = 'text',
+  required = false,
+  autoFocus = false,
+  autoComplete = 'off',
+  placeholder,
+  inputMode,
+  ...labelled
+}: Labelled & {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly type?: 'text' | 'email' | 'password' | 'search' | 'date' | 'datetime-local';
+  readonly required?: boolean;
+  readonly autoFocus?: boolean;
+  readonly autoComplete?: HTMLInputAutoCompleteAttribute;
+  readonly placeholder?: string;
+  readonly inputMode?: 'numeric' | 'decimal';
+}) => (
+  <Field {...labelled}>
+    {({ id, describedBy }) => (
+      <input
+        id={id}
+        type={type}
+        value={value}
+        required={required}
+        // The field is what the person has just asked for.
+        autoFocus={autoFocus}
+        autoComplete={autoComplete}
+        placeholder={placeholder}
+        inputMode={inputMode}
+        aria-invalid={labelled.fault !== undefined}
+        aria-describedby={describedBy}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    )}
+  </Field>
+);
+
+export const SelectField = <V extends string>({
+  value,
+  onChange,
+  options,
+  ...labelled
+}: Labelled & {
+  readonly value: V;
+  readonly onChange: (value: V) => void;
+  readonly options: readonly { readonly value: V; readonly label: string }[];
+}) => (
+  <Field {...labelled}>
+    {({ id, describedBy }) => (
+      <select
+        id={id}
+        value={value}
+        aria-invalid={labelled.fault !== undefined}
+        aria-describedby={describedBy}
+        onChange={({ target }) => {
+          const chosen = options.find((each) => each.value === target.value);
+          if (chosen !== undefined) onChange(chosen.value);
+        }}
+      >
+        {options.map((each) => (
+          <option key={each.value} value={each.value}>
+            {each.label}
+          </option>
+        ))}
+      </select>
+    )}
+  </Field>
+);
+
+export function CheckField({
+  label,
+  hint,
+  checked,
+  onChange,
+}: Labelled & { readonly checked: boolean; readonly onChange: (checked: boolean) => void }) {
+  const id = useId();
+  return (
+    <div className="field check">
+      <input id={id} type="checkbox" checked={checked} onChange={({ target }) => onChange(target.checked)} />
+      <label htmlFor={id}>{label}</label>
+      {hint === undefined ? null : <span className="muted">{hint}</span>}
+    </div>
+  );
+}

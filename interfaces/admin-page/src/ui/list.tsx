@@ -1,0 +1,68 @@
+import { keepPreviousData, type QueryKey, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { useAddress } from '../app/address.ts';
+import { Icon } from './icons.tsx';
+
+/** A page of a list, as the API gives it. */
+export interface ListPage<R> {
+  readonly items: readonly R[];
+  readonly page: number;
+  readonly page_size: number;
+  readonly total: number;
+  readonly total_is_lower_bound: boolean;
+}
+
+/** The page of a list that the address names (`page`); the next one is fetched ahead. */
+export function useList<R>(key: QueryKey, load: (page: number, signal: AbortSignal) => Promise<ListPage<R>>) {
+  const { filters } = useAddress();
+  const page = pageOf(filters['page']);
+  const client = useQueryClient();
+  const query = useQuery({
+    queryKey: [...key, page],
+    queryFn: ({ signal }) => load(page, signal),
+    placeholderData: keepPreviousData,
+  });
+  const hasNext = query.data !== undefined && query.data.page * query.data.page_size < query.data.total;
+  useEffect(() => {
+    if (hasNext)
+      void client.prefetchQuery({
+        queryKey: [...key, page + 1],
+        queryFn: ({ signal }) => load(page + 1, signal),
+      });
+    // The key says what `load` reads.
+  }, [client, hasNext, page, JSON.stringify(key)]);
+  return query;
+}
+
+const pageOf = (text: string | undefined): number =>
+  text !== undefined && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1;
+
+/** “1–50 of 1,204”, and the way to the pages before and behind. */
+export function Pager({ list }: { readonly list: ListPage<unknown> | undefined }) {
+  const { set } = useAddress();
+  if (list === undefined || list.total === 0) return null;
+  const { page, page_size: size, total } = list;
+  const from = (page - 1) * size + 1;
+  const to = from + list.items.length - 1;
+  const go = (next: number): void => set({ page: next === 1 ? undefined : String(next) });
+  return (
+    <nav className="pager" aria-label="Pages">
+      <button type="button" className="button" disabled={page <= 1} onClick={() => go(page - 1)}>
+        <Icon name="previous" /> Previous
+      </button>
+      <span className="number">
+        {list.items.length === 0 ? 'Nothing here' : `${from}–${to}`} of{' '}
+        {list.total_is_lower_bound ? 'more than ' : ''}
+        {total.toLocaleString('en')}
+      </span>
+      <button
+        type="button"
+        className="button"
+        disabled={page * size >= total && !list.total_is_lower_bound}
+        onClick={() => go(page + 1)}
+      >
+        Next <Icon name="next" />
+      </button>
+    </nav>
+  );
+}

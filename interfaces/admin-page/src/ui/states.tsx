@@ -1,0 +1,64 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import { ApiError } from '../api/client.ts';
+import { Icon } from './icons.tsx';
+
+/** Nothing for the first 200 ms, then a line that says what is waited for. */
+export function Waiting({ for: what }: { readonly for: string }) {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), 200);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <p className="waiting" role="status">
+      {isSlow ? `Waiting for ${what}…` : ''}
+    </p>
+  );
+}
+
+/** What failed, whether anything was changed, and how to ask for help. */
+export function Failed({
+  error,
+  again,
+}: {
+  readonly error: Error;
+  readonly again?: (() => void) | undefined;
+}) {
+  return (
+    <div className="failed" role="alert">
+      <ErrorText error={error} />
+      {again === undefined ? null : (
+        <button type="button" className="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** An error beneath a form; nothing where there is none. */
+export const ErrorLine = ({ error }: { readonly error: Error | null }) =>
+  error === null ? null : (
+    <div role="alert">
+      <ErrorText error={error} />
+    </div>
+  );
+
+function ErrorText({ error }: { readonly error: Error }) {
+  const { requestId, param } = error instanceof ApiError ? error : { requestId: undefined, param: undefined };
+  return (
+    <p className="error-text">
+      <Icon name="error" /> {error.message}
+      {param === undefined ? null : <> Field: {param}.</>}
+      {requestId === undefined ? null : <span className="muted"> Request id {requestId}</span>}
+    </p>
+  );
+}
+
+/** What would fill an empty place, and how. */
+export const Empty = ({ title, children }: { readonly title: string; readonly children?: ReactNode }) => (
+  <div className="empty">
+    <p className="empty-title">{title}</p>
+    {children}
+  </div>
+);

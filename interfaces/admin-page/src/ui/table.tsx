@@ -1,0 +1,195 @@
+import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
+import { csvOf, download } from './csv.ts';
+import { Icon } from './icons.tsx';
+import { Failed, Waiting } from './states.tsx';
+
+export interface Column<R> {
+  readonly key: string;
+  readonly title: string;
+  readonly cell: (row: R) => ReactNode;
+  /** The same as text, for the CSV; without it the column is not in the CSV. */
+  readonly text?: (row: R) => string | number | null | undefined;
+  /** Numbers and money. */
+  readonly align?: 'end';
+  /** Not shown until it is chosen. */
+  readonly hidden?: boolean;
+}
+
+interface Props<R> {
+  /** What the table is, read aloud and above it in the CSV's name. */
+  readonly caption: string;
+  readonly columns: readonly Column<R>[];
+  readonly rows: readonly R[] | undefined;
+  readonly rowKey: (row: R) => string;
+  /** Opens a row's detail: by a click and by Enter. */
+  readonly onOpen?: ((row: R) => void) | undefined;
+  readonly openKey?: string | undefined;
+  readonly error?: Error | null;
+  readonly again?: () => void;
+  /** What stands there when there are no rows. */
+  readonly empty: ReactNode;
+  /** What goes above the table, beside the choice of columns and the CSV. */
+  readonly tools?: ReactNode;
+}
+
+/** A list: sticky head, rows that arrows walk through and Enter opens, columns to choose, and its rows as CSV. */
+export function Table<R>(props: Props<R>) {
+  const { caption, columns, rows, rowKey, onOpen, openKey, error = null, again, empty, tools } = props;
+  const [hidden, setHidden] = useHiddenColumns(caption, columns);
+  const shown = columns.filter(({ key }) => !hidden.has(key));
+  const body = useRef<HTMLTableSectionElement>(null);
+  if (error !== null && rows === undefined) return <Failed error={error} again={again} />;
+  return (
+    <section aria-label={caption} className="table-frame">
+      <div className="table-tools">
+        {tools}
+        <span className="spring" />
+        <Columns columns={columns} hidden={hidden} choose={setHidden} />
+        <button
+          type="button"
+          className="button quiet"
+          disabled={rows === undefined || rows.length === 0}
+          onClick={() => download(`${caption}.csv`, csvOf(columns, rows ?? []))}
+        >
+          <Icon name="download" /> CSV
+        </button>
+      </div>
+      {error === null ? null : <Failed error={error} again={again} />}
+      {rows === undefined ? (
+        <Waiting for={caption} />
+      ) : rows.length === 0 ? (
+        empty
+      ) : (
+        <div className="table-scroll" tabIndex={0} role="region" aria-label={`${caption}, scrolls`}>
+          <table>
+            <caption className="unseen">{caption}</caption>
+            <thead>
+              <tr>
+                {shown.map(({ key, title, align }) => (
+                  <th key={key} scope="col" className={align}>
+                    {title}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody ref={body} onKeyDown={(event) => walk(event, body.current)}>
+              {rows.map((row, index) => (
+                <Row
+                  key={rowKey(row)}
+                  row={row}
+                  columns={shown}
+                  isFirst={index === 0}
+                  isOpen={openKey !== undefined && rowKey(row) === openKey}
+                  onOpen={onOpen}
+                />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Row<R>({
+  row,
+  columns,
+  isFirst,
+  isOpen,
+  onOpen,
+}: {
+  readonly row: R;
+  readonly columns: readonly Column<R>[];
+  readonly isFirst: boolean;
+  readonly isOpen: boolean;
+  readonly onOpen: ((row: R) => void) | undefined;
+}) {
+  const cells = columns.map(({ key, cell, align }) => (
+    <td key={key} className={align}>
+      {cell(row)}
+    </td>
+  ));
+  if (onOpen === undefined) return <tr>{cells}</tr>;
+  return (
+    <tr
+      className={isOpen ? 'opens open' : 'opens'}
+      tabIndex={isFirst ? 0 : -1}
+      aria-selected={isOpen}
+      onClick={(event) => {
+        if (!isControl(event.target)) onOpen(row);
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || isControl(event.target)) return;
+        event.preventDefault();
+        onOpen(row);
+      }}
+    >
+      {cells}
+    </tr>
+  );
+}
+
+const isControl = (target: EventTarget): boolean =>
+  target instanceof Element && target.closest('a, button, input, select, summary') !== null;
+
+/** Arrows, Home and End move the focus between rows. */
+function walk(event: KeyboardEvent, body: HTMLElement | null): void {
+  if (body === null) return;
+  const rows = [...body.querySelectorAll<HTMLElement>('tr[tabindex]')];
+  const at = rows.findIndex((row) => row === document.activeElement);
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
+  if (at < 0 || to === undefined) return;
+  event.preventDefault();
+  rows[to]?.focus();
+}
+
+/** Kept in the browser, by table. */
+function useHiddenColumns<R>(
+  caption: string,
+  columns: readonly Column<R>[],
+): readonly [ReadonlySet<string>, (hidden: ReadonlySet<string>) => void] {
+  const key = `gateway.columns.${caption}`;
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(() => {
+    const kept = localStorage.getItem(key);
+    const initial = columns.filter((column) => column.hidden === true).map((column) => column.key);
+    return new Set(kept === null ? initial : kept.split(','));
+  });
+  return [
+    hidden,
+    (next) => {
+      localStorage.setItem(key, [...next].join(','));
+      setHidden(next);
+    },
+  ];
+}
+
+function Columns<R>({
+  columns,
+  hidden,
+  choose,
+}: {
+  readonly columns: readonly Column<R>[];
+  readonly hidden: ReadonlySet<string>;
+  readonly choose: (hidden: ReadonlySet<string>) => void;
+}) {
+  const toggled = (key: string): ReadonlySet<string> => {
+    const next = new Set(hidden);
+    if (!next.delete(key)) next.add(key);
+    return next;
+  };
+  return (
+    <details className="menu">
+      <summary className="button quiet">
+        <Icon name="columns" /> Columns
+      </summary>
+      <div className="menu-body">
+        {columns.map(({ key, title }) => (
+          <label key={key} className="menu-item">
+            <input type="checkbox" checked={!hidden.has(key)} onChange={() => choose(toggled(key))} />
+            {title}
+          </label>
+        ))}
+      </div>
+    </details>
+  );
+}

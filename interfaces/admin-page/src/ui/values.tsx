@@ -1,0 +1,151 @@
+import { type ReactNode, useState } from 'react';
+import { Icon, type IconName } from './icons.tsx';
+
+/** An exact amount, every digit that the tables have; it is a text to the last step. Unknown is `n/a`. */
+export const Money = ({ usd }: { readonly usd: string | null | undefined }) =>
+  usd == null ? <NotAvailable /> : <span className="number">{usd} USD</span>;
+
+/** Two to four digits of an exact amount, for charts and headings; the exact one is in the title. */
+export function shortUsd(usd: string): string {
+  const [whole = '0', fraction = ''] = usd.split('.');
+  const digits = whole.replace('-', '').length > 1 ? 2 : 4;
+  const shown = fraction.slice(0, digits).padEnd(2, '0');
+  const isSmall = /^-?0$/.test(whole) && /^0*$/.test(shown) && /[1-9]/.test(fraction);
+  return isSmall ? `< 0.${'0'.repeat(digits - 1)}1` : `${grouped(whole)}.${shown}`;
+}
+
+const grouped = (digits: string): string => digits.replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+
+/** A count with groups of three; `null` was not recorded and is `n/a`, 0 is `0`. */
+export const Count = ({ of }: { readonly of: number | string | null | undefined }) =>
+  of == null ? <NotAvailable /> : <span className="number">{grouped(String(of))}</span>;
+
+/** Milliseconds below ten seconds, seconds above. */
+export const Duration = ({ ms }: { readonly ms: number | null | undefined }) =>
+  ms == null ? <NotAvailable /> : <span className="number">{durationText(ms)}</span>;
+
+export const durationText = (ms: number): string =>
+  ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+
+export const Bytes = ({ of }: { readonly of: number | null | undefined }) =>
+  of == null ? <NotAvailable /> : <span className="number">{bytesText(of)}</span>;
+
+export function bytesText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+/** Not known; 0 is another thing. */
+export const NotAvailable = () => <span className="muted">n/a</span>;
+/** Does not apply here. */
+export const Dash = () => <span className="muted">–</span>;
+
+/** An instant in UTC; the local time is in its title. */
+export function Time({
+  at,
+  dateOnly = false,
+}: {
+  readonly at: string | null | undefined;
+  readonly dateOnly?: boolean;
+}) {
+  if (at == null) return <Dash />;
+  const local = new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  return (
+    <time dateTime={at} title={`${local} (local time)`} className="number">
+      {utcText(at, dateOnly)}
+    </time>
+  );
+}
+
+export const utcText = (at: string, dateOnly = false): string =>
+  dateOnly ? at.slice(0, 10) : at.slice(0, 19).replace('T', ' ');
+
+/** A state, never by colour alone. */
+export function Badge({
+  tone,
+  children,
+}: {
+  readonly tone: 'good' | 'warn' | 'bad' | 'plain';
+  readonly children: ReactNode;
+}) {
+  const icons: Readonly<Record<string, IconName>> = { good: 'check', warn: 'warning', bad: 'error' };
+  const icon = icons[tone];
+  return (
+    <span className={`badge ${tone}`}>
+      {icon === undefined ? null : <Icon name={icon} />}
+      {children}
+    </span>
+  );
+}
+
+/** What the configuration file owns: a change over the page holds until the file is applied again. */
+export const FromConfig = ({ is }: { readonly is: boolean }) =>
+  is ? (
+    <span
+      className="badge plain"
+      title="Set by the configuration file: a change here holds until the file is applied again."
+    >
+      file
+    </span>
+  ) : null;
+
+/** A button that copies, and says so. */
+export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
+  const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle');
+  const copy = async (): Promise<void> => {
+    const done = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    setState(done ? 'copied' : 'failed');
+    setTimeout(() => setState('idle'), 2000);
+  };
+  const says = { idle: label, copied: 'Copied', failed: 'Select it and copy by hand' }[state];
+  return (
+    <button type="button" className="button quiet" onClick={() => void copy()}>
+      <Icon name={state === 'copied' ? 'check' : 'copy'} />
+      <span aria-live="polite">{says}</span>
+    </button>
+  );
+}
+
+/** An id that can be copied; long ones are cut in the middle of what is seen, not of what is copied. */
+export function Id({
+  of,
+  short = true,
+}: {
+  readonly of: string | null | undefined;
+  readonly short?: boolean;
+}) {
+  if (of == null) return <Dash />;
+  const shown = short && of.length > 20 ? `${of.slice(0, 8)}…${of.slice(-6)}` : of;
+  return (
+    <code className="id" title={of}>
+      {shown}
+    </code>
+  );
+}
+
+/** A text to copy, in a field that selects itself. */
+export function Copyable({
+  text,
+  label,
+  block = false,
+}: {
+  readonly text: string;
+  readonly label: string;
+  readonly block?: boolean;
+}) {
+  return (
+    <div className="copyable">
+      {block ? (
+        <pre aria-label={label} tabIndex={0}>
+          {text}
+        </pre>
+      ) : (
+        <input readOnly aria-label={label} value={text} onFocus={({ target }) => target.select()} />
+      )}
+      <CopyButton text={text} />
+    </div>
+  );
+}

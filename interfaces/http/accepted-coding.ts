@@ -1,0 +1,11 @@
+/** Whether `Accept-Encoding` allows this coding; one with `q=0` is refused, `*` stands for those that are not named. */
+export function acceptsCoding(accepted: string, coding: string): boolean {
+  let others = false;
+  for (const each of accepted.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = each.split(';').map((part) => part.trim());
+    const isRefused = parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+    if (name === coding) return !isRefused;
+    if (name === '*') others = !isRefused;
+  }
+  return others;
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { acceptsCoding } from './accepted-coding.ts';
+import { header, idHeaders, type RequestContext } from './request-context.ts';
+
+/** A built file, and the same as the build compressed it, by content coding. */
+interface PageFile {
+  readonly type: string;
+  readonly etag: string;
+  readonly plain: Buffer;
+  readonly coded: ReadonlyMap<Coding, Buffer>;
+}
+
+/** The files by their path under `/admin/`; none where the page was not built. */
+type PageFiles = ReadonlyMap<string, PageFile>;
+
+/** In the order in which they are preferred, with what the build puts behind the names of files. */
+const codings = { br: '.br', gzip: '.gz' } as const;
+type Coding = keyof typeof codings;
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+async function readPage(folder: string): Promise<PageFiles> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  });
+  const paths = new Set(
+    found.filter((each) => each.isFile()).map((each) => path.join(each.parentPath, each.name)),
+  );
+  const files = new Map<string, PageFile>();
+  for (const file of paths) {
+    const type = types[path.extname(file)];
+    if (type === undefined) continue;
+    const plain = await readFile(file);
+    const coded = new Map<Coding, Buffer>();
+    for (const coding of ['br', 'gzip'] as const)
+      if (paths.has(file + codings[coding])) coded.set(coding, await readFile(file + codings[coding]));
+    const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
+    files.set(path.relative(folder, file).split(path.sep).join('/'), { type, etag, plain, coded });
+  }
+  return files;
+}
+
+/**
+ * Nothing from elsewhere, nothing inline, in no frame; scripts may not turn text into markup. What the page shows comes
+ * over the admin API of the same origin.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const everyPage = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+} as const;
+
+/**
+ * Answers `/admin` and everything below it out of the built files in `folder`: a file of the page, or the page itself,
+ * which finds its own way. It holds no data, so anybody may have it. The files, some hundred kilobytes, are read when
+ * they are first asked for, and kept.
+ */
+export function adminPage(folder: string): (context: RequestContext, at: string) => Promise<void> {
+  let files: Promise<PageFiles> | undefined;
+  return async (context, at) => {
+    files ??= readPage(folder);
+    const found = await files;
+    const asset = at.startsWith('assets/') ? found.get(at) : undefined;
+    if (asset !== undefined)
+      return sendFile(context, asset, { 'cache-control': 'public, max-age=31536000, immutable' });
+    if (at.startsWith('assets/')) return sendText(context, 404, 'There is no such file.');
+    const index = found.get('index.html');
+    if (index === undefined)
+      return sendText(context, 503, 'The admin page is not built: `npm run build:page` builds it.');
+    sendFile(context, index, { 'cache-control': 'no-cache', 'content-security-policy': policy });
+  };
+}
+
+function sendFile(context: RequestContext, file: PageFile, headers: Readonly<Record<string, string>>): void {
+  const { req, res } = context;
+  const all = { ...idHeaders(context), ...everyPage, ...headers, etag: file.etag, vary: 'accept-encoding' };
+  if (header(req, 'if-none-match') === file.etag) {
+    res.writeHead(304, all);
+    res.end();
+    return;
+  }
+  const accepted = header(req, 'accept-encoding') ?? '';
+  const coding = (['br', 'gzip'] as const).find(
+    (each) => file.coded.has(each) && acceptsCoding(accepted, each),
+  );
+  const body = (coding === undefined ? undefined : file.coded.get(coding)) ?? file.plain;
+  res.writeHead(200, {
+    ...all,
+    'content-type': file.type,
+    'content-length': body.length,
+    ...(coding === undefined ? {} : { 'content-encoding': coding }),
+  });
+  res.end(req.method === 'HEAD' ? undefined : body);
+}
+
+function sendText(context: RequestContext, status: number, text: string): void {
+  const { res } = context;
+  res.writeHead(status, {
+    ...idHeaders(context),
+    ...everyPage,
+    'cache-control': 'no-store',
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+  });
+  res.end(text);
+}

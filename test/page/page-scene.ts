@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, expect } from '@jest/globals';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { account, type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
+import { simulatedScene } from '../e2e/simulated-scene.ts';
+
+/** A browser for the tests of a file; each context is a person of its own, with cookies of its own. */
+function withBrowser(): () => Promise<BrowserContext> {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+  return () => browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+}
+
+const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/**
+ * A gateway with an admin, and a browser whose person is logged in as that admin. What the page's console says of
+ * errors and of its security policy must be nothing.
+ */
+export function pageScene(config?: (upstreamUrl: string, key: string) => ConfigFile) {
+  const key = aKey();
+  const scene = simulatedScene((upstream) => (config ?? basicConfig)(upstream, key));
+  const newContext = withBrowser();
+  const complaints: string[] = [];
+  let context: BrowserContext;
+  let page: Page;
+  let admin: AdminClient;
+
+  /** Another person's browser. */
+  async function stranger(): Promise<Page> {
+    const other = await (await newContext()).newPage();
+    watch(other, complaints);
+    return other;
+  }
+
+  beforeAll(async () => {
+    await makeAdmin(scene.databaseUrl());
+    admin = await adminClient(scene.gateway().url);
+    context = await newContext();
+    page = await context.newPage();
+    watch(page, complaints);
+    await page.goto(`${scene.gateway().url}/admin`);
+    await logIn(page);
+  });
+  afterAll(async () => {
+    await context?.close();
+    expect(complaints).toEqual([]);
+  });
+
+  return {
+    ...scene,
+    /** The key of `a@example.com`, who may call models. */
+    key,
+    admin: (...call: Parameters<AdminClient>) => admin(...call),
+    page: () => page,
+    stranger,
+    complaints,
+    /** Opens a page of the rail by its address, such as `/keys?status=active`. */
+    open: async (path: string): Promise<Page> => {
+      await page.goto(`${scene.gateway().url}/admin${path === '/' ? '' : path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      return page;
+    },
+    /** One chat over the gateway, which leaves a request log. */
+    chat: (body: object = {}, headers: Readonly<Record<string, string>> = {}) =>
+      fetch(`${scene.gateway().url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Hello' }], ...body }),
+      }),
+  };
+}
+
+function watch(page: Page, complaints: string[]): void {
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => {
+    // An answer of 4xx or 5xx is reported by the browser itself; the tests look at those where they matter.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text());
+  });
+}
+
+export async function logIn(
+  page: Page,
+  who: { readonly email: string; readonly password: string } = account,
+) {
+  await page.getByLabel('E-mail').fill(who.email);
+  await page.getByLabel('Password').fill(who.password);
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+}
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+  }[];
+}
+
+/** What axe-core finds wrong with the page as it is now, by WCAG 2.2 AA. */
+export async function axeViolations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(await readFile(axeFile, 'utf8'));
+  const result = (await page.evaluate(
+    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })",
+  )) as AxeResult;
+  return result.violations.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`,
+  );
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import { account } from '../support/admin.ts';
+import { axeViolations, logIn, pageScene } from './page-scene.ts';
+
+const scene = pageScene();
+
+describe('the page before the login', () => {
+  it('holds no data, and leads to the login', async () => {
+    const html = await (await fetch(`${scene.gateway().url}/admin/keys`)).text();
+    expect(html).not.toContain('example.com');
+    const page = await scene.stranger();
+    await page.goto(`${scene.gateway().url}/admin/keys`);
+    await page.getByRole('heading', { name: 'Log in to Model Gateway' }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('says what is wrong with a login, and leads on to the page that was asked for', async () => {
+    const page = await scene.stranger();
+    await page.goto(`${scene.gateway().url}/admin/keys?status=active`);
+    await page.getByLabel('E-mail').fill(account.email);
+    await page.getByLabel('Password').fill('another password');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('alert').waitFor();
+    await logIn(page);
+    expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe('/admin/keys?status=active');
+    await page.context().close();
+  });
+});
+
+describe('the frame of every page', () => {
+  it('has nothing that axe-core finds wrong', async () => {
+    const page = await scene.open('/');
+    expect(await axeViolations(page)).toEqual([]);
+  });
+
+  it('leads to every page of the rail', async () => {
+    const page = await scene.open('/');
+    const names = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
+    expect(names.length).toBeGreaterThan(10);
+    for (const name of names) {
+      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click();
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForFunction("document.title.endsWith('· Model Gateway')");
+    }
+  });
+});
