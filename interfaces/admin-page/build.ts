@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { InlineConfig } from 'vite';
 
 /** Where the built page lies. */
 const builtPage = path.join(import.meta.dirname, 'dist');
@@ -10,15 +11,28 @@ const builtPage = path.join(import.meta.dirname, 'dist');
 const stampFile = path.join(builtPage, '.sources');
 const root = path.join(import.meta.dirname, '..', '..');
 
+/** How the page is built: into `dist`, to be served under `/admin`. */
+const terms: InlineConfig = {
+  configFile: false,
+  logLevel: 'error',
+  root: import.meta.dirname,
+  base: '/admin/',
+  build: {
+    outDir: builtPage,
+    emptyOutDir: true,
+    // Scripts and styles are files of their own: the page's policy allows nothing inline.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    target: 'es2023',
+  },
+};
+
 /** Builds the page, unless what is there was built of the same sources; true: it was built. */
 export async function buildPage(): Promise<boolean> {
   const stamp = await stampOfSources();
   if (existsSync(stampFile) && (await readFile(stampFile, 'utf8')) === stamp) return false;
   const { build } = await import('vite');
-  await build({
-    configFile: path.join(import.meta.dirname, 'vite.config.ts'),
-    logLevel: 'error',
-  });
+  await build(terms);
   await compress();
   await writeFile(stampFile, stamp);
   return true;
@@ -42,7 +56,7 @@ async function filesIn(folder: string): Promise<readonly string[]> {
 async function stampOfSources(): Promise<string> {
   const hash = createHash('sha256');
   const sources = await filesIn(path.join(import.meta.dirname, 'src'));
-  const others = ['index.html', 'vite.config.ts'].map((name) => path.join(import.meta.dirname, name));
+  const others = ['index.html', 'build.ts'].map((name) => path.join(import.meta.dirname, name));
   for (const file of [...sources, ...others, path.join(root, 'package-lock.json')].toSorted())
     hash
       .update(path.relative(root, file))

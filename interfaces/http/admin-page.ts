@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { acceptsCoding } from './accepted-coding.ts';
@@ -27,10 +28,8 @@ const types: Readonly<Record<string, string>> = {
 };
 
 async function readPage(folder: string): Promise<PageFiles> {
-  const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
-  });
+  if (!existsSync(folder)) return new Map();
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = new Set(
     found.filter((each) => each.isFile()).map((each) => path.join(each.parentPath, each.name)),
   );

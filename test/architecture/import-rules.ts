@@ -23,6 +23,18 @@ const forProviders: Rule['files'] = [
 
 export const rules: readonly Rule[] = [
   {
+    of: /^interfaces\/admin-page\/src\//,
+    files: [/^interfaces\/admin-page\/src\//, /^test\/support\/openapi\/api\.d\.ts$/],
+    packages: [/^(?:react|react-dom\/client|@tanstack\/react-(?:query|router)|openapi-fetch|recharts)$/],
+    instead: 'The page is a program of its own: what it knows comes over the API, typed by its description.',
+  },
+  {
+    of: /^interfaces\/admin-page\/build\.ts$/,
+    files: [],
+    packages: [node, /^vite$/],
+    instead: 'The build knows the page and its bundler.',
+  },
+  {
     of: /^domain\//,
     files: [/^domain\//],
     packages: [fpTs],

@@ -1,0 +1,113 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { describe, expect, it } from '@jest/globals';
+import { request } from 'undici';
+import { adminPage } from '../../interfaces/http/admin-page.ts';
+import type { RequestContext } from '../../interfaces/http/request-context.ts';
+import { aKey, basicConfig } from '../support/gateway.ts';
+import { simulatedScene } from './simulated-scene.ts';
+
+const scene = simulatedScene((upstream) => basicConfig(upstream, aKey()));
+
+async function asked(
+  at: string,
+  headers: Readonly<Record<string, string>> = {},
+  method: 'GET' | 'HEAD' | 'POST' = 'GET',
+) {
+  const answer = await request(`${scene.gateway().url}${at}`, { method, headers });
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    body: Buffer.from(await answer.body.arrayBuffer()),
+  };
+}
+
+const scriptOf = (html: string): string => /src="(\/admin\/assets\/[^"]+\.js)"/.exec(html)?.[1] ?? '';
+
+describe('the admin page', () => {
+  it.each(['/admin', '/admin/', '/admin/observability/request-logs', '/admin/keys/no/such/page'])(
+    'is the same for everybody at each of its addresses, and holds no data: %s',
+    async (at) => {
+      const page = await asked(at);
+      expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(page.body.toString()).toBe((await asked('/admin')).body.toString());
+      expect(page.body.toString()).toContain('<div id="root"></div>');
+    },
+  );
+
+  it('allows nothing inline, nothing from elsewhere, no frame around it, and no text as markup', async () => {
+    const { headers, body } = await asked('/admin');
+    const policy = String(headers['content-security-policy']);
+    for (const each of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "connect-src 'self'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+      "require-trusted-types-for 'script'",
+    ])
+      expect(policy.split('; ')).toContain(each);
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    expect(body.toString()).not.toMatch(/<script(?![^>]* src=)|<style|style=|\son\w+=|https?:/);
+    expect(headers['x-content-type-options']).toBe('nosniff');
+  });
+
+  it('is compressed by the build as the browser likes it, and kept by it for good where its name says what is in it', async () => {
+    const { body, headers } = await asked('/admin');
+    expect(headers['cache-control']).toBe('no-cache');
+    const script = scriptOf(body.toString());
+    const plain = await asked(script);
+    expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect(plain.headers['content-type']).toBe('text/javascript; charset=utf-8');
+    const gzip = await asked(script, { 'accept-encoding': 'gzip, br;q=0' });
+    const brotli = await asked(script, { 'accept-encoding': 'gzip, deflate, br' });
+    expect([plain, gzip, brotli].map((each) => each.headers['content-encoding'])).toEqual([
+      undefined,
+      'gzip',
+      'br',
+    ]);
+    expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
+    expect(brotliDecompressSync(brotli.body).equals(plain.body)).toBe(true);
+    expect(brotli.headers['vary']).toBe('accept-encoding');
+  });
+
+  it('is not sent again to whoever has it', async () => {
+    const { headers } = await asked('/admin');
+    const again = await asked('/admin', { 'if-none-match': String(headers['etag']) });
+    expect([again.status, again.body.length]).toEqual([304, 0]);
+    expect((await asked('/admin', { 'if-none-match': '"another"' })).status).toBe(200);
+  });
+
+  it('has a head without a body, and takes nothing but GET', async () => {
+    const head = await asked('/admin', {}, 'HEAD');
+    expect([head.status, head.body.length]).toEqual([200, 0]);
+    expect(Number(head.headers['content-length'])).toBe((await asked('/admin')).body.length);
+    expect((await asked('/admin', {}, 'POST')).status).toBe(405);
+  });
+
+  it.each([
+    '/admin/assets/none.js',
+    '/admin/assets/..%2f..%2findex.html',
+    '/admin/assets/../../package.json',
+  ])('has no files but those of its build: %s', async (at) => {
+    const { status, body } = await asked(at);
+    expect(status).toBe(404);
+    expect(body.toString()).not.toContain('"dependencies"');
+  });
+
+  it('that is not built says how it is', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'gateway-page-'));
+    let said: { status: number; text: string } | undefined;
+    const res = {
+      writeHead: (status: number) => void (said = { status, text: '' }),
+      end: (text: string) => void (said = { status: said?.status ?? 0, text }),
+    };
+    const context = { req: { headers: {} }, res, requestId: 'r' } as unknown as RequestContext;
+    await adminPage(path.join(folder, 'nothing'))(context, '');
+    await rm(folder, { recursive: true });
+    expect(said).toEqual({ status: 503, text: expect.stringContaining('npm run build:page') });
+  });
+});
