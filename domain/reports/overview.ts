@@ -12,8 +12,8 @@ export function lastHours(now: Date): Window {
 }
 
 /** Whose doing an error is: the caller's (4xx), the upstream's, or the gateway's own. */
-export const errorClasses = ['caller', 'upstream', 'gateway'] as const;
-export type ErrorClass = (typeof errorClasses)[number];
+
+type ErrorClass = 'caller' | 'upstream' | 'gateway';
 
 /** A caller who left is no error (rule 35.25). Rows without a code, of another time, go by their status. */
 const classOf = {
@@ -52,7 +52,7 @@ const classOf = {
 const leftStatus = 499;
 
 /** The class of a logged request; undefined: it was no error. */
-export function errorClassOf(statusCode: number, errorCode: string | undefined): ErrorClass | undefined {
+function errorClassOf(statusCode: number, errorCode: string | undefined): ErrorClass | undefined {
   if (errorCode !== undefined && isKnown(errorCode)) return classOf[errorCode];
   if (statusCode < 400 || statusCode === leftStatus) return undefined;
   return statusCode < 500 ? 'caller' : 'gateway';
@@ -73,19 +73,25 @@ export interface HourSpend {
   readonly spend: Picodollars;
 }
 
-/** How long the requests took that ended well; `hourStart` is undefined for all of the window. */
-export interface HourTimes {
-  readonly hourStart: Date | undefined;
-  readonly latency: Quantiles | undefined;
-  readonly firstToken: Quantiles | undefined;
+/** How many of the requests took so many milliseconds; each time stands once. */
+export interface Histogram {
+  readonly values: readonly number[];
+  readonly counts: readonly number[];
 }
 
-/** Logged requests of an hour that ended alike. */
-export interface HourEnds {
-  readonly hourStart: Date;
+/** Logged requests that ended alike. */
+export interface Ends {
   readonly statusCode: number;
   readonly errorCode: string | undefined;
   readonly count: number;
+}
+
+/** Request logs of an hour. */
+export interface HourLogs {
+  readonly hourStart: Date;
+  readonly ends: readonly Ends[];
+  /** Of requests that ended well. */
+  readonly latencies: Histogram;
 }
 
 /** Requests and spend are of the ledger, the rest of the request logs as retained. */
@@ -96,7 +102,6 @@ export interface Usage {
   readonly errors: Readonly<Record<ErrorClass, number>>;
   /** Undefined where no request that ended well was logged. */
   readonly latency: Quantiles | undefined;
-  readonly firstToken: Quantiles | undefined;
 }
 
 export interface HourUsage extends Usage {
@@ -105,54 +110,69 @@ export interface HourUsage extends Usage {
 
 export interface WindowFacts {
   readonly spends: readonly HourSpend[];
-  readonly times: readonly HourTimes[];
-  readonly ends: readonly HourEnds[];
+  readonly logs: readonly HourLogs[];
 }
 
 /** Every hour of the window, none left out, and the whole of it. */
 export function usageOf(
   window: Window,
-  { spends, times, ends }: WindowFacts,
+  { spends, logs }: WindowFacts,
 ): { readonly hours: readonly HourUsage[]; readonly whole: Usage } {
   const spendOf = new Map(spends.map((each) => [each.hourStart.getTime(), each]));
-  const timesOf = new Map(times.map((each) => [each.hourStart?.getTime(), each]));
-  const endsOf = Map.groupBy(ends, ({ hourStart }) => hourStart.getTime());
-  const hours = startsOf(window).map((at): HourUsage => {
-    const spent = spendOf.get(at);
+  const logsOf = new Map(logs.map((each) => [each.hourStart.getTime(), each]));
+  const hours = hourStarts(window).map((hourStart): HourUsage => {
+    const spent = spendOf.get(hourStart.getTime());
+    const log = logsOf.get(hourStart.getTime());
     return {
-      hourStart: new Date(at),
+      hourStart,
       requestCount: spent?.requestCount ?? 0,
       spend: spent?.spend ?? 0n,
-      ...logged(endsOf.get(at) ?? []),
-      latency: timesOf.get(at)?.latency,
-      firstToken: timesOf.get(at)?.firstToken,
+      ...logged(log === undefined ? [] : [log]),
     };
   });
   const whole = {
     requestCount: hours.reduce((sum, each) => sum + each.requestCount, 0),
     spend: hours.reduce((sum, each) => sum + each.spend, 0n),
-    ...logged(ends),
-    latency: timesOf.get(undefined)?.latency,
-    firstToken: timesOf.get(undefined)?.firstToken,
+    ...logged(logs),
   };
   return { hours, whole };
 }
 
-const startsOf = ({ from, until }: Window): readonly number[] =>
+/** The start of every hour of a window, the earliest first. */
+export const hourStarts = ({ from, until }: Window): readonly Date[] =>
   Array.from(
     { length: (until.getTime() - from.getTime()) / hourMs },
-    (_, index) => from.getTime() + index * hourMs,
+    (_, index) => new Date(from.getTime() + index * hourMs),
   );
 
-function logged(ends: readonly HourEnds[]): Pick<Usage, 'loggedCount' | 'errors'> {
+function logged(logs: readonly HourLogs[]): Pick<Usage, 'loggedCount' | 'errors' | 'latency'> {
   const errors = { caller: 0, upstream: 0, gateway: 0 };
   let loggedCount = 0;
-  for (const { statusCode, errorCode, count } of ends) {
+  for (const { statusCode, errorCode, count } of logs.flatMap(({ ends }) => ends)) {
     loggedCount += count;
     const kind = errorClassOf(statusCode, errorCode);
     if (kind !== undefined) errors[kind] += count;
   }
-  return { loggedCount, errors };
+  return { loggedCount, errors, latency: quantilesOf(logs.map(({ latencies }) => latencies)) };
+}
+
+/** Of all values together; undefined where there are none. */
+export function quantilesOf(histograms: readonly Histogram[]): Quantiles | undefined {
+  const countOf = new Map<number, number>();
+  let total = 0;
+  for (const { values, counts } of histograms)
+    values.forEach((value, index) => {
+      const count = counts[index] ?? 0;
+      countOf.set(value, (countOf.get(value) ?? 0) + count);
+      total += count;
+    });
+  const sorted = Int32Array.from(countOf.keys()).toSorted();
+  const valueAt = (rank: number): number => {
+    let passed = 0;
+    return sorted.find((value) => (passed += countOf.get(value) ?? 0) >= rank) ?? 0;
+  };
+  if (total === 0) return undefined;
+  return { median: valueAt(Math.ceil(total / 2)), p95: valueAt(Math.ceil((total * 95) / 100)) };
 }
 
 /** What of an amount is spent, in hundredths of a percent, rounded down; undefined: nothing may be spent. */

@@ -1,5 +1,6 @@
 import * as t from 'io-ts';
 import { sql } from 'slonik';
+import { hourStarts } from '../../domain/reports/overview.ts';
 import type { Window } from '../../domain/shared/window.ts';
 import { int8, nullable, timestamp } from './codecs.ts';
 import { row } from './pool.ts';
@@ -18,49 +19,79 @@ export const mostAlerts = 1000;
 const counted = t.type({ request_count: int8, spend: int8 });
 
 const hour = sql.fragment`date_bin('1 hour', occurred_at, timestamptz '2000-01-01 00:00:00+00')`;
+const instants = (dates: readonly Date[]) =>
+  sql.array(
+    dates.map((each) => each.toISOString()),
+    'timestamptz',
+  );
 const during = ({ from, until }: Window) => sql.fragment`
   occurred_at >= ${from.toISOString()}::timestamptz and occurred_at < ${until.toISOString()}::timestamptz
 `;
 
-/** Either of an hour, or of a model that has unpriced rows. */
-const dayRow = t.intersection([
+const ledgerHourRow = t.intersection([
   counted,
-  t.type({ hour_start: nullable(timestamp), model_key: nullable(t.string), unpriced_count: int8 }),
+  t.type({ hour_start: timestamp, unpriced: t.record(t.string, t.number) }),
 ]);
+export type LedgerHourRow = t.TypeOf<typeof ledgerHourRow>;
 
-export const ledgerDay = (window: Window) => sql.type(row(dayRow))`
-  with parts as materialized (
-    select ${hour} as hour_start, model_key, pricing_status, count(*) as request_count,
-           coalesce(sum(cost_picousd) filter (where counts_toward_spend(pricing_status)), 0) as spend
+/** Ledger rows of each hour that has some; with the models that had unpriced ones. */
+export const ledgerHours = (window: Window) => sql.type(row(ledgerHourRow))`
+  select hour_start, sum(request_count) as request_count, sum(spend) as spend,
+         coalesce(json_object_agg(model_key, unpriced) filter (where unpriced > 0), '{}') as unpriced
+  from (
+    select ${hour} as hour_start, model_key, count(*) as request_count,
+           coalesce(sum(cost_picousd) filter (where counts_toward_spend(pricing_status)), 0) as spend,
+           count(*) filter (where pricing_status = 'unpriced') as unpriced
     from usage_cost_events where ${during(window)}
-    group by 1, 2, 3
-  )
-  select hour_start, model_key, sum(request_count) as request_count, sum(spend) as spend,
-         coalesce(sum(request_count) filter (where pricing_status = 'unpriced'), 0) as unpriced_count
-  from parts group by grouping sets ((hour_start), (model_key))
-  having hour_start is not null or coalesce(sum(request_count) filter (where pricing_status = 'unpriced'), 0) > 0
+    group by 1, 2
+  ) models group by hour_start
 `;
 
-const timesRow = t.type({ hour_start: nullable(timestamp), latencies: t.array(t.number) });
+const bucketRow = t.intersection([counted, t.type({ bucket_start: timestamp })]);
+export type BucketRow = t.TypeOf<typeof bucketRow>;
 
-/** Of requests that ended well. */
-export const logTimes = (window: Window) => sql.type(row(timesRow))`
-  select ${hour} as hour_start, percentile_disc(array[0.5, 0.95]) within group (order by latency_ms) as latencies
-  from request_logs where ${during(window)} and status_code < 400
-  group by grouping sets ((1), ())
-  having count(*) > 0
+/** What the rollups have of each bucket. */
+export const ledgerBuckets = (window: Window) => sql.type(row(bucketRow))`
+  select bucket_start, sum(request_count) as request_count, sum(counted_picousd) as spend from usage_rollups
+  where bucket_start >= ${window.from.toISOString()}::timestamptz and bucket_start < ${window.until.toISOString()}::timestamptz
+  group by bucket_start
 `;
 
-const endsRow = t.type({
+const markRow = t.type({ hour_start: timestamp, mark: t.string });
+
+/** What tells the logs of an hour from those that were there before: how many, and the sum of how they ended. */
+export const logMarks = (window: Window) => sql.type(row(markRow))`
+  select h as hour_start, m.logs || ' ' || m.statuses as mark
+  from unnest(${instants(hourStarts(window))}) h
+  cross join lateral (
+    select count(*) as logs, coalesce(sum(l.status_code), 0) as statuses from request_logs l
+    where l.occurred_at >= h and l.occurred_at < h + interval '1 hour'
+  ) m
+`;
+
+const endText = t.tuple([t.number, nullable(t.string), t.number]);
+const logHourRow = t.type({
   hour_start: timestamp,
-  status_code: t.number,
-  error_code: nullable(t.string),
-  ended: int8,
+  ends: t.array(endText),
+  latencies: t.array(t.number),
+  counts: t.array(t.number),
 });
+export type LogHourRow = t.TypeOf<typeof logHourRow>;
 
-export const logEnds = (window: Window) => sql.type(row(endsRow))`
-  select ${hour} as hour_start, status_code, error_code, count(*) as ended
-  from request_logs where ${during(window)} group by 1, 2, 3
+/** The logs of these hours; latencies are of requests that ended well. */
+export const logHours = (hours: readonly Date[]) => sql.type(row(logHourRow))`
+  select h as hour_start, g.*
+  from unnest(${instants(hours)}) h
+  cross join lateral (
+    with alike as materialized (
+      select l.latency_ms, l.status_code, l.error_code, count(*)::integer as counted from request_logs l
+      where l.occurred_at >= h and l.occurred_at < h + interval '1 hour' group by 1, 2, 3
+    )
+    select coalesce((select json_agg(json_build_array(status_code, error_code, counted))
+                     from (select status_code, error_code, sum(counted) as counted from alike group by 1, 2) e), '[]') as ends,
+           array(select latency_ms from alike where status_code < 400 order by latency_ms, status_code, error_code) as latencies,
+           array(select counted from alike where status_code < 400 order by latency_ms, status_code, error_code) as counts
+  ) g
 `;
 
 export const itemRow = t.type({
@@ -75,7 +106,7 @@ export const providerErrors = () => sql.type(row(itemRow))`
   select 'route' as kind, model_key as id, provider_key as title,
          count(*) as counted, count(*) over () as total
   from request_logs
-  where occurred_at >= gateway_now() - interval '1 hour' and error_code = 'upstream_error'
+  where occurred_at >= (select gateway_now() - interval '1 hour') and error_code = 'upstream_error'
     and model_key is not null and provider_key is not null
   group by model_key, provider_key order by counted desc, id, title limit ${mostItems}
 `;
@@ -83,35 +114,34 @@ export const providerErrors = () => sql.type(row(itemRow))`
 /** From when on rollups are of today: two buckets make a UTC day. */
 const today = sql.fragment`bucket_start >= (select budget_window_start('daily', gateway_now()))`;
 
-export const spentToday = () => sql.type(row(counted))`
-  select coalesce(sum(request_count), 0) as request_count, coalesce(sum(counted_picousd), 0) as spend
-  from usage_rollups where ${today}
-`;
-
-const modelRow = t.intersection([counted, t.type({ model_key: t.string })]);
-
-export const topModels = () => sql.type(row(modelRow))`
-  select model_key, sum(request_count) as request_count, sum(counted_picousd) as spend
-  from usage_rollups where ${today} group by model_key
-  order by spend desc, request_count desc, model_key limit ${mostTop}
-`;
-
-const ownerRow = t.intersection([
+export const todayRow = t.intersection([
   counted,
-  t.type({ user_id: nullable(t.string), team_id: nullable(t.string), owner_name: nullable(t.string) }),
+  t.type({
+    model_key: nullable(t.string),
+    user_id: nullable(t.string),
+    team_id: nullable(t.string),
+    owner_name: nullable(t.string),
+  }),
 ]);
 
-export const topOwners = () => sql.type(row(ownerRow))`
-  select g.user_id, case when g.user_id is null then g.team_id end as team_id, coalesce(u.name, t.name) as owner_name,
-         g.request_count, g.spend
-  from (
-    select user_id, max(team_id) as team_id, sum(request_count) as request_count, sum(counted_picousd) as spend
-    from usage_rollups where ${today} group by ownership_scope_key, user_id
-    order by spend desc, request_count desc, ownership_scope_key limit ${mostTop}
-  ) g
-  left join users u on u.user_id = g.user_id
-  left join teams t on t.team_id = g.team_id and g.user_id is null
-  order by g.spend desc, g.request_count desc, g.user_id, g.team_id
+/** All of today, the models and the owners with the highest spend. */
+export const spentToday = () => sql.type(row(todayRow))`
+  with cuts as (
+    select model_key, ownership_scope_key as scope, user_id, max(team_id) as team_id,
+           sum(request_count) as request_count, sum(counted_picousd) as spend
+    from usage_rollups where ${today}
+    group by grouping sets ((), (model_key), (ownership_scope_key, user_id))
+  ), ranked as (
+    select cuts.*, row_number() over (partition by model_key is null, scope is null
+                                      order by spend desc, request_count desc, model_key, scope) as place
+    from cuts
+  )
+  select r.model_key, r.user_id, case when r.scope is not null and r.user_id is null then r.team_id end as team_id,
+         coalesce(u.name, t.name) as owner_name, coalesce(r.request_count, 0) as request_count, coalesce(r.spend, 0) as spend
+  from ranked r
+  left join users u on u.user_id = r.user_id
+  left join teams t on t.team_id = r.team_id and r.scope is not null and r.user_id is null
+  where r.place <= ${mostTop} order by r.place
 `;
 
 export const standingRow = t.type({

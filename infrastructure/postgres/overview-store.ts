@@ -11,9 +11,9 @@ import type {
 } from '../../application/ports/overview.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import { ascending, descending, inOrder } from '../../domain/reports/ranking.ts';
-import { lastHours, type WindowFacts } from '../../domain/reports/overview.ts';
-import type { Window } from '../../domain/shared/window.ts';
+import { lastHours } from '../../domain/reports/overview.ts';
 import { routesWhere } from './model-list-store.ts';
+import { type OverviewHours, overviewHours } from './overview-hours.ts';
 import * as ask from './overview-statements.ts';
 import { moment } from './report-statements.ts';
 
@@ -21,50 +21,46 @@ import { moment } from './report-statements.ts';
 const mostRoutes = 5000;
 
 /** What an admin sees first, in one transaction of one snapshot. */
-export const overviewStore = (pool: DatabasePool, insight: CatalogueInsight): OverviewStore => ({
-  read: () =>
-    pool.transaction(async (connection) => {
-      await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
-      await connection.query(
-        sql.unsafe`select set_config('jit', 'off', true), set_config('work_mem', '32MB', true)`,
-      );
-      return facts(connection, insight);
-    }),
-});
+export function overviewStore(pool: DatabasePool, insight: CatalogueInsight): OverviewStore {
+  const hours = overviewHours();
+  return {
+    read: () =>
+      pool.transaction(async (connection) => {
+        await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
+        await connection.query(settings);
+        return facts(connection, insight, hours);
+      }),
+  };
+}
 
-async function facts(connection: CommonQueryMethods, insight: CatalogueInsight): Promise<OverviewFacts> {
+/**
+ * By indexes over time, whatever the planner thinks of functions of the clock. It takes groups for many, and would sort
+ * in 4 MB of memory.
+ */
+const settings = sql.unsafe`
+  select set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('work_mem', '32MB', true)
+`;
+
+async function facts(
+  connection: CommonQueryMethods,
+  insight: CatalogueInsight,
+  hours: OverviewHours,
+): Promise<OverviewFacts> {
   const { now, logs_since } = await connection.one(moment());
   const window = lastHours(now);
-  const ledger = await connection.any(ask.ledgerDay(window));
+  const ledger = await hours.ledger(connection, window);
+  const logs = await hours.logs(connection, window);
   const standings = await connection.any(ask.budgetStandings());
   const setup = await connection.one(ask.setup());
-  const unpriced = new Map(
-    ledger.flatMap(({ model_key, unpriced_count }) =>
-      model_key === null ? [] : [[model_key, Number(unpriced_count)] as const],
-    ),
-  );
   return {
     now,
     window,
     logsSince: logs_since ?? undefined,
-    usage: {
-      spends: ledger.flatMap((found) =>
-        found.hour_start === null ? [] : [{ hourStart: found.hour_start, ...spent(found) }],
-      ),
-      ...(await logFacts(connection, window)),
-    },
-    today: spent(await connection.one(ask.spentToday())),
-    topModels: (await connection.any(ask.topModels())).map((found) => ({
-      modelKey: found.model_key,
-      ...spent(found),
-    })),
-    topOwners: (await connection.any(ask.topOwners())).map((found) => {
-      const owner = ownerOf(found);
-      return { owner, ownerName: found.owner_name ?? idOf(owner), ...spent(found) };
-    }),
+    usage: { spends: ledger, logs },
+    ...today(await connection.many(ask.spentToday())),
     budgets: budgets(standings),
     attention: {
-      unpriced_models: await unpricedModels(connection, insight, unpriced),
+      unpriced_models: await unpricedModels(connection, insight, unpricedIn(ledger)),
       budget_blocks: budgetBlocks(standings),
       failed_mails: counted(await connection.any(ask.failedMails())),
       replicas_behind: counted(await connection.any(ask.replicasBehind())),
@@ -78,25 +74,31 @@ async function facts(connection: CommonQueryMethods, insight: CatalogueInsight):
   };
 }
 
-async function logFacts(
-  connection: CommonQueryMethods,
-  window: Window,
-): Promise<Pick<WindowFacts, 'times' | 'ends'>> {
-  const times = await connection.any(ask.logTimes(window));
-  const ends = await connection.any(ask.logEnds(window));
+function today(
+  rows: readonly t.TypeOf<typeof ask.todayRow>[],
+): Pick<OverviewFacts, 'today' | 'topModels' | 'topOwners'> {
+  const isOwner = (found: (typeof rows)[number]): boolean => found.user_id !== null || found.team_id !== null;
+  const whole = rows.find((found) => found.model_key === null && !isOwner(found));
   return {
-    times: times.map(({ hour_start, latencies: [median = 0, p95 = 0] }) => ({
-      hourStart: hour_start ?? undefined,
-      latency: { median, p95 },
-      firstToken: undefined,
-    })),
-    ends: ends.map((found) => ({
-      hourStart: found.hour_start,
-      statusCode: found.status_code,
-      errorCode: found.error_code ?? undefined,
-      count: Number(found.ended),
-    })),
+    today: whole === undefined ? { requestCount: 0, spend: 0n } : spent(whole),
+    topModels: rows.flatMap((found) =>
+      found.model_key === null ? [] : [{ modelKey: found.model_key, ...spent(found) }],
+    ),
+    topOwners: rows.filter(isOwner).map((found) => {
+      const owner = ownerOf(found);
+      return { owner, ownerName: found.owner_name ?? idOf(owner), ...spent(found) };
+    }),
   };
+}
+
+/** Requests without a price, by model. */
+function unpricedIn(
+  hours: readonly { readonly unpriced: Readonly<Record<string, number>> }[],
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const [model, count] of hours.flatMap(({ unpriced }) => Object.entries(unpriced)))
+    counts.set(model, (counts.get(model) ?? 0) + count);
+  return counts;
 }
 
 const spent = (found: { readonly request_count: bigint; readonly spend: bigint }): Spent => ({

@@ -129,7 +129,7 @@ const usageFields = (of: Usage) => ({
   logged_count: of.loggedCount,
   errors: of.errors,
   latency_ms: quantileFields(of.latency),
-  time_to_first_token_ms: quantileFields(of.firstToken),
+  time_to_first_token_ms: null,
 });
 
 /** Null where nothing was measured; a real zero stays one. */

@@ -25,13 +25,20 @@ const hit = objectOf({
 
 /** What an admin sees first, and the search from there. */
 export const overviewRoutes = ({ search, ...ports }: OverviewRoutePorts): readonly AdminRoute[] => [
+  overviewRoute(ports),
+  searchRoute(search),
+];
+
+export const overviewRoute = (ports: OverviewPorts): AdminRoute =>
   adminRoute({
     method: 'GET',
     path: `${root}/overview`,
     summary: 'What happened in the last 24 hours, and what needs attention.',
     answer: overviewBody,
     handle: async () => E.right(presentOverview(await reportOverview(ports)())),
-  }),
+  });
+
+export const searchRoute = (search: Search): AdminRoute =>
   adminRoute({
     method: 'GET',
     path: `${root}/search`,
@@ -49,5 +56,4 @@ export const overviewRoutes = ({ search, ...ports }: OverviewRoutePorts): readon
         })),
       });
     },
-  }),
-];
+  });
