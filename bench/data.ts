@@ -191,7 +191,8 @@ try {
              (select count(*) from tool_cardinality_rollups)::int as tools,
              (select count(*) from request_logs)::int as logs`);
     out(`${rows} ledger rows; rows of other tables: ${JSON.stringify(counts)}`);
-    if (!(await measure(reports)) || !(await measureOverview(pool))) process.exitCode = 1;
+    if (!(await measure(reports))) process.exitCode = 1;
+    if (!(await measureOverview(pool))) process.exitCode = 1;
     out(`  load average of this minute: ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} processors`);
     await showPlans(pool, reports);
     if (!(await measureLists(pool, out))) process.exitCode = 1;

@@ -11,21 +11,27 @@ import { readList } from './time-list.ts';
 const most = 8;
 
 /**
- * One statement for each kind, in one snapshot. What an id or a key's prefix names is found by its index; parts of names
- * in the index of the list, which holds them folded, newest first.
+ * One statement for each kind. What an id or a key's prefix names is found by its index; parts of names in the index of the
+ * list, which holds them folded, newest first. Names of people and of keys are the most that there is to look through, so
+ * they are looked through at the same time.
  */
 export const searchStore = (pool: DatabasePool): Search => ({
-  find: (text) =>
-    readList(pool, async (connection) => {
-      const hits: Hit[] = [];
-      for (const [kind, statement] of Object.entries(statements) as [
-        HitKind,
-        (text: string) => FragmentSqlToken,
-      ][])
-        hits.push(...(await found(connection, kind, statement(text))));
-      return hits;
-    }),
+  find: async (text) => {
+    const halves = await Promise.all(
+      [ofOthers, ofKeys].map((kinds) =>
+        readList(pool, async (connection) => {
+          const hits: Hit[] = [];
+          for (const kind of kinds) hits.push(...(await found(connection, kind, statements[kind](text))));
+          return hits;
+        }),
+      ),
+    );
+    return halves.flat();
+  },
 });
+
+const ofOthers: readonly HitKind[] = ['user', 'team', 'service_account', 'model', 'provider', 'request_log'];
+const ofKeys: readonly HitKind[] = ['api_key'];
 
 const hitRow = t.type({ id: t.string, title: t.string, detail: nullable(t.string) });
 
@@ -41,6 +47,10 @@ async function found(
 /** No row has this id. */
 const uuidOf = (text: string): string | null => (isUuid(text) ? text : null);
 
+/** A whole id and a key's prefix are no parts of names: only indexes are asked for them. */
+const hasPart = (folded: FragmentSqlToken, text: string): FragmentSqlToken =>
+  isUuid(text) || text.startsWith('gwk_') ? sql.fragment`false` : holds(folded, text);
+
 /** A whole key is looked for by its public id alone: what is behind the point is its secret, and no index has it. */
 const publicIdOf = (text: string): string => /^(?:gwk_)?([A-Za-z0-9]*)/.exec(text)?.[1] ?? '';
 
@@ -50,7 +60,7 @@ const statements = {
       select user_id, created_at from users where user_id = ${uuidOf(text)}::uuid or email_folded = lower(${text})
     ), holding as (
       select user_id, created_at from users
-      where ${holds(sql.fragment`email_folded`, text)} or ${holds(sql.fragment`name_folded`, text)}
+      where ${hasPart(sql.fragment`email_folded`, text)} or ${hasPart(sql.fragment`name_folded`, text)}
       order by created_at desc, user_id desc limit ${most}
     ), ranked as (
       select user_id, min(first) as first, created_at
@@ -78,7 +88,7 @@ const statements = {
        where public_id >= ${publicIdOf(text)} and starts_with(public_id, ${publicIdOf(text)}) and ${publicIdOf(text) !== ''}
        order by public_id limit ${most})
     ), holding as (
-      select api_key_id, created_at from api_keys where ${holds(sql.fragment`name_folded`, text)}
+      select api_key_id, created_at from api_keys where ${hasPart(sql.fragment`name_folded`, text)}
       order by created_at desc, api_key_id desc limit ${most}
     ), ranked as (
       select api_key_id, min(first) as first, created_at

@@ -170,6 +170,7 @@ describe('the search', () => {
     const [hit] = await found(publicId.slice(0, 8));
     expect(hit).toMatchObject({ kind: 'api_key', title: 'dev', detail: publicId });
     expect(await found(`gwk_${publicId}`)).toEqual([hit]);
+    expect(await found(key.slice(0, 200))).toEqual([hit]);
     expect(await found(secret)).toEqual([]);
     expect(await found(secret.slice(0, 12))).toEqual([]);
     expect(await found(String(hit?.['id']))).toEqual([hit]);
