@@ -14,7 +14,7 @@ import { openPool } from '../infrastructure/postgres/pool.ts';
 import { overviewStore } from '../infrastructure/postgres/overview-store.ts';
 import * as ask from '../infrastructure/postgres/report-statements.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
-import { overviewRoute } from '../interfaces/http/admin/overview-routes.ts';
+import { overviewRoutes } from '../interfaces/http/admin/overview-routes.ts';
 import { reportRoutes } from '../interfaces/http/admin/report-routes.ts';
 import { measureLists, showSizes } from './data-lists.ts';
 import { fill, grow } from './data-rows.ts';
@@ -96,7 +96,7 @@ async function measure(reports: Reports): Promise<boolean> {
 const overviewLimitMs = 100;
 
 async function measureOverview(pool: DatabasePool): Promise<boolean> {
-  const route = overviewRoute({
+  const [route] = overviewRoutes({
     overview: overviewStore(pool, {
       ofRoute: () => {
         throw new TypeError('there are no routes');
@@ -109,6 +109,7 @@ async function measureOverview(pool: DatabasePool): Promise<boolean> {
     configuredSetup: () => ({ mailConfigured: false, telemetryConfigured: false, ownDatabase: false }),
   });
   const admin = { userId: '', email: '', address: '' };
+  if (route === undefined) throw new Error('there is no overview');
   const times: number[] = [];
   for (let run = 0; run <= runs; run += 1) {
     const began = performance.now();

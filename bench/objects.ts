@@ -19,7 +19,7 @@ import { usersStore } from '../infrastructure/postgres/users-store.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
 import { printedData } from '../interfaces/http/json-text.ts';
 import { keyRoutes } from '../interfaces/http/admin/key-routes.ts';
-import { searchRoute } from '../interfaces/http/admin/overview-routes.ts';
+import { searchRoutes } from '../interfaces/http/admin/overview-routes.ts';
 import { serviceAccountRoutes } from '../interfaces/http/admin/service-account-routes.ts';
 import { teamRoutes } from '../interfaces/http/admin/team-routes.ts';
 import { userRoutes } from '../interfaces/http/admin/user-routes.ts';
@@ -185,7 +185,7 @@ const presented = (n: number) => {
 
 /** What is a name's part, an id, a key's prefix, and nothing at all: then every name is looked through. */
 async function measureSearch(pool: DatabasePool): Promise<boolean> {
-  const routes = [searchRoute(searchStore(pool))];
+  const routes = searchRoutes({ search: searchStore(pool) });
   const id = await pool.oneFirst(sql.unsafe`select user_id::text from users offset 500 limit 1`);
   const texts = [
     'person 7',

@@ -74,7 +74,7 @@ export interface HourSpend {
 }
 
 /** How many of the requests took so many milliseconds; each time stands once. */
-export interface Histogram {
+export interface TimeCounts {
   readonly values: readonly number[];
   readonly counts: readonly number[];
 }
@@ -91,7 +91,7 @@ export interface HourLogs {
   readonly hourStart: Date;
   readonly ends: readonly Ends[];
   /** Of requests that ended well. */
-  readonly latencies: Histogram;
+  readonly latencies: TimeCounts;
 }
 
 /** Requests and spend are of the ledger, the rest of the request logs as retained. */
@@ -157,7 +157,7 @@ function logged(logs: readonly HourLogs[]): Pick<Usage, 'loggedCount' | 'errors'
 }
 
 /** Of all values together; undefined where there are none. */
-export function quantilesOf(histograms: readonly Histogram[]): Quantiles | undefined {
+export function quantilesOf(histograms: readonly TimeCounts[]): Quantiles | undefined {
   const countOf = new Map<number, number>();
   let total = 0;
   for (const { values, counts } of histograms)

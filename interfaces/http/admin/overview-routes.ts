@@ -7,7 +7,7 @@ import { type AdminRoute, adminRoute } from './admin-route.ts';
 import { overviewBody, presentOverview } from './overview-bodies.ts';
 import { textUpTo } from './query.ts';
 
-export interface OverviewRoutePorts extends OverviewPorts {
+export interface SearchRoutePorts {
   readonly search: Search;
 }
 
@@ -23,22 +23,19 @@ const hit = objectOf({
   detail: orNull(textValue),
 });
 
-/** What an admin sees first, and the search from there. */
-export const overviewRoutes = ({ search, ...ports }: OverviewRoutePorts): readonly AdminRoute[] => [
-  overviewRoute(ports),
-  searchRoute(search),
-];
-
-export const overviewRoute = (ports: OverviewPorts): AdminRoute =>
+/** What an admin sees first. */
+export const overviewRoutes = (ports: OverviewPorts): readonly AdminRoute[] => [
   adminRoute({
     method: 'GET',
     path: `${root}/overview`,
     summary: 'What happened in the last 24 hours, and what needs attention.',
     answer: overviewBody,
     handle: async () => E.right(presentOverview(await reportOverview(ports)())),
-  });
+  }),
+];
 
-export const searchRoute = (search: Search): AdminRoute =>
+/** Anything by its id or name. */
+export const searchRoutes = ({ search }: SearchRoutePorts): readonly AdminRoute[] => [
   adminRoute({
     method: 'GET',
     path: `${root}/search`,
@@ -56,4 +53,5 @@ export const searchRoute = (search: Search): AdminRoute =>
         })),
       });
     },
-  });
+  }),
+];
