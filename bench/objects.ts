@@ -4,7 +4,7 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import * as E from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
-import type { DatabasePool } from 'slonik';
+import { type DatabasePool, sql } from 'slonik';
 import { systemClock } from '../infrastructure/clock.ts';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
@@ -12,18 +12,20 @@ import { accountsStore } from '../infrastructure/postgres/accounts-store.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { migrate } from '../infrastructure/postgres/migrate.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
+import { searchStore } from '../infrastructure/postgres/search-store.ts';
 import { serviceAccountsStore } from '../infrastructure/postgres/service-accounts-store.ts';
 import { teamsStore } from '../infrastructure/postgres/teams-store.ts';
 import { usersStore } from '../infrastructure/postgres/users-store.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
 import { printedData } from '../interfaces/http/json-text.ts';
 import { keyRoutes } from '../interfaces/http/admin/key-routes.ts';
+import { searchRoutes } from '../interfaces/http/admin/overview-routes.ts';
 import { serviceAccountRoutes } from '../interfaces/http/admin/service-account-routes.ts';
 import { teamRoutes } from '../interfaces/http/admin/team-routes.ts';
 import { userRoutes } from '../interfaces/http/admin/user-routes.ts';
 
 /**
- * How long the lists of people, teams and keys take, from the query to the JSON text, how long it takes to tell whose
+ * How long the lists of people, teams and keys and the search take, from the query to the JSON text, how long it takes to tell whose
  * a key is, and what a replica keeps of keys in memory: `node --expose-gc bench/objects.ts [USERS]`, with two keys a
  * user. Beside it the same is measured with ten keys.
  */
@@ -181,6 +183,33 @@ const presented = (n: number) => {
   return { publicId, secret: publicId.repeat(2) };
 };
 
+/** What is a name's part, an id, a key's prefix, and nothing at all: then every name is looked through. */
+async function measureSearch(pool: DatabasePool): Promise<boolean> {
+  const routes = searchRoutes({ search: searchStore(pool) });
+  const id = await pool.oneFirst(sql.unsafe`select user_id::text from users offset 500 limit 1`);
+  const texts = [
+    'person 7',
+    'person4242@',
+    '77777',
+    'a',
+    'team-7',
+    'worker-12',
+    String(id),
+    'gwk_0000000000',
+    'nothing at all',
+  ];
+  let quickEnough = true;
+  for (const text of texts) {
+    const query = `q=${encodeURIComponent(text)}`;
+    const { p50, p95 } = await p95Of(() => answer(routes, 'search', query));
+    quickEnough &&= p95 < limitMs;
+    const hits = [...(await answer(routes, 'search', query)).matchAll(/"kind"/g)].length;
+    const verdict = p95 < limitMs ? '' : ` MORE THAN ${limitMs} ms`;
+    out(`  search?q=${text} (${hits}): p50 ${p50.toFixed(1)} p95 ${p95.toFixed(1)} ms${verdict}`);
+  }
+  return quickEnough;
+}
+
 /** Microseconds that it takes to tell whose a key is: out of the table, and out of memory. */
 async function measureAuthentication(pool: DatabasePool, keys: number): Promise<void> {
   const accounts = accountsStore(
@@ -240,6 +269,7 @@ try {
   out(`${users} users, ${2 * users} keys`);
   await measureAuthentication(pool, 2 * users);
   if (!(await measureLists(pool))) process.exitCode = 1;
+  if (!(await measureSearch(pool))) process.exitCode = 1;
   out(`  load average of this minute: ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} processors`);
   await pool.end();
 } finally {

@@ -49,6 +49,7 @@ const forTestsAlone: readonly string[] = [
   // Called by `npm start` through its own file.
   'interfaces/admin-page/build.ts#buildPage',
   // Steps of what the same file exports, tried by themselves.
+  'domain/reports/overview.ts#quantilesOf',
   'domain/reports/report-window.ts#bucketsOf',
   'domain/shared/nearest.ts#editDistance',
   'domain/upstream/upstream-words.ts#upstreamLabels',

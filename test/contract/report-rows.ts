@@ -10,6 +10,7 @@ import {
 } from '../../domain/ledger/usage-cost-event.ts';
 import type { Tally } from '../../domain/reports/spend-report.ts';
 import type { AgentHarness } from '../../domain/request-log/agent-harness.ts';
+import type { RequestLog } from '../../domain/request-log/request-log.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { reportStore } from '../../infrastructure/postgres/report-store.ts';
 import { aRecord, type Query, scopeOf, userIdOf } from './ledger-bench.ts';
@@ -32,7 +33,7 @@ export function withReports(url: () => string): {
 
 export const harness = (key: string): AgentHarness => ({ key, label: key.toUpperCase() });
 
-interface LogFacts {
+interface LogFacts extends Partial<Pick<RequestLog, 'statusCode' | 'errorCode' | 'latencyMs'>> {
   readonly harness?: AgentHarness;
   readonly exposedToolCount?: number | undefined;
   readonly invokedToolCount?: number | undefined;

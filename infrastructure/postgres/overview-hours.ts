@@ -1,0 +1,118 @@
+import type { CommonQueryMethods } from 'slonik';
+import { type HourLogs, type HourSpend, hourStarts } from '../../domain/reports/overview.ts';
+import { bucketHours } from '../../domain/reports/report-window.ts';
+import type { Window } from '../../domain/shared/window.ts';
+import * as ask from './overview-statements.ts';
+
+interface LedgerHour extends HourSpend {
+  /** Requests without a price, by model. */
+  readonly unpriced: Readonly<Record<string, number>>;
+}
+
+interface MarkedLogs extends HourLogs {
+  readonly mark: string;
+}
+
+/**
+ * The hours of the overview. A day of rows is too much to be read each time, so a process remembers its hours, and reads
+ * those again that are not what they were; the one that holds now is always read. Of the ledger they must add up to the rollups of their buckets: the ledger only
+ * grows, so hours that do are right. Of the logs they must have as many rows, and the same sum of statuses, counted in
+ * `request_logs_occurred_at_idx` alone.
+ */
+export interface OverviewHours {
+  readonly ledger: (connection: CommonQueryMethods, window: Window) => Promise<readonly LedgerHour[]>;
+  readonly logs: (connection: CommonQueryMethods, window: Window) => Promise<readonly HourLogs[]>;
+}
+
+const bucketMs = bucketHours * 3_600_000;
+const bucketOf = (at: Date): number => Math.floor(at.getTime() / bucketMs) * bucketMs;
+
+export function overviewHours(): OverviewHours {
+  let ledgerHours: ReadonlyMap<number, LedgerHour> = new Map();
+  let logHours: ReadonlyMap<number, MarkedLogs> = new Map();
+  return {
+    ledger: async (connection, window) => {
+      const whole = { from: new Date(bucketOf(window.from)), until: window.until };
+      const starts = hourStarts(whole);
+      const buckets = await connection.any(ask.ledgerBuckets(whole));
+      let hours = starts.flatMap((start) => ledgerHours.get(start.getTime()) ?? []);
+      const readAgain = async (from: Date | undefined): Promise<void> => {
+        if (from === undefined) return;
+        const read = await connection.any(ask.ledgerHours({ from, until: whole.until }));
+        hours = [...hours.filter(({ hourStart }) => hourStart < from), ...filled(starts, from, read)];
+      };
+      await readAgain(starts.find((start) => !ledgerHours.has(start.getTime())));
+      await readAgain(wrongFrom(buckets, hours));
+      ledgerHours = byStart(hours.slice(0, -1));
+      return hours.filter(({ hourStart }) => hourStart >= window.from);
+    },
+    logs: async (connection, window) => {
+      const marks = await connection.any(ask.logMarks(window));
+      const remembered = logHours;
+      const stale = marks.filter(
+        ({ hour_start, mark }) => remembered.get(hour_start.getTime())?.mark !== mark,
+      );
+      const read =
+        stale.length === 0
+          ? []
+          : await connection.any(ask.logHours(stale.map(({ hour_start }) => hour_start)));
+      const fresh = new Map(read.map((found) => [found.hour_start.getTime(), found]));
+      logHours = new Map(
+        marks.flatMap(({ hour_start, mark }) => {
+          const at = hour_start.getTime();
+          const found = fresh.get(at);
+          const known = found === undefined ? remembered.get(at) : { ...hourLogs(found), mark };
+          return known === undefined ? [] : [[at, known] as const];
+        }),
+      );
+      return [...logHours.values()];
+    },
+  };
+}
+
+const byStart = <A extends { readonly hourStart: Date }>(hours: readonly A[]): ReadonlyMap<number, A> =>
+  new Map(hours.map((each) => [each.hourStart.getTime(), each]));
+
+/** Every hour from this one on, also those without a row. */
+function filled(
+  starts: readonly Date[],
+  from: Date,
+  read: readonly ask.LedgerHourRow[],
+): readonly LedgerHour[] {
+  const found = byStart(read.map(ledgerHour));
+  return starts
+    .filter((start) => start >= from)
+    .map(
+      (hourStart) =>
+        found.get(hourStart.getTime()) ?? { hourStart, requestCount: 0, spend: 0n, unpriced: {} },
+    );
+}
+
+/** The first hour of the first bucket that its hours do not add up to: something came late. */
+function wrongFrom(buckets: readonly ask.BucketRow[], hours: readonly LedgerHour[]): Date | undefined {
+  const totals = new Map(buckets.map((each) => [each.bucket_start.getTime(), each]));
+  const wrong = [...Map.groupBy(hours, ({ hourStart }) => bucketOf(hourStart))].find(([bucket, each]) => {
+    const total = totals.get(bucket);
+    const requests = each.reduce((sum, { requestCount }) => sum + requestCount, 0);
+    const spend = each.reduce((sum, hour) => sum + hour.spend, 0n);
+    return requests !== Number(total?.request_count ?? 0n) || spend !== (total?.spend ?? 0n);
+  });
+  return wrong?.[1][0]?.hourStart;
+}
+
+const ledgerHour = (found: ask.LedgerHourRow): LedgerHour => ({
+  hourStart: found.hour_start,
+  requestCount: Number(found.request_count),
+  spend: found.spend,
+  unpriced: found.unpriced,
+});
+
+const hourLogs = (found: ask.LogHourRow): HourLogs => ({
+  hourStart: found.hour_start,
+  ends: found.ends.map(([statusCode, errorCode, count]) => ({
+    statusCode,
+    errorCode: errorCode ?? undefined,
+    count,
+  })),
+  latencies: { values: found.latencies, counts: found.counts },
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { hourStarts, lastHours, quantilesOf, shareBps, usageOf } from '../../../domain/reports/overview.ts';
+
+describe('the hours of the overview', () => {
+  it.each([
+    ['2028-03-01T00:00:00.000Z', '2028-02-29T01:00:00.000Z', '2028-03-01T01:00:00.000Z'],
+    ['2028-03-01T12:59:59.999Z', '2028-02-29T13:00:00.000Z', '2028-03-01T13:00:00.000Z'],
+  ])('at %s begin at %s and end before %s', (now, from, until) => {
+    const window = lastHours(new Date(now));
+    expect(window).toEqual({ from: new Date(from), until: new Date(until) });
+    expect(hourStarts(window)).toHaveLength(24);
+  });
+});
+
+describe('quantiles', () => {
+  it('are always values that are there, of all histograms together, as sorting finds them', () => {
+    const aHistogram = fc.array(fc.tuple(fc.nat({ max: 30 }), fc.integer({ min: 1, max: 5 })), {
+      maxLength: 12,
+    });
+    fc.assert(
+      fc.property(fc.array(aHistogram, { maxLength: 4 }), (given) => {
+        const all = given
+          .flat()
+          .flatMap(([value, count]) => Array.from({ length: count }, () => value))
+          .toSorted((one, other) => one - other);
+        const histograms = given.map((pairs) => ({
+          values: pairs.map(([value]) => value),
+          counts: pairs.map(([, count]) => count),
+        }));
+        expect(quantilesOf(histograms)).toEqual(
+          all.length === 0
+            ? undefined
+            : { median: all[Math.ceil(all.length / 2) - 1], p95: all[Math.ceil(all.length * 0.95) - 1] },
+        );
+      }),
+    );
+  });
+});
+
+describe('an error', () => {
+  it.each([
+    [200, undefined, []],
+    [499, 'client_closed', []],
+    [499, undefined, []],
+    [404, 'model_not_found', ['caller']],
+    [429, 'budget_exceeded', ['caller']],
+    [429, 'upstream_error', ['upstream']],
+    [200, 'upstream_error', ['upstream']],
+    [503, 'overloaded', ['gateway']],
+    [418, undefined, ['caller']],
+    [502, 'of another release', ['gateway']],
+  ])('of status %s and code %s is of the class %j', (statusCode, errorCode, classes) => {
+    const hourStart = new Date('2028-03-01T12:00:00Z');
+    const logs = [
+      { hourStart, ends: [{ statusCode, errorCode, count: 2 }], latencies: { values: [], counts: [] } },
+    ];
+    const { whole } = usageOf(lastHours(hourStart), { spends: [], logs });
+    expect(whole.loggedCount).toBe(2);
+    expect(Object.entries(whole.errors).flatMap(([name, count]) => (count === 2 ? [name] : []))).toEqual(
+      classes,
+    );
+  });
+});
+
+describe('the share of an amount', () => {
+  it.each([
+    [0n, 0n, undefined],
+    [1n, 3n, 3333],
+    [3n, 3n, 10_000],
+    [9n, 3n, 30_000],
+  ])('of which %s of %s is spent is %s', (spent, amount, bps) => {
+    expect(shareBps(spent, amount)).toBe(bps);
+  });
+});

@@ -1,0 +1,46 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { journalLine } from '../../infrastructure/journal/journal-line.ts';
+import { waitingRecords } from '../../infrastructure/journal/waiting-records.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'gateway-waiting-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const lines = (count: number): string =>
+  Array.from({ length: count }, (_, n) => journalLine(`{"n":${n}}`)).join('');
+
+describe('the records that wait in a journal folder', () => {
+  it('are none where there is no folder', async () => {
+    expect(await waitingRecords(path.join(folder, 'none'))).toEqual({ files: [], isLowerBound: false });
+  });
+
+  it('are the whole lines of every process’s files, and of those that the database refused', async () => {
+    const directory = path.join(folder, 'some');
+    await mkdir(directory);
+    await writeFile(path.join(directory, '1-a.000001.journal'), `${lines(3)}cut short`);
+    await writeFile(path.join(directory, '1-a.000002.journal'), '');
+    await writeFile(path.join(directory, '2-b.000001.refused'), lines(1));
+    await writeFile(path.join(directory, 'other'), lines(9));
+    expect(await waitingRecords(directory)).toEqual({
+      files: [
+        { name: '1-a.000001.journal', refused: false, records: 3 },
+        { name: '2-b.000001.refused', refused: true, records: 1 },
+      ],
+      isLowerBound: false,
+    });
+  });
+
+  it('are counted up to a bound', async () => {
+    const directory = path.join(folder, 'many');
+    await mkdir(directory);
+    await writeFile(path.join(directory, '1-a.000001.journal'), lines(9999));
+    await writeFile(path.join(directory, '1-a.000002.journal'), lines(9999));
+    const { files, isLowerBound } = await waitingRecords(directory);
+    expect([files.map(({ records }) => records), isLowerBound]).toEqual([[9999, 1], true]);
+  });
+});
