@@ -1,9 +1,11 @@
 export default {
-  testEnvironment: 'node',
+  // Suites run in Node itself, not in contexts of `node:vm`, where each one would load the product anew.
+  runtime: '<rootDir>/test/support/native/runtime.ts',
+  testEnvironment: '<rootDir>/test/support/native/environment.ts',
+  transform: {},
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': '<rootDir>/test/support/strip-types.mjs' },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/strict-reporter.mjs'],
