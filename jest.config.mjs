@@ -9,6 +9,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/strict-reporter.mjs'],
+  testSequencer: '<rootDir>/test/support/long-suites-first.mjs',
   testTimeout: 60_000,
   // Suites wait for sockets and the database more than they compute.
   maxWorkers: 2,

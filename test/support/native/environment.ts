@@ -1,13 +1,15 @@
 import { ModernFakeTimers } from '@jest/fake-timers';
-import type { Config } from '@jest/types';
 import { ModuleMocker } from 'jest-mock';
+
+type ProjectConfig = ConstructorParameters<typeof ModernFakeTimers>[0]['config'];
+type Listener = () => void;
 
 /** What a suite may have changed of the process, which the next one shares. */
 interface Kept {
   readonly env: NodeJS.ProcessEnv;
-  readonly exit: typeof process.exit;
+  readonly exit: PropertyDescriptor;
   readonly console: typeof console;
-  readonly listeners: ReadonlyMap<string | symbol, readonly unknown[]>;
+  readonly listeners: ReadonlyMap<string | symbol, readonly Listener[]>;
 }
 
 /** The global environment of a suite is that of its worker; what a suite changed of it is put back when it ends. */
@@ -19,7 +21,7 @@ export default class NativeEnvironment {
   readonly fakeTimers = null;
   readonly #kept: Kept = keep();
 
-  constructor({ projectConfig }: { readonly projectConfig: Config.ProjectConfig }) {
+  constructor({ projectConfig }: { readonly projectConfig: ProjectConfig }) {
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
     Object.assign(globalThis, { jest: this.#forSuites() });
   }
@@ -60,26 +62,28 @@ export default class NativeEnvironment {
 /** Where jest keeps who is told of a suite's tests. */
 const handlers = Symbol.for('EVENT_HANDLERS');
 
+const listenersOf = (name: string | symbol): Listener[] => process.rawListeners(name) as Listener[];
+
 function keep(): Kept {
   return {
     env: { ...process.env },
-    exit: process.exit,
+    exit: Object.getOwnPropertyDescriptors(process).exit,
     console: globalThis.console,
-    listeners: new Map(process.eventNames().map((name) => [name, process.rawListeners(name)])),
+    listeners: new Map(process.eventNames().map((name) => [name, listenersOf(name)])),
   };
 }
 
 function putBack(kept: Kept): void {
-  process.exit = kept.exit;
+  Object.defineProperty(process, 'exit', kept.exit);
   globalThis.console = kept.console;
   Reflect.deleteProperty(globalThis, handlers);
   for (const name of Object.keys(process.env)) if (!(name in kept.env)) delete process.env[name];
   Object.assign(process.env, kept.env);
   for (const name of process.eventNames())
-    for (const listener of process.rawListeners(name)) {
+    for (const listener of listenersOf(name)) {
       if (kept.listeners.get(name)?.includes(listener) === true) continue;
       // What the suite wanted done at the process' end is done at the suite's.
-      if (name === 'exit') listener.call(process, 0);
+      if (name === 'exit') listener();
       process.off(name, listener);
     }
 }

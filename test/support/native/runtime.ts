@@ -1,4 +1,4 @@
-import { createRequire, registerHooks } from 'node:module';
+import { createRequire, enableCompileCache, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
 const require = createRequire(import.meta.url);
@@ -7,6 +7,8 @@ const ofTests = new URL('../../', import.meta.url).href;
 const mark = /\?suite=\d+$/;
 const here = new URL('.', import.meta.url).href;
 const globals = new URL('globals.mjs', import.meta.url).href;
+
+enableCompileCache();
 
 // Modules of the tests belong to the suite that imports them: each suite has its own, with their state and hooks.
 // The product and the packages are loaded once per worker, since that costs more than most suites take.
