@@ -4,9 +4,10 @@ import { pathToFileURL } from 'node:url';
 const require = createRequire(import.meta.url);
 
 const ofTests = new URL('../../', import.meta.url).href;
-const mark = /\?suite=\d+$/;
-const here = new URL('.', import.meta.url).href;
 const globals = new URL('globals.mjs', import.meta.url).href;
+/** Without state, and dear: the description of the API, and its compiled schemas. */
+const shared = ['.', '../openapi/'].map((folder) => new URL(folder, import.meta.url).href);
+const mark = /\?suite=\d+$/;
 
 enableCompileCache();
 
@@ -18,9 +19,8 @@ registerHooks({
     if (suite === undefined) return next(specifier, context);
     if (specifier === '@jest/globals') return { url: `${globals}${suite}`, shortCircuit: true };
     const found = next(specifier, context);
-    return found.url.startsWith(ofTests) && !found.url.startsWith(here)
-      ? { ...found, url: `${found.url}${suite}` }
-      : found;
+    const own = found.url.startsWith(ofTests) && !shared.some((folder) => found.url.startsWith(folder));
+    return own ? { ...found, url: `${found.url}${suite}` } : found;
   },
 });
 
