@@ -1,12 +1,15 @@
 export default {
-  testEnvironment: 'node',
+  // Suites run in Node itself, not in contexts of `node:vm`, where each one would load the product anew.
+  runtime: '<rootDir>/test/support/native/runtime.ts',
+  testEnvironment: '<rootDir>/test/support/native/environment.ts',
+  transform: {},
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': '<rootDir>/test/support/strip-types.mjs' },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/strict-reporter.mjs'],
+  testSequencer: '<rootDir>/test/support/long-suites-first.mjs',
   testTimeout: 60_000,
   // Suites wait for sockets and the database more than they compute.
   maxWorkers: 2,

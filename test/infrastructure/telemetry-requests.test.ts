@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { propagation } from '@opentelemetry/api';
@@ -20,7 +20,11 @@ import { finished, resolvedRoute } from '../support/finished-request.ts';
 import { memoryLog } from '../support/gateway.ts';
 
 // As the SDK does when it starts.
-beforeAll(() => void propagation.setGlobalPropagator(new TraceContextPropagator()));
+beforeAll(() => {
+  propagation.disable();
+  propagation.setGlobalPropagator(new TraceContextPropagator());
+});
+afterAll(() => propagation.disable());
 
 const arrival = { family: 'chat_completions', userAgent: undefined, traceContext: {} } as const;
 

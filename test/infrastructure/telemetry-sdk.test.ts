@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { registerHooks } from 'node:module';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { context, metrics, propagation, ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { DatabasePool, sql as Sql } from 'slonik';
@@ -186,18 +187,37 @@ const gatewaysPool: Opened = async () => {
   return { sql, pool: await openPool(database.url(), 1) };
 };
 
-/** Two statements as parts of a sampled trace; the second fails. */
-const runStatements = (open: Opened): Promise<void> =>
-  jest.isolateModulesAsync(async () => {
-    const { pool, sql } = await open();
-    pool.on('error', () => undefined);
-    const sampled = { ...parent, traceFlags: TraceFlags.SAMPLED, isRemote: true };
-    await context.with(trace.setSpanContext(ROOT_CONTEXT, sampled), async () => {
-      await pool.query(sql.unsafe`select 'canary-in-a-statement'`);
-      await expect(pool.query(sql.unsafe`select 'canary-in-an-error'::int`)).rejects.toThrow();
-    });
-    await pool.end();
+let loaded = 0;
+
+/** Has the database library, and the gateway's modules that use it, loaded anew. */
+async function loadedAnew(open: Opened): ReturnType<Opened> {
+  loaded += 1;
+  const hooks = registerHooks({
+    resolve: (specifier, at, next) => {
+      const found = next(specifier, at);
+      return /\/(?:@?slonik|infrastructure\/postgres)\//.test(found.url)
+        ? { ...found, url: `${found.url}?loaded=${loaded}` }
+        : found;
+    },
   });
+  try {
+    return await open();
+  } finally {
+    hooks.deregister();
+  }
+}
+
+/** Two statements as parts of a sampled trace; the second fails. */
+async function runStatements(open: Opened): Promise<void> {
+  const { pool, sql } = await loadedAnew(open);
+  pool.on('error', () => undefined);
+  const sampled = { ...parent, traceFlags: TraceFlags.SAMPLED, isRemote: true };
+  await context.with(trace.setSpanContext(ROOT_CONTEXT, sampled), async () => {
+    await pool.query(sql.unsafe`select 'canary-in-a-statement'`);
+    await expect(pool.query(sql.unsafe`select 'canary-in-an-error'::int`)).rejects.toThrow();
+  });
+  await pool.end();
+}
 
 /** What a provider that records everything gets of them. */
 async function recordedOf(open: Opened): Promise<readonly unknown[]> {

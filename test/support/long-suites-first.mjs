@@ -1,0 +1,40 @@
+import Sequencer from '@jest/test-sequencer';
+
+/** Suites that take longest: one that began last would leave the other worker idle meanwhile. */
+const long = [
+  'infrastructure/growth-requests',
+  'e2e/commands',
+  'torture/kill',
+  'e2e/process-life',
+  'infrastructure/growth-answers',
+  'torture/hard-limit',
+  'e2e/second-factor',
+  'e2e/journal',
+  'e2e/keep-alive',
+  'e2e/telemetry-collector',
+  'e2e/admin-command',
+  'recordings/anthropic-platform',
+  'e2e/canary',
+  'e2e/payload-values',
+  'e2e/serve-process',
+  'e2e/alert-mails',
+  'infrastructure/embedded-postgres',
+  'contract/ledger-outages',
+  'contract/new-provider',
+  'hazards/streams',
+  'e2e/purge',
+  'e2e/admin-keys',
+  'e2e/identity',
+];
+
+const place = (path) => {
+  const found = long.findIndex((name) => path.endsWith(`/test/${name}.test.ts`));
+  return found === -1 ? long.length : found;
+};
+
+/** Jest knows how long suites take from the run before, which a fresh checkout has none of. */
+export default class LongSuitesFirst extends Sequencer {
+  sort(tests) {
+    return super.sort(tests).toSorted((left, right) => place(left.path) - place(right.path));
+  }
+}

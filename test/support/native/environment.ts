@@ -1,0 +1,89 @@
+import { ModernFakeTimers } from '@jest/fake-timers';
+import { ModuleMocker } from 'jest-mock';
+
+type ProjectConfig = ConstructorParameters<typeof ModernFakeTimers>[0]['config'];
+type Listener = () => void;
+
+/** What a suite may have changed of the process, which the next one shares. */
+interface Kept {
+  readonly env: NodeJS.ProcessEnv;
+  readonly exit: PropertyDescriptor;
+  readonly console: typeof console;
+  readonly listeners: ReadonlyMap<string | symbol, readonly Listener[]>;
+}
+
+/** The global environment of a suite is that of its worker; what a suite changed of it is put back when it ends. */
+// oxlint-disable-next-line import/no-default-export -- jest calls the default export
+export default class NativeEnvironment {
+  readonly global = globalThis;
+  readonly moduleMocker = new ModuleMocker(globalThis);
+  readonly fakeTimersModern: ModernFakeTimers;
+  readonly fakeTimers = null;
+  readonly #kept: Kept = keep();
+
+  constructor({ projectConfig }: { readonly projectConfig: ProjectConfig }) {
+    this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
+    Object.assign(globalThis, { jest: this.#forSuites() });
+  }
+
+  /** Jest asks for it to be there, and uses it for coverage alone. */
+  getVmContext(): null {
+    return null;
+  }
+
+  exportConditions(): string[] {
+    return ['node', 'node-addons'];
+  }
+
+  async setup(): Promise<void> {}
+
+  async teardown(): Promise<void> {
+    this.fakeTimersModern.dispose();
+    this.moduleMocker.restoreAllMocks();
+    putBack(this.#kept);
+  }
+
+  /** The part of `jest` that suites use. */
+  #forSuites(): object {
+    const timers = this.fakeTimersModern;
+    const mocks = this.moduleMocker;
+    return {
+      advanceTimersByTime: timers.advanceTimersByTime.bind(timers),
+      advanceTimersByTimeAsync: timers.advanceTimersByTimeAsync.bind(timers),
+      getTimerCount: timers.getTimerCount.bind(timers),
+      useFakeTimers: timers.useFakeTimers.bind(timers),
+      useRealTimers: timers.useRealTimers.bind(timers),
+      spyOn: mocks.spyOn.bind(mocks),
+      restoreAllMocks: mocks.restoreAllMocks.bind(mocks),
+    };
+  }
+}
+
+/** Where jest keeps who is told of a suite's tests. */
+const handlers = Symbol.for('EVENT_HANDLERS');
+
+const listenersOf = (name: string | symbol): Listener[] => process.rawListeners(name) as Listener[];
+
+function keep(): Kept {
+  return {
+    env: { ...process.env },
+    exit: Object.getOwnPropertyDescriptors(process).exit,
+    console: globalThis.console,
+    listeners: new Map(process.eventNames().map((name) => [name, listenersOf(name)])),
+  };
+}
+
+function putBack(kept: Kept): void {
+  Object.defineProperty(process, 'exit', kept.exit);
+  globalThis.console = kept.console;
+  Reflect.deleteProperty(globalThis, handlers);
+  for (const name of Object.keys(process.env)) if (!(name in kept.env)) delete process.env[name];
+  Object.assign(process.env, kept.env);
+  for (const name of process.eventNames())
+    for (const listener of listenersOf(name)) {
+      if (kept.listeners.get(name)?.includes(listener) === true) continue;
+      // What the suite wanted done at the process' end is done at the suite's.
+      if (name === 'exit') listener();
+      process.off(name, listener);
+    }
+}
