@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { commands } from './composition/commands.ts';
-import { brokenConstraint } from './infrastructure/postgres/database-fault.ts';
+import { brokenConstraint, lacksSchema } from './infrastructure/postgres/database-fault.ts';
 import { terminal, UsageError } from './interfaces/cli/command.ts';
 
 /** The command line: `gateway COMMAND …`. */
@@ -11,15 +11,20 @@ export async function main([name = '', ...args]: readonly string[]): Promise<voi
     process.exitCode = await command(args);
   } catch (error) {
     const usage = error instanceof UsageError;
-    const broken = brokenConstraint(error);
-    terminal.err(
-      `${usage ? 'usage: ' : ''}${error instanceof Error ? error.message : String(error)}` +
-        (broken === undefined ? '' : ` (${broken})`),
-    );
+    terminal.err(`${usage ? 'usage: ' : ''}${wordsOf(error)}`);
     process.exitCode = usage ? 2 : 1;
   } finally {
     if (cluster.worker !== undefined) endWorker(cluster.worker);
   }
+}
+
+function wordsOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const broken = brokenConstraint(error);
+  if (broken !== undefined) return `${message} (${broken})`;
+  return lacksSchema(error)
+    ? `The database has not the schema of this release (${message}). Run \`npx gateway migrate\`, which brings it there.`
+    : message;
 }
 
 /** So long a worker that is done may take to close what is still open, such as a connection that is frozen. */

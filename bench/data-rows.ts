@@ -79,9 +79,30 @@ export const fill = (url: string): Promise<void> =>
 export const grow = (url: string, rows: number): Promise<void> =>
   run(url, [
     `truncate usage_cost_events, request_logs, request_log_tags, request_log_attempts, request_log_payloads, usage_rollups,
-       harness_rollups, tool_cardinality_rollups`,
+       usage_daily_totals, harness_rollups, tool_cardinality_rollups`,
     `select gateway_make_log_partitions(now() - interval '32 days', now() + interval '1 month')`,
-    `insert into usage_cost_events (
+    ...ledgerRows(rows),
+    logRows,
+    tagRows,
+    `insert into usage_rollups
+     select rollup_bucket(occurred_at), ownership_scope_key, model_key, pricing_status, user_id, max(team_id), count(*),
+            coalesce(sum(cost_picousd) filter (where counts_toward_spend(pricing_status)), 0)
+     from usage_cost_events group by 1, 2, 3, 4, 5 order by 1`,
+    `insert into harness_rollups
+     select rollup_bucket(occurred_at), agent_harness_key, ${writerOf}, ownership_scope_key, max(agent_harness_label),
+            count(*)
+     from request_logs group by 1, 2, 3, 4 order by 1`,
+    `insert into tool_cardinality_rollups
+     select user_id, rollup_bucket(occurred_at), ${writerOf}, ownership_scope_key, 0, 0,
+            coalesce(sum(exposed_tool_count), 0), count(exposed_tool_count), coalesce(sum(invoked_tool_count), 0),
+            count(invoked_tool_count), 0, 0
+     from request_logs where user_id is not null group by 1, 2, 3, 4 order by 2`,
+    'vacuum analyze',
+  ]);
+
+/** So many ledger rows, and the totals of their days. */
+export const ledgerRows = (rows: number): readonly string[] => [
+  `insert into usage_cost_events (
        request_log_id, request_id, ownership_scope_key, api_key_id, user_id, team_id, service_account_id, model_key,
        provider_key, upstream_model, prompt_tokens, completion_tokens, total_tokens, pricing_status, unpriced_reason,
        input_picousd_per_token, output_picousd_per_token, pricing_source, cost_picousd, occurred_at)
@@ -112,23 +133,10 @@ export const grow = (url: string, rows: number): Promise<void> =>
                    when d.n < ${rows} / 20 and d.luck < 0.5 then 'legacy_estimated' else 'priced' end as status
      ) s
      order by d.at`,
-    logRows,
-    tagRows,
-    `insert into usage_rollups
-     select rollup_bucket(occurred_at), ownership_scope_key, model_key, pricing_status, user_id, max(team_id), count(*),
-            coalesce(sum(cost_picousd) filter (where counts_toward_spend(pricing_status)), 0)
-     from usage_cost_events group by 1, 2, 3, 4, 5 order by 1`,
-    `insert into harness_rollups
-     select rollup_bucket(occurred_at), agent_harness_key, ${writerOf}, ownership_scope_key, max(agent_harness_label),
-            count(*)
-     from request_logs group by 1, 2, 3, 4 order by 1`,
-    `insert into tool_cardinality_rollups
-     select user_id, rollup_bucket(occurred_at), ${writerOf}, ownership_scope_key, 0, 0,
-            coalesce(sum(exposed_tool_count), 0), count(exposed_tool_count), coalesce(sum(invoked_tool_count), 0),
-            count(invoked_tool_count), 0, 0
-     from request_logs where user_id is not null group by 1, 2, 3, 4 order by 2`,
-    'vacuum analyze',
-  ]);
+  `insert into usage_daily_totals
+   select ownership_scope_key, (occurred_at at time zone 'UTC')::date, sum(cost_picousd) from usage_cost_events
+   where counts_toward_spend(pricing_status) group by 1, 2`,
+];
 
 /** Which of the sessions of its day counted a row that has no charge: connections come and go. */
 const writerOf = `case when status_code = 200 then 0

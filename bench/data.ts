@@ -16,11 +16,12 @@ import * as ask from '../infrastructure/postgres/report-statements.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { overviewRoutes } from '../interfaces/http/admin/overview-routes.ts';
 import { reportRoutes } from '../interfaces/http/admin/report-routes.ts';
+import { measureDryRuns } from './data-dry-runs.ts';
 import { measureLists, showSizes } from './data-lists.ts';
 import { fill, grow } from './data-rows.ts';
 
 /**
- * How long each report and each list of request logs takes beside so many ledger and log rows of 31 days:
+ * How long each report, each list of request logs and the dry run of a budget takes beside so many ledger and log rows of 31 days:
  * `node bench/data.ts [ROWS …]`. Each is measured from its query parameters to its JSON text; the plans of the reports'
  * statements are printed after them.
  */
@@ -197,6 +198,7 @@ try {
     out(`  load average of this minute: ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} processors`);
     await showPlans(pool, reports);
     if (!(await measureLists(pool, out))) process.exitCode = 1;
+    if (!(await measureDryRuns(pool, out))) process.exitCode = 1;
     await showSizes(pool, out);
     const began = performance.now();
     const wrong = await ledgerAuditStore(pool).rollupDifferences(10);

@@ -49,13 +49,15 @@ function printedUrl(child: ChildProcess): Promise<string> {
 /** Linux counts in ticks of 10 ms. */
 const microsPerTick = 10_000;
 
-const treeMicros = (pid: number): number =>
+/** CPU so far of a process and of those below it, also of those that have ended, in microseconds. */
+export const treeMicros = (pid: number): number =>
   childrenOf(pid).reduce((sum, each) => sum + treeMicros(each), cpuMicros(pid));
 
 function cpuMicros(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * microsPerTick;
+  // Its own, by user and system, and that of the children that it has waited for.
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * microsPerTick;
 }
 
 /** A process that is gone by now has none. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { createFirstAdmin } from '../application/admin/create-admin.ts';
-import { openDatabase } from './database.ts';
+import { type Database, openDatabase } from './database.ts';
 import { type LiveConfig, liveConfig } from '../infrastructure/config/live-config.ts';
 import { environment, loadConfig } from '../infrastructure/config/load.ts';
 import type { processVariables } from '../infrastructure/config/process-variables.ts';
@@ -13,7 +13,7 @@ import { journalFolder } from '../infrastructure/journal/journal.ts';
 import { causeOf, type Log, openLog } from '../infrastructure/logging.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { brokenConstraint } from '../infrastructure/postgres/database-fault.ts';
-import { migrate } from '../infrastructure/postgres/migrate.ts';
+import { migrate, pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { adminsStore } from '../infrastructure/postgres/session-store.ts';
@@ -72,7 +72,8 @@ export async function serveCommand(
   );
   const database = await openDatabase(loaded.right.config.database, (line) => log.info({}, line), true);
   try {
-    if (orders.first && values['no-migrate'] !== true)
+    if (orders.first && values['no-migrate'] === true) await tellPending(database, log);
+    else if (orders.first)
       for (const applied of await migrate(database.url, database.migrations))
         log.info({ applied }, 'migration');
     if (orders.first) await prepare(serving, variables, database.url);
@@ -81,6 +82,15 @@ export async function serveCommand(
     await log.flush();
     await database.stop();
   }
+}
+
+/** Nothing can start without a schema; with an older one it may, and is not ready until it is migrated. */
+async function tellPending({ url, migrations }: Database, log: Log): Promise<void> {
+  const pending = await pendingMigrations(url, migrations);
+  if (pending.some((name) => name.startsWith('0001_')))
+    throw new Error('The database has no schema. Run `npx gateway migrate`, which makes it.');
+  if (pending.length > 0)
+    log.warn({ pending }, 'the database is older than this release: run `npx gateway migrate`');
 }
 
 interface Serving {

@@ -202,11 +202,10 @@ create table providers (
 -- providers: An upstream as configured, placeholders unresolved. What kinds there are the codec of the configuration says.
 
 create table rate_limit_holds (
-  subject text not null, request_log_id uuid not null, process_id uuid not null, expires_at timestamp with time zone not null, constraint rate_limit_holds_pkey PRIMARY KEY (subject, request_log_id)
+  subject text not null, request_log_id uuid not null, process_id uuid not null, expires_at timestamp with time zone not null, constraint rate_limit_holds_pkey PRIMARY KEY (request_log_id, subject)
 );
 -- rate_limit_holds: A request in flight that is limited by its subject: gone when it ends, with its process, or when it expires. Its tokens are counted by whoever takes it away, and so once.
-CREATE INDEX rate_limit_holds_process_id_idx ON rate_limit_holds USING btree (process_id);
-CREATE INDEX rate_limit_holds_request_log_id_idx ON rate_limit_holds USING btree (request_log_id);
+CREATE INDEX rate_limit_holds_subject_idx ON rate_limit_holds USING btree (subject);
 
 create table rate_limit_windows (
   subject text not null, window_start timestamp with time zone not null default '-infinity'::timestamp with time zone, requests bigint not null default 0, tokens numeric(38,0) not null default 0,

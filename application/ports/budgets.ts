@@ -96,11 +96,14 @@ export interface Budgets {
   readonly history: (owner: Owner, ask: PageAsk) => Promise<Page<PastBudget> | undefined>;
   /** So many UTC days that end with today; undefined: there is no such owner, active or not. */
   readonly spendByDay: (owner: Owner, days: number) => Promise<SpendDays | undefined>;
-  /** Changes nothing; undefined: there is no such owner, active or not. */
+  /**
+   * Changes nothing; undefined: there is no such owner, active or not. `too_long`: the windows hold more than is read in
+   * the time that it has.
+   */
   readonly dryRun: (
     owner: Owner,
     terms: Pick<BudgetTerms, 'cadence' | 'amount10000'>,
-  ) => Promise<BudgetDryRun | undefined>;
+  ) => Promise<BudgetDryRun | 'too_long' | undefined>;
 }
 
 export type DeliveryStatus = 'pending' | 'sending' | 'sent' | 'failed';

@@ -4,6 +4,7 @@ import type { BudgetDryRun, SpendDays, WindowDryRun } from '../../application/po
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
 import { type Owner, ownershipScopeKey } from '../../domain/identity/caller.ts';
 import { timestamp, int8, orUndefined } from './codecs.ts';
+import { databaseFault } from './database-fault.ts';
 import { row } from './pool.ts';
 
 const dayRow = t.type({
@@ -63,7 +64,20 @@ const dryRunRow = t.type({
  * What a hard budget would have blocked, by `budget_dry_run`. It reads at most the ledger of two windows, which is found
  * by time; the time-out of a statement (10 s) is its bound.
  */
-export const budgetDryRun = (
+export async function budgetDryRun(
+  pool: DatabasePool,
+  owner: Owner,
+  terms: Pick<BudgetTerms, 'cadence' | 'amount10000'>,
+): Promise<BudgetDryRun | 'too_long'> {
+  try {
+    return await dryRunOf(pool, owner, terms);
+  } catch (error) {
+    if (databaseFault(error) === 'stuck') return 'too_long';
+    throw error;
+  }
+}
+
+const dryRunOf = (
   pool: DatabasePool,
   owner: Owner,
   { cadence, amount10000 }: Pick<BudgetTerms, 'cadence' | 'amount10000'>,

@@ -48,6 +48,12 @@ export function brokenConstraint(error: unknown): string | undefined {
   return link === undefined ? undefined : `constraint ${link.constraint} of table ${link.table ?? 'unknown'}`;
 }
 
+/** Tables, columns, functions and types that are not there. */
+const undefinedThings = new Set(['42P01', '42703', '42883', '42704']);
+
+/** The statement wants something that the schema lacks: migrations were not applied. */
+export const lacksSchema = (error: unknown): boolean => undefinedThings.has(sqlState(error) ?? '');
+
 /** How Node calls a connection that cannot be had, breaks, or is used once it is broken. */
 const ofTheNetwork =
   /^(?:E(?:CONN(?:RESET|REFUSED|ABORTED)|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|PROTO|HOST(?:DOWN|UNREACH)|NET(?:DOWN|UNREACH|RESET)|NOTCONN|ADDRNOTAVAIL|MFILE|NFILE)|ERR_(?:STREAM|SOCKET|SSL|TLS)_\w+)$/;

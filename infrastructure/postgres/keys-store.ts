@@ -60,8 +60,8 @@ export const keysStore = (pool: DatabasePool): Keys => ({
     pool.transaction(async (connection) => {
       const before = await lockKey(connection, id);
       if (before === undefined) return { kind: 'missing' };
-      if (before.revokedBy === 'admin') return { kind: 'done', present: before };
       if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
+      if (before.revokedBy === 'admin') return { kind: 'done', present: before };
       await connection.query(sql.unsafe`
         update api_keys set revoked_at = coalesce(revoked_at, gateway_now()), revoked_by = 'admin',
           previous_secret_sha256 = null, previous_expires_at = null, version = version + 1, updated_at = now()

@@ -1,13 +1,13 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, type FragmentSqlToken, sql } from 'slonik';
 import type { Page, PageAsk } from '../../application/ports/page.ts';
-import { int8 } from './codecs.ts';
+import { int8, orUndefined } from './codecs.ts';
 import { row } from './pool.ts';
 import { boundedTotal, exactTotal, readAsPlanned, readList } from './time-list.ts';
 
 /** What admins manage, newest first. */
 export interface ObjectList {
-  /** What stands behind `from`, its conditions after `where` included. */
+  /** What stands behind `from`, with its conditions after `where`, to which others may be added by `and`. */
   readonly rows: FragmentSqlToken;
   /** When a row was created, and its id: the order of the list, and of the index that it is read by. */
   readonly time: FragmentSqlToken;
@@ -35,34 +35,53 @@ export async function readObjects<A>(
   });
 }
 
-const foundRow = t.type({ total: int8, ids: t.array(t.string) });
+const foundRow = t.type({
+  total: int8,
+  ids: t.array(t.string),
+  last_at: orUndefined(t.string),
+  last_id: orUndefined(t.string),
+});
 
-/** The rows are gone through once: they are counted up to the bound of `total`, and the page is one of them. */
+/**
+ * The rows are gone through once: they are counted up to the bound of `total`, and a page that lies behind it is looked
+ * for from there on.
+ */
 async function idsOf(connection: CommonQueryMethods, list: ObjectList, { page, pageSize }: PageAsk) {
   const { rows, time, key } = list;
   const offset = (page - 1) * pageSize;
   const found = await connection.one(sql.type(row(foundRow))`
     with found as materialized (
       select ${key} as id, ${time} as created_at from ${rows} order by ${time} desc, ${key} desc limit ${exactTotal + 1}
+    ), last as (
+      select f.created_at::text as at, f.id::text as id from found f order by f.created_at, f.id limit 1
     )
     select (select count(*) from found) as total,
            array(select f.id::text from found f order by f.created_at desc, f.id desc
-                 offset ${offset} limit ${pageSize}) as ids
+                 offset ${offset} limit ${pageSize}) as ids,
+           (select l.at from last l) as last_at, (select l.id from last l) as last_id
   `);
-  const isBehind = offset + pageSize > exactTotal && found.total > exactTotal;
-  return isBehind ? { total: found.total, ids: await idsBehind(connection, list, offset, pageSize) } : found;
+  const { total, ids, last_at: at, last_id: id } = found;
+  const counted = Number(total);
+  if (counted <= exactTotal || ids.length === pageSize || at === undefined || id === undefined)
+    return { total, ids };
+  const skipped = Math.max(0, offset - counted);
+  return {
+    total,
+    ids: [...ids, ...(await idsBehind(connection, list, { at, id }, skipped, pageSize - ids.length))],
+  };
 }
 
-/** A page that lies behind what is counted. */
+/** Rows that lie behind the last one that was counted, in their order. */
 const idsBehind = (
   connection: CommonQueryMethods,
   { rows, time, key }: ObjectList,
+  last: { readonly at: string; readonly id: string },
   offset: number,
   size: number,
 ): Promise<readonly string[]> =>
   connection.anyFirst(sql.type(row(t.type({ id: t.string })))`
     select p.id::text as id from (
-      select ${key} as id, ${time} as created_at from ${rows}
+      select ${key} as id, ${time} as created_at from ${rows} and (${time}, ${key}) < (${last.at}::timestamptz, ${last.id})
       order by ${time} desc, ${key} desc offset ${offset} limit ${size}
     ) p order by p.created_at desc, p.id desc
   `);

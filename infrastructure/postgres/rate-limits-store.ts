@@ -17,12 +17,12 @@ import {
   type SubjectKind,
   subjectKey,
 } from '../../domain/limits/rate-limit.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import { recordChange } from './admin-events-store.ts';
 import { timestamp, nullable } from './codecs.ts';
 import { lockOwners } from './owners-lock.ts';
 import { row } from './pool.ts';
 import { limitColumns, limitJson, rateLimitOf } from './rate-limit-rows.ts';
-import { touchState } from './state-follower.ts';
-import { storedJson } from './stored-text.ts';
 import { exactTotal } from './time-list.ts';
 
 /** Rate limits as admins see them. Changes are made one at a time, as the file is taken up. */
@@ -98,33 +98,32 @@ async function write(
   `);
 }
 
-async function leaveEvent(
+const leaveEvent = (
   connection: DatabaseTransactionConnection,
   action: AdminAction,
   { subject, actor }: LimitChange,
   before: StoredLimit | undefined,
   after: StoredLimit | undefined,
-): Promise<void> {
-  await connection.query(sql.unsafe`
-    insert into admin_events (occurred_at, actor_user_id, action, target_kind, target_id, before_json, after_json,
-                              remote_address)
-    values (gateway_now(), ${actor.userId}, ${action}, ${subject.kind}, ${subject.id}, ${told(before)}, ${told(after)},
-            ${actor.address})
-  `);
-  await touchState(connection);
-}
+): Promise<void> =>
+  recordChange(connection, actor, {
+    action,
+    targetKind: subject.kind,
+    targetId: subject.id,
+    before: told(before),
+    after: told(after),
+  });
 
-function told(limit: StoredLimit | undefined): string | null {
-  if (limit === undefined) return null;
+function told(limit: StoredLimit | undefined): JsonObject | undefined {
+  if (limit === undefined) return undefined;
   const { standing, fromConfig, version } = limit;
   const { requests, tokens, inFlight } = standing.limit.terms;
-  return storedJson({
+  return {
     requests_per_minute: requests ?? null,
     tokens_per_minute: tokens ?? null,
     requests_in_flight: inFlight ?? null,
     from_config: fromConfig,
     version,
-  });
+  };
 }
 
 /** Where each kind of subject is found, what it is called, and whether it may be used. */

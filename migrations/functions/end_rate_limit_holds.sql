@@ -1,22 +1,24 @@
--- The last thing of a settlement: whoever has the lock of a window waits for nobody any more.
+-- The last thing of a settlement: whoever has the lock of a window waits for nobody any more. Where nothing counts tokens,
+-- it takes none.
 create or replace function end_rate_limit_holds(items settlement_record[], releases uuid[], t timestamptz) returns void
-language plpgsql volatile as $$
+language plpgsql volatile set plan_cache_mode = force_generic_plan as $$
 declare
   used_subjects text[];
   used_tokens numeric[];
 begin
+  -- Each record finds its own holds: a join in the other order would go through all records for each hold.
   with ended as (
-    delete from rate_limit_holds h where h.request_log_id = any (releases) returning h.subject, h.request_log_id
+    delete from rate_limit_holds h using unnest(items) i
+    where h.request_log_id = i.request_log_id and i.limited_tokens > 0
+    returning h.subject, i.limited_tokens
   ), used as (
-    select e.subject, sum(i.limited_tokens) as tokens
-    from ended e
-    join unnest(items) i on i.request_log_id = e.request_log_id
-    join rate_limits l on l.subject = e.subject
-    where i.limited_tokens > 0 and l.tokens_per_minute is not null
-    group by e.subject
+    select e.subject, sum(e.limited_tokens) as tokens from ended e group by e.subject
   )
   select array_agg(u.subject order by u.subject), array_agg(u.tokens order by u.subject)
-    into used_subjects, used_tokens from used u;
+    into used_subjects, used_tokens
+  from used u join rate_limits l on l.subject = u.subject
+  where l.tokens_per_minute is not null;
+  delete from rate_limit_holds h where h.request_log_id = any (releases);
   if used_subjects is null then
     return;
   end if;

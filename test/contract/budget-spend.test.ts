@@ -1,8 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { sql } from 'slonik';
+import type { BudgetDryRun } from '../../application/ports/budgets.ts';
+import type { Cadence } from '../../domain/budget/budget.ts';
 import { type Caller, ownerOf } from '../../domain/identity/caller.ts';
 import { dryRun } from '../../domain/budget/dry-run.ts';
 import { budgetsStore } from '../../infrastructure/postgres/budgets-store.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { aBudget } from '../support/arbitraries/budget.ts';
@@ -10,6 +14,7 @@ import {
   aRecord,
   aTeam,
   aUser,
+  holder,
   setUserBudget,
   settleTogether,
   unit,
@@ -80,6 +85,12 @@ async function settleFrom(user: Caller, first: Date, costs: readonly bigint[]): 
   return times;
 }
 
+async function ran(user: Caller, cadence: Cadence, amount10000: bigint): Promise<BudgetDryRun> {
+  const run = await budgets().dryRun(ownerOf(user), { cadence, amount10000 });
+  if (run === undefined || run === 'too_long') throw new Error(`the dry run is ${run}`);
+  return run;
+}
+
 describe('a dry run of a budget', () => {
   it('tells of the last window that is over and of the present one what the amount would have blocked', async () => {
     const user = await aUser(query);
@@ -119,8 +130,7 @@ describe('a dry run of a budget', () => {
     expect(await settle(aRecord(user, 4n * unit))).toEqual(['recorded']);
     await clock.standAt('2026-04-10T12:00:01Z');
     expect(await settle(aRecord(user, 3n * unit), aRecord(user, unpriced))).toEqual(['blocked', 'recorded']);
-    const blockedBy = async (amount10000: bigint) =>
-      (await budgets().dryRun(ownerOf(user), { cadence: 'daily', amount10000 }))?.currentWindow;
+    const blockedBy = async (amount10000: bigint) => (await ran(user, 'daily', amount10000)).currentWindow;
     expect(await blockedBy(7n)).toMatchObject({ spent: 4n * unit, blockedCount: 0 });
     expect(await blockedBy(6n)).toMatchObject({ blockedCount: 1, blockedCost: 3n * unit });
     expect(await blockedBy(0n)).toMatchObject({ blockedCount: 2, blockedCost: 7n * unit });
@@ -144,8 +154,8 @@ describe('a dry run of a budget', () => {
           const times = await settleFrom(user, new Date('2026-05-12T14:00:00Z'), costs);
           const answers = costs.map((each, index) => ({ at: times[index]!, cost: each }));
           const found = async (amount10000: bigint) => {
-            const run = await budgets().dryRun(ownerOf(user), { cadence: 'weekly', amount10000 });
-            const { blocksFrom, blockedCount, blockedCost } = run!.currentWindow;
+            const { blocksFrom, blockedCount, blockedCost } = (await ran(user, 'weekly', amount10000))
+              .currentWindow;
             return { blocksFrom, blockedCount, blockedCost };
           };
           expect(await found(asked)).toEqual(dryRun(aBudget({ amount: asked * unit }), answers));
@@ -162,6 +172,21 @@ describe('a dry run of a budget', () => {
       ),
       { numRuns: 40 },
     );
+  });
+
+  it('is given up when its time is over, and says so', async () => {
+    const user = ownerOf(await aUser(query));
+    const pool = await openPool(database.url(), 1);
+    await pool.query(sql.unsafe`set statement_timeout = '200ms'`);
+    const held = await holder(database.url());
+    await held.query('lock table usage_cost_events in access exclusive mode');
+    const terms = { cadence: 'monthly', amount10000: 0n } as const;
+    expect(await budgetsStore(pool, () => false).dryRun(user, terms)).toBe('too_long');
+    await held.rollBack();
+    expect(await budgetsStore(pool, () => false).dryRun(user, terms)).toMatchObject({
+      currentWindow: { spent: 0n },
+    });
+    await pool.end();
   });
 
   it('changes nothing: no budget, no event, no alert', async () => {

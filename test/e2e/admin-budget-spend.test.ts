@@ -107,6 +107,30 @@ describe('an owner’s spend by day, and a dry run', () => {
     });
   });
 
+  it('that take too long are 503 store_unavailable, and the message says that the windows are too large', async () => {
+    const { path } = await aUser();
+    const [found] = await query<{ text: string }>(
+      `select pg_get_functiondef('budget_dry_run'::regproc) as text`,
+    );
+    // As the statement's time-out ends it.
+    await query(`create or replace function budget_dry_run(
+        scope text, amount_10000 bigint, from_time timestamptz, until_time timestamptz,
+        out spent numeric, out blocks_from timestamptz, out blocked_count bigint, out blocked_cost numeric)
+      language plpgsql stable as $$ begin
+        raise 'canceling statement due to statement timeout' using errcode = '57014';
+      end $$`);
+    const asked = { cadence: 'monthly', amount_10000: 5, timezone: 'UTC' };
+    expect(await admin('POST', `${path}/dry-run`, asked)).toMatchObject({
+      status: 503,
+      error: {
+        code: 'store_unavailable',
+        message: expect.stringMatching(/given up after 10 seconds.*too many requests.*shorter cadence/),
+      },
+    });
+    await query(found?.text ?? '');
+    expect((await admin('POST', `${path}/dry-run`, asked)).status).toBe(200);
+  });
+
   it('are 404 for an owner that nobody knows', async () => {
     for (const owner of ['users/no-uuid', 'users/00000000-0000-4000-8000-00000000abcd', 'teams/nobody']) {
       const path = `${root}/budgets/${owner}`;

@@ -80,7 +80,10 @@ describe('an API token', () => {
     const budget = `${root}/spend/budgets/users/${String(made.data?.['user_id'])}`;
     const terms = { cadence: 'daily', amount_10000: 5, hard_limit: false };
     expect((await withToken(write.token, 'PUT', budget, terms)).status).toBe(200);
+    const limit = `${root}/rate-limits/users/${String(made.data?.['user_id'])}`;
+    expect((await withToken(write.token, 'PUT', limit, { requests_per_minute: 5 })).status).toBe(200);
     expect(await eventsOf(made.data?.['user_id'])).toMatchObject([
+      { action: 'rate_limit.set', admin_token_id: id },
       { action: 'budget.set', admin_token_id: id },
       { action: 'user.create' },
     ]);

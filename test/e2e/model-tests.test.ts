@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { adminModelsScene, root } from './admin-models-scene.ts';
+import { adminModelsScene, key, root } from './admin-models-scene.ts';
 
-const { admin, query, userIdOf } = adminModelsScene();
+const { admin, query, userIdOf, gateway } = adminModelsScene();
 
 type Result = Record<string, unknown> & { readonly request_id: string };
 
@@ -20,6 +21,21 @@ const resultOf = async (model: string, over: object = {}): Promise<Result> => {
 const ledgerRows = (requestId: string) =>
   query('select * from usage_cost_events where request_id = $1', [requestId]);
 const logRows = (requestId: string) => query('select * from request_logs where request_id = $1', [requestId]);
+
+/** Until the replica knows of the limits. */
+async function callersAreRefused(): Promise<void> {
+  const until = performance.now() + 5000;
+  for (;;) {
+    const answer = await fetch(`${gateway().url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Hi' }] }),
+    });
+    if (answer.headers.get('x-gateway-error') === 'rate_limited') return;
+    if (performance.now() > until) throw new Error(await answer.text());
+    await sleep(50);
+  }
+}
 
 describe('POST /api/v1/admin/models/{model_id}/test', () => {
   it('sends one request over the route that is chosen, and tells what happened', async () => {
@@ -145,6 +161,37 @@ describe('POST /api/v1/admin/models/{model_id}/test', () => {
       data: { days: [{ request_count: 1, spend_usd: '0.0001' }] },
     });
     await admin('DELETE', path);
+  });
+
+  it('goes through whatever rate limit its owner or its model is at, and counts under none', async () => {
+    const userId = await userIdOf('a@example.com');
+    const paths = [`users/${userId}`, 'teams/platform', 'models/fast'].map(
+      (each) => `/api/v1/admin/rate-limits/${each}`,
+    );
+    for (const path of paths)
+      await admin('PUT', path, { requests_per_minute: 1, tokens_per_minute: 1, requests_in_flight: 1 });
+    // All are full, in a minute that is not over before this test is.
+    await query(
+      `update rate_limit_windows set window_start = date_trunc('minute', now()) + interval '1 hour', requests = 1,
+         tokens = 1`,
+    );
+    await query(
+      `insert into rate_limit_holds
+       select subject, gen_random_uuid(), gen_random_uuid(), now() + interval '1 hour' from rate_limit_windows`,
+    );
+    await callersAreRefused();
+    const taken = () =>
+      query(`select * from rate_limit_windows full join rate_limit_holds using (subject) order by subject`);
+    const before = await taken();
+    expect(before).toHaveLength(3);
+    for (const owner of [
+      { owner_kind: 'user', owner_id: userId },
+      { owner_kind: 'team', owner_id: 'platform' },
+    ])
+      for (const family of ['chat_completions', 'messages', 'responses'])
+        expect(await resultOf('fast', { ...owner, family })).toMatchObject({ outcome: 'success' });
+    expect(await taken()).toEqual(before);
+    for (const path of paths) await admin('DELETE', path);
   });
 
   it('is not logged for an owner who is not logged, and then has no log id', async () => {

@@ -65,13 +65,31 @@ describe('gateway serve --no-migrate', () => {
     }
   });
 
+  it('says of a database that is older than the release what is pending, and where it cannot start, what brings it there', async () => {
+    const older = await createDatabase();
+    await connected(older.url, (client) =>
+      client.query(`delete from schema_migrations where version > 10;
+                    drop table rate_limits, rate_limit_windows, rate_limit_holds cascade`),
+    );
+    const env = await environment('older.yaml', older.url);
+    const ended = await runGateway(['serve', '--no-migrate'], env);
+    expect(ended.code).toBe(1);
+    expect(ended.out).toContain('the database is older than this release: run `npx gateway migrate`');
+    expect(ended.out).toContain('"0011_rate_limits.sql","0012_sign_in.sql"');
+    expect(ended.err).toBe(
+      'The database has not the schema of this release (relation "rate_limits" does not exist). ' +
+        'Run `npx gateway migrate`, which brings it there.\n',
+    );
+    await older.drop();
+  });
+
   it('leaves an empty database empty, and ends with 1', async () => {
     const empty = await createDatabase({ empty: true });
     const env = await environment('empty.yaml', empty.url);
     for (const args of [['--no-migrate'], ['--no-migrate', '--no-seed']]) {
       const ended = await runGateway(['serve', ...args], env);
       expect({ args, code: ended.code }).toEqual({ args, code: 1 });
-      expect(ended.err).toMatch(/^relation "\w+" does not exist\n$/);
+      expect(ended.err).toBe('The database has no schema. Run `npx gateway migrate`, which makes it.\n');
     }
     const tables = await connected(empty.url, (client) =>
       client.query(`select from information_schema.tables where table_schema = 'public'`),

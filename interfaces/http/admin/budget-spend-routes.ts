@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
 import type { BudgetDryRun, Budgets, SpendDays, WindowDryRun } from '../../../application/ports/budgets.ts';
 import type { Owner } from '../../../domain/identity/caller.ts';
+import { type GatewayError, storeUnavailable } from '../../../domain/shared/gateway-error.ts';
 import { type AdminRoute, adminRoute, notFound } from './admin-route.ts';
 import {
   arrayOf,
@@ -94,11 +95,19 @@ function ownerRoutes(
         const named = owner(params[param] ?? '');
         const terms = { cadence, amount10000: BigInt(amount_10000) };
         const found = named === undefined ? undefined : await budgets.dryRun(named, terms);
+        if (found === 'too_long') return E.left(tooLong);
         return named === undefined || found === undefined ? noOwner : E.right(presentDryRun(named, found));
       },
     }),
   ];
 }
+
+const tooLong: GatewayError = {
+  ...storeUnavailable(),
+  message:
+    'The dry run was given up after 10 seconds: its windows hold too many requests for the database as it is now. ' +
+    'Ask for a shorter cadence, or again when the database has less to do.',
+};
 
 const presentDays = (owner: Owner, { from, until, days }: SpendDays): t.TypeOf<typeof spendDays> => ({
   ...ownerIds(owner),

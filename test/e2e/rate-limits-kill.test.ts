@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
+import { withDatabase } from '../support/database.ts';
+import { type GatewayProcess, spawnGateway } from '../support/gateway.ts';
+import { keyOf, limitsConfig } from './limits-scene.ts';
+import { eventually } from './traces.ts';
+
+const database = withDatabase();
+let upstream: SimulatedUpstream;
+const processes: GatewayProcess[] = [];
+
+beforeAll(async () => {
+  upstream = await startSimulatedUpstream({ host: '127.0.0.1', port: 0 });
+  const config = limitsConfig(upstream.url, { narrow: { requests_in_flight: 3 } });
+  for (let index = 0; index < 2; index += 1) processes.push(await spawnGateway(config, database.url()));
+});
+afterAll(async () => {
+  for (const { kill } of processes) kill();
+  await Promise.all(processes.map(({ exited }) => exited));
+  await upstream?.close();
+});
+
+/** The status of a request, 0 where its gateway is gone; the upstream takes its time where it is `long`. */
+async function ask({ url }: GatewayProcess, long: boolean): Promise<number> {
+  try {
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${keyOf('narrow')}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'fast',
+        messages: [{ role: 'user', content: 'Hi' }],
+        ...(long ? { simulate: { 'latency-ms': 40_000 } } : {}),
+      }),
+    });
+    await answer.text();
+    return answer.status;
+  } catch {
+    return 0;
+  }
+}
+
+describe('kill -9 of a process with requests in flight under a limit', () => {
+  it('gives them back within 10 seconds, and none of those that another process holds', async () => {
+    const [dying, there] = processes as [GatewayProcess, GatewayProcess];
+    const cut = [ask(dying, true), ask(dying, true)];
+    const kept = ask(there, true);
+    await eventually(() => (upstream.inFlight() === 3 ? true : undefined));
+    expect(await ask(there, false)).toBe(429);
+
+    dying.kill();
+    const killedAt = performance.now();
+    expect(await Promise.all(cut)).toEqual([0, 0]);
+    // Two at once have room as soon as both are given back.
+    for (;;) {
+      const both = await Promise.all([ask(there, false), ask(there, false)]);
+      if (both.every((status) => status === 200)) break;
+      expect(performance.now() - killedAt).toBeLessThan(10_000);
+      await sleep(100);
+    }
+    expect(performance.now() - killedAt).toBeLessThan(10_000);
+    const three = await Promise.all([1, 2, 3].map(() => ask(there, false)));
+    expect(three.toSorted((one, other) => one - other)).toEqual([200, 200, 429]);
+    there.kill();
+    expect(await kept).toBe(0);
+  }, 60_000);
+});
