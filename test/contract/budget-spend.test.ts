@@ -202,11 +202,18 @@ describe('a dry run of a budget', () => {
 
 describe('what budgets are asked of the ledger', () => {
   it('is read by time, by an index that settlement need not write row by row; duplicates by their own', async () => {
-    await query('set enable_seqscan = off');
+    await query(
+      `insert into usage_cost_events (request_log_id, request_id, ownership_scope_key, model_key, provider_key,
+                                      upstream_model, pricing_status, occurred_at)
+       select gen_random_uuid(), 'r' || n, 'user:' || n % 10, 'm', 'p', 'u', 'unpriced',
+              timestamptz '2026-01-01' + n * interval '1 minute'
+       from generate_series(1, 20000) n`,
+    );
+    await query('vacuum analyze usage_cost_events');
     const plan = await query(
       `explain select e.occurred_at, e.cost_picousd, e.request_log_id from usage_cost_events e
-       where e.ownership_scope_key = 'user:x' and counts_toward_spend(e.pricing_status)
-         and e.occurred_at >= '2026-01-01' and e.occurred_at < '2026-02-01' order by 1, 3`,
+       where e.ownership_scope_key = 'user:1' and counts_toward_spend(e.pricing_status)
+         and e.occurred_at >= '2026-01-05' and e.occurred_at < '2026-01-06' order by 1, 3`,
     );
     expect(JSON.stringify(plan)).toContain('usage_cost_events_occurred_at_idx');
     const duplicates = await query(
