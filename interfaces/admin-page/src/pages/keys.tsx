@@ -6,12 +6,12 @@ import { type Filters, useAddress } from '../app/address.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { Copyable, Count, FromConfig, Id, Time } from '../ui/values.tsx';
+import { FromConfig, Id, Time } from '../ui/values.tsx';
 import { CreateKey, type OwnerWish } from './keys/create-key.tsx';
 import { KeyDrawer } from './keys/key-drawer.tsx';
 import { KeyBadge, keyState, modelsText } from './keys/key-state.tsx';
+import { NoOwners, Total } from './owners/list-parts.tsx';
 import { SecretShown, type ShownKey } from './keys/secret-shown.tsx';
 
 const filterNames = { owner_kind: 'Kind of owner', owner_id: 'Owner id', name: 'Name', status: 'Status' };
@@ -34,11 +34,7 @@ export function Page() {
   return (
     <Frame
       title="Keys"
-      facts={
-        list.data === undefined ? undefined : (
-          <Facts total={list.data.total} more={list.data.total_is_lower_bound} />
-        )
-      }
+      facts={<Total of={list.data} one="key" many="keys" />}
       actions={
         <button type="button" className="button primary" onClick={() => setCreating(true)}>
           New key
@@ -56,7 +52,13 @@ export function Page() {
         openKey={open}
         error={list.error}
         again={() => void list.refetch()}
-        empty={<NoKeys isFiltered={Object.keys(asked).length > 0} />}
+        empty={
+          <NoOwners
+            isFiltered={Object.keys(asked).length > 0}
+            many="keys"
+            line="npx gateway keys create --name laptop --owner user:ada@example.com"
+          />
+        }
       />
       <Pager list={list.data} />
       {open === undefined ? null : (
@@ -104,13 +106,6 @@ function ownerIn(filters: Filters): OwnerWish {
     chosen: id === undefined ? undefined : { value: id, label: `This ${ownerWords[kind]}`, detail: id },
   };
 }
-
-const Facts = ({ total, more }: { readonly total: number; readonly more: boolean }) => (
-  <>
-    {more ? 'More than ' : ''}
-    <Count of={total} /> {total === 1 ? 'key' : 'keys'}
-  </>
-);
 
 const KeyFilters = () => (
   <>
@@ -200,19 +195,3 @@ const columns: readonly Column<ApiKey>[] = [
     hidden: true,
   },
 ];
-
-const NoKeys = ({ isFiltered }: { readonly isFiltered: boolean }) =>
-  isFiltered ? (
-    <Empty title="No key is like that">
-      <p>Take a filter away to see more.</p>
-    </Empty>
-  ) : (
-    <Empty title="There are no keys yet">
-      <p>Callers need one for each request. Create it here, or in a shell:</p>
-      <Copyable
-        block
-        label="Command"
-        text="npx gateway keys create --name laptop --owner user:ada@example.com"
-      />
-    </Empty>
-  );

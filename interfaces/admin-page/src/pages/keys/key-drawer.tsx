@@ -97,13 +97,13 @@ const Facts = ({ of: key }: { readonly of: ApiKey }) => (
     <div>
       <dt>Public id</dt>
       <dd>
-        <code>{key.public_id}</code> <CopyButton text={key.public_id} label="Copy public id" />
+        <code>{key.public_id}</code> <CopyButton text={key.public_id} />
       </dd>
     </div>
     <div>
       <dt>Id</dt>
       <dd>
-        <code>{key.api_key_id}</code> <CopyButton text={key.api_key_id} label="Copy id" />
+        <code>{key.api_key_id}</code> <CopyButton text={key.api_key_id} />
       </dd>
     </div>
     <div>
@@ -171,8 +171,8 @@ const Elsewhere = ({ of: key }: { readonly of: ApiKey }) => (
     <Link to="/observability/request-logs" search={{ api_key_id: key.api_key_id }}>
       Its requests
     </Link>
-    <Link to="/rate-limits" search={{ subject_kind: 'api_key', open: `api_key:${key.api_key_id}` }}>
-      Its rate limit
+    <Link to="/rate-limits" search={{ kind: 'api_key' }}>
+      Rate limits of keys
     </Link>
     <Link to="/audit" search={{ target_id: key.api_key_id }}>
       Its audit
