@@ -55,15 +55,22 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
       {children}
       <Dialog title="Your session has ended" open={isLost} onClose={() => undefined}>
         <p>What you have typed is still here. Log in again and go on.</p>
-        <Login onDone={again} email={found.email} />
+        {mustEnrol(session.error) ? (
+          <EnrolSecondFactor onDone={again} />
+        ) : (
+          <Login onDone={again} email={found.email} keepsPage />
+        )}
       </Dialog>
     </SessionContext>
   );
 }
 
+const mustEnrol = (error: Error | null): boolean =>
+  error instanceof ApiError && error.code === 'enrolment_required';
+
 /** Nobody is known to be logged in. */
 function Unknown({ error, again }: { readonly error: Error; readonly again: () => void }) {
-  if (error instanceof ApiError && error.code === 'enrolment_required')
+  if (mustEnrol(error))
     return (
       <Door title="A second factor is required">
         <EnrolSecondFactor onDone={again} />
