@@ -27,7 +27,7 @@ export function Page() {
           <dd>{email}</dd>
         </div>
         <div>
-          <dt>The session lasts, without a call, until (UTC)</dt>
+          <dt>Without a call, logged in until (UTC)</dt>
           <dd>
             <Time at={expiresAt} />
           </dd>

@@ -16,10 +16,18 @@ interface Owner {
 const stateText = (active: boolean): string => (active ? 'active' : 'inactive');
 
 const losses = {
-  user: 'Calls with them are refused within 5 seconds and the person can log in no more; sessions end for good. Membership of teams, budget and spend stay.',
-  team: 'Calls with them, and with those of its service accounts, are refused within 5 seconds. Members, budget and spend stay.',
-  service_account: 'Calls with them are refused within 5 seconds. What it has spent stays with its team.',
+  user: 'The person can log in no more, and sessions end for good. Membership of teams, budget and spend stay.',
+  team: 'Calls with the keys of its service accounts are refused, too. Members, budget and spend stay.',
+  service_account: 'What it has spent stays with its team.',
 } as const satisfies Record<OwnerKind, string>;
+
+/** Undefined: not known yet. */
+function keysText(name: string, count: number | undefined): string {
+  if (count === undefined) return 'Calls with its keys are refused within 5 seconds.';
+  if (count === 0) return `${name} has no active keys.`;
+  const keys = count === 1 ? 'one active key' : `${count} active keys`;
+  return `${name} has ${keys}: calls with ${count === 1 ? 'it' : 'them'} are refused within 5 seconds.`;
+}
 
 /** Ends an owner's activity, or begins it again; nobody is deleted. */
 export function ChangeActivity<O extends Owner>({
@@ -55,7 +63,6 @@ export function ChangeActivity<O extends Owner>({
       onClose();
     },
   });
-  const count = keys.data?.total;
   return (
     <ChangeDialog
       title={wanted ? `Activate ${owner.name}?` : `Deactivate ${owner.name}?`}
@@ -71,10 +78,9 @@ export function ChangeActivity<O extends Owner>({
       onClose={onClose}
     >
       <p>
-        {count === undefined ? 'Keys' : count === 1 ? 'One active key' : `${count} active keys`} of its own.{' '}
         {wanted
-          ? 'Those that are not revoked or expired work again within 5 seconds. Sessions that ended stay ended.'
-          : losses[kind]}
+          ? 'Keys that are not revoked or expired work again within 5 seconds. Sessions that ended stay ended.'
+          : `${keysText(owner.name, keys.data?.total)} ${losses[kind]}`}
       </p>
       {wanted ? null : <p className="muted">It can be activated again at any time.</p>}
     </ChangeDialog>
