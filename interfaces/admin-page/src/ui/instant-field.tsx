@@ -21,12 +21,13 @@ export function InstantField({
   readonly onChange: (value: string) => void;
   readonly fault?: string | undefined;
 }) {
+  const isPast = value !== '' && Date.parse(instantOf(value) ?? '') <= Date.now();
   return (
     <div className="stack tight">
       <TextField
         label={`${label} (UTC)`}
         type="datetime-local"
-        hint={hint}
+        hint={isPast ? `${hint} It is in the past: it ends at once.` : hint}
         value={value}
         onChange={onChange}
         fault={fault}
