@@ -1,4 +1,6 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { useSession } from '../app/session.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Time } from '../ui/values.tsx';
@@ -11,6 +13,9 @@ import { Tokens } from './account/tokens.tsx';
 export function Page() {
   const { userId, email, name, expiresAt } = useSession();
   const methods = useSignInMethods();
+  const client = useQueryClient();
+  // Each call prolongs the session: its end as it was at the login is old.
+  useEffect(() => void client.invalidateQueries({ queryKey: ['session'] }), [client]);
   return (
     <Frame title="Your account" facts="How you log in, and what acts in your name.">
       <dl className="pairs">
