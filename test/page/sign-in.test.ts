@@ -88,7 +88,7 @@ describe('with a second factor', () => {
     await someone('/account', async (page) => {
       await logIn(page);
       await button(page, 'Turn it on…').click();
-      await page.getByLabel('Password', { exact: true }).last().fill(account.password);
+      await page.getByRole('dialog').getByLabel('Password').fill(account.password);
       await button(page, 'Go on').click();
       const secret = (await page.getByLabel('Secret').innerText()).trim();
       const totp = new TOTP({ secret: Secret.fromBase32(secret) });
@@ -163,6 +163,8 @@ describe('at the identity provider', () => {
       expect(await axeViolations(page)).toEqual([]);
       expect(await page.content()).not.toContain('a@example.com');
       await button(page, 'Log out').click();
+      await page.waitForURL((url) => url.origin === provider.issuer);
+      await page.goto(`${publicUrl}/admin/people`);
       await page.getByRole('heading', { name: 'Log in to Model Gateway' }).waitFor();
     });
   });
