@@ -24,11 +24,11 @@ describe('the account page', () => {
   it('makes a token that is shown once and does what its scope says, and revokes it', async () => {
     const page = await scene.open('/account');
     await button(page, 'New token').click();
-    await page.getByLabel('Name', { exact: true }).fill('   ');
+    await page.getByRole('textbox', { name: 'Name' }).fill('   ');
     await button(page, 'Create token').click();
     await page.getByText('must be text of 1 to 128 characters').first().waitFor();
-    expect(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid')).toBe('true');
-    await page.getByLabel('Name', { exact: true }).fill('reader');
+    expect(await page.getByRole('textbox', { name: 'Name' }).getAttribute('aria-invalid')).toBe('true');
+    await page.getByRole('textbox', { name: 'Name' }).fill('reader');
     await button(page, 'In 90 days').click();
     await clean(page);
     await button(page, 'Create token').click();
