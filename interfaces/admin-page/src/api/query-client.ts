@@ -4,14 +4,14 @@ import { ApiError } from './client.ts';
 type Listener = () => void;
 const listeners = new Set<Listener>();
 
-/** Calls back when an answer says that there is no session any more. Returns what ends that. */
+/** Calls back when an answer says that there is no session any more that opens anything. Returns what ends that. */
 export function onSessionLost(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
 const noticeLostSession = (error: Error): void => {
-  if (error instanceof ApiError && error.code === 'session_required')
+  if (error instanceof ApiError && (error.code === 'session_required' || error.code === 'enrolment_required'))
     for (const listener of listeners) listener();
 };
 

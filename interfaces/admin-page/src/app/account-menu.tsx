@@ -1,7 +1,6 @@
-import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, read } from '../api/client.ts';
+import { useLogout } from './logout.ts';
 import { useSession } from './session.tsx';
 import { chooseTheme, storedTheme, themes } from './theme.ts';
 
@@ -9,11 +8,7 @@ import { chooseTheme, storedTheme, themes } from './theme.ts';
 export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
   const { email } = useSession();
   const [theme, setTheme] = useState(storedTheme);
-  const logout = useMutation({
-    mutationFn: () => read(api.POST('/api/v1/auth/logout')),
-    onSuccess: (ended) =>
-      window.location.assign('end_session_url' in ended ? ended.end_session_url : '/admin'),
-  });
+  const logout = useLogout();
   return (
     <details className="menu end">
       <summary className="button quiet">{email}</summary>

@@ -1,8 +1,9 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useEffect, useState } from 'react';
 import { ApiError, api, read } from '../api/client.ts';
 import { TextField } from '../ui/fields.tsx';
 import { ErrorLine } from '../ui/states.tsx';
+import { useSignInMethods } from './sign-in-methods.ts';
 
 /** Where the browser comes back to from the identity provider: the page that was asked for. */
 const here = (): string => window.location.pathname + window.location.search;
@@ -11,24 +12,27 @@ const here = (): string => window.location.pathname + window.location.search;
 export function Login({
   onDone,
   email: known = '',
+  keepsPage = false,
 }: {
   readonly onDone: () => void;
   readonly email?: string;
+  /** The page behind it has work that must not be lost: the identity provider gets a tab of its own. */
+  readonly keepsPage?: boolean;
 }) {
   const [email, setEmail] = useState(known);
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
-  const methods = useQuery({
-    queryKey: ['sign-in-methods'],
-    queryFn: ({ signal }) => read(api.GET('/api/v1/auth/methods', { signal })),
-  });
+  const [wantsCode, setWantsCode] = useState(false);
+  const methods = useSignInMethods();
   const login = useMutation({
     mutationFn: () =>
       read(api.POST('/api/v1/auth/login', { body: { email, password, ...(code === '' ? {} : { code }) } })),
     onSuccess: onDone,
+    onError: (error) => {
+      if (error instanceof ApiError && error.code === 'second_factor_required') setWantsCode(true);
+      else setCode('');
+    },
   });
-  const wantsCode =
-    code !== '' || (login.error instanceof ApiError && login.error.code === 'second_factor_required');
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     login.mutate();
@@ -63,17 +67,60 @@ export function Login({
               autoFocus
             />
           ) : null}
-          {wantsCode && code === '' ? null : <ErrorLine error={login.error} />}
+          <ErrorLine error={isAskedForCode(login.error) ? null : login.error} />
           <button type="submit" className="button primary" disabled={login.isPending}>
             {login.isPending ? 'Logging in…' : 'Log in'}
           </button>
         </form>
       )}
       {methods.data?.oidc == null ? null : (
-        <a className="button" href={`${methods.data.oidc.start_url}?return_to=${encodeURIComponent(here())}`}>
-          Log in with {methods.data.oidc.display_name}
-        </a>
+        <ProviderLink
+          name={methods.data.oidc.display_name}
+          startUrl={methods.data.oidc.start_url}
+          keepsPage={keepsPage}
+          onDone={onDone}
+        />
       )}
+      <ErrorLine error={methods.error} />
     </div>
+  );
+}
+
+/** The code is asked for by its field: that it was missing is no fault. */
+const isAskedForCode = (error: Error | null): boolean =>
+  error instanceof ApiError && error.code === 'second_factor_required';
+
+/** To the identity provider, and back to the page that was asked for. */
+function ProviderLink({
+  name,
+  startUrl,
+  keepsPage,
+  onDone,
+}: {
+  readonly name: string;
+  readonly startUrl: string;
+  readonly keepsPage: boolean;
+  readonly onDone: () => void;
+}) {
+  useEffect(() => {
+    if (!keepsPage) return undefined;
+    const look = async (): Promise<void> => {
+      const { response } = await api.GET('/api/v1/auth/session');
+      if (response.ok) onDone();
+    };
+    // Who comes back from the other tab has logged in there, or not yet; without an answer they come back once more.
+    const onFocus = (): void => void look().catch(() => undefined);
+    window.addEventListener('focus', onFocus);
+    return () => window.removeEventListener('focus', onFocus);
+  }, [keepsPage, onDone]);
+  const href = `${startUrl}?return_to=${encodeURIComponent(keepsPage ? '/admin/account' : here())}`;
+  return (
+    <>
+      <a className="button" href={href} {...(keepsPage ? { target: '_blank', rel: 'noreferrer' } : {})}>
+        Log in with {name}
+        {keepsPage ? ' (new tab)' : ''}
+      </a>
+      {keepsPage ? <p className="muted">Come back to this tab when you have logged in there.</p> : null}
+    </>
   );
 }

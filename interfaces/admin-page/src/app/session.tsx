@@ -3,9 +3,10 @@ import { createContext, type ReactNode, useContext, useEffect, useState } from '
 import { ApiError, api, read } from '../api/client.ts';
 import { onSessionLost } from '../api/query-client.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { Failed, Waiting } from '../ui/states.tsx';
+import { ErrorLine, Failed, Waiting } from '../ui/states.tsx';
 import { EnrolSecondFactor } from './enrol.tsx';
 import { Login } from './login.tsx';
+import { useLogout } from './logout.ts';
 
 /** Who is logged in. */
 export interface Session {
@@ -47,7 +48,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
     return <Unknown error={session.error} again={again} />;
   const found = session.data;
   if (found === undefined) return null;
-  if (found.role !== 'platform_admin') return <NotAnAdmin email={found.email} again={again} />;
+  if (found.role !== 'platform_admin') return <NotAnAdmin email={found.email} />;
   return (
     <SessionContext
       value={{ userId: found.user_id, email: found.email, name: found.name, expiresAt: found.expires_at }}
@@ -55,15 +56,22 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
       {children}
       <Dialog title="Your session has ended" open={isLost} onClose={() => undefined}>
         <p>What you have typed is still here. Log in again and go on.</p>
-        <Login onDone={again} email={found.email} />
+        {mustEnrol(session.error) ? (
+          <EnrolSecondFactor onDone={again} />
+        ) : (
+          <Login onDone={again} email={found.email} keepsPage />
+        )}
       </Dialog>
     </SessionContext>
   );
 }
 
+const mustEnrol = (error: Error | null): boolean =>
+  error instanceof ApiError && error.code === 'enrolment_required';
+
 /** Nobody is known to be logged in. */
 function Unknown({ error, again }: { readonly error: Error; readonly again: () => void }) {
-  if (error instanceof ApiError && error.code === 'enrolment_required')
+  if (mustEnrol(error))
     return (
       <Door title="A second factor is required">
         <EnrolSecondFactor onDone={again} />
@@ -82,18 +90,21 @@ function Unknown({ error, again }: { readonly error: Error; readonly again: () =
   );
 }
 
-function NotAnAdmin({ email, again }: { readonly email: string; readonly again: () => void }) {
-  const leave = async (): Promise<void> => {
-    await read(api.POST('/api/v1/auth/logout'));
-    again();
-  };
+function NotAnAdmin({ email }: { readonly email: string }) {
+  const logout = useLogout();
   return (
     <Door title="Nothing to see for you here">
       <p>
         You are logged in as {email}, who is no platform admin. Ask an admin for the role, or log in as
         somebody else.
       </p>
-      <button type="button" className="button primary" onClick={() => void leave()}>
+      <ErrorLine error={logout.error} />
+      <button
+        type="button"
+        className="button primary"
+        disabled={logout.isPending}
+        onClick={() => logout.mutate()}
+      >
         Log out
       </button>
     </Door>

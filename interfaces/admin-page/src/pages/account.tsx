@@ -1,7 +1,54 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { useSession } from '../app/session.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { Time } from '../ui/values.tsx';
+import { useSignInMethods } from '../app/sign-in-methods.ts';
+import { ChangePassword } from './account/password.tsx';
+import { SecondFactor } from './account/second-factor.tsx';
+import { Tokens } from './account/tokens.tsx';
 
-export const Page = () => (
-  <Frame title="account">
-    <p>Under construction.</p>
-  </Frame>
-);
+/** Who is logged in, how they prove it, and the tokens that act in admins' names. */
+export function Page() {
+  const { userId, email, name, expiresAt } = useSession();
+  const methods = useSignInMethods();
+  const client = useQueryClient();
+  // Each call prolongs the session: its end as it was at the login is old.
+  useEffect(() => void client.invalidateQueries({ queryKey: ['session'] }), [client]);
+  return (
+    <Frame title="Your account" facts="How you log in, and what acts in your name.">
+      <dl className="pairs">
+        <div>
+          <dt>Logged in as</dt>
+          <dd>
+            <Link to="/people" search={{ open: userId }}>
+              {name}
+            </Link>
+          </dd>
+        </div>
+        <div>
+          <dt>E-mail</dt>
+          <dd>{email}</dd>
+        </div>
+        <div>
+          <dt>Without a call, logged in until (UTC)</dt>
+          <dd>
+            <Time at={expiresAt} />
+          </dd>
+        </div>
+      </dl>
+      {methods.data?.password === false ? (
+        <p className="muted">
+          Logins by password are turned off: the identity provider looks after password and second factor.
+        </p>
+      ) : (
+        <>
+          <SecondFactor />
+          <ChangePassword />
+        </>
+      )}
+      <Tokens />
+    </Frame>
+  );
+}

@@ -1,7 +1,197 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, read } from '../api/client.ts';
+import { type ApiKey, type OwnerKind, ownerPaths, ownerWords } from '../api/owners.ts';
+import { type Filters, useAddress } from '../app/address.ts';
+import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
+import { Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { FromConfig, Id, Time } from '../ui/values.tsx';
+import { CreateKey, type OwnerWish } from './keys/create-key.tsx';
+import { KeyDrawer } from './keys/key-drawer.tsx';
+import { KeyBadge, keyState, modelsText } from './keys/key-state.tsx';
+import { NoOwners, Total } from './owners/list-parts.tsx';
+import { SecretShown, type ShownKey } from './keys/secret-shown.tsx';
 
-export const Page = () => (
-  <Frame title="keys">
-    <p>Under construction.</p>
-  </Frame>
+const filterNames = { owner_kind: 'Kind of owner', owner_id: 'Owner id', name: 'Name', status: 'Status' };
+
+const kinds = ['user', 'team', 'service_account'] as const;
+const statuses = ['active', 'revoked', 'expired'] as const;
+const oneOf = <V extends string>(values: readonly V[], text: string | undefined): V | undefined =>
+  values.find((each) => each === text);
+
+/** API keys: who has them, what they may do, and their whole life. */
+export function Page() {
+  const { filters, set } = useAddress();
+  const [isCreating, setCreating] = useState(false);
+  const [shown, setShown] = useState<{ readonly title: string; readonly key: ShownKey }>();
+  const asked = askedBy(filters);
+  const list = useList(['keys', 'list', asked], (page, signal) =>
+    read(api.GET('/api/v1/admin/api-keys', { params: { query: { ...asked, page } }, signal })),
+  );
+  const open = filters['open'];
+  return (
+    <Frame
+      title="Keys"
+      facts={<Total of={list.data} one="key" many="keys" />}
+      actions={
+        <button type="button" className="button primary" onClick={() => setCreating(true)}>
+          New key
+        </button>
+      }
+      filters={<KeyFilters />}
+    >
+      <FilterChips names={filterNames} />
+      <Table
+        caption="Keys"
+        columns={columns}
+        rows={list.data?.items}
+        rowKey={(key) => key.api_key_id}
+        onOpen={(key) => set({ open: key.api_key_id })}
+        openKey={open}
+        error={list.error}
+        again={() => void list.refetch()}
+        empty={
+          <NoOwners
+            isFiltered={Object.keys(asked).length > 0}
+            many="keys"
+            line="npx gateway keys create --name laptop --owner user:ada@example.com"
+          />
+        }
+      />
+      <Pager list={list.data} />
+      {open === undefined ? null : (
+        <KeyDrawer
+          id={open}
+          onRotated={(key) => setShown({ title: `The new secret of “${key.name}”`, key })}
+          onClose={() => set({ open: undefined })}
+        />
+      )}
+      {isCreating ? (
+        <CreateKey
+          owner={ownerIn(filters)}
+          onMade={(key) => {
+            setCreating(false);
+            setShown({ title: `Key “${key.name}” was created`, key });
+          }}
+          onClose={() => setCreating(false)}
+        />
+      ) : null}
+      {shown === undefined ? null : (
+        <SecretShown title={shown.title} shown={shown.key} onClose={() => setShown(undefined)} />
+      )}
+    </Frame>
+  );
+}
+
+/** The filters that the address has. */
+function askedBy({ owner_kind: kind, owner_id: ownerId, name, status }: Filters) {
+  const ownerKind = oneOf(kinds, kind);
+  const isOf = oneOf(statuses, status);
+  return {
+    ...(ownerKind === undefined ? {} : { owner_kind: ownerKind }),
+    ...(ownerId === undefined ? {} : { owner_id: ownerId }),
+    ...(name === undefined ? {} : { name }),
+    ...(isOf === undefined ? {} : { status: isOf }),
+  };
+}
+
+/** A list of one owner's keys makes keys of that owner. */
+function ownerIn(filters: Filters): OwnerWish {
+  const kind: OwnerKind = oneOf(kinds, filters['owner_kind']) ?? 'user';
+  const id = filters['owner_id'];
+  return {
+    kind,
+    chosen: id === undefined ? undefined : { value: id, label: `This ${ownerWords[kind]}`, detail: id },
+  };
+}
+
+const KeyFilters = () => (
+  <>
+    <TextFilter name="name" label="Name" />
+    <ChoiceFilter name="status" label="Status" options={statuses.map((each) => [each, each])} />
+    <ChoiceFilter
+      name="owner_kind"
+      label="Kind of owner"
+      options={kinds.map((each) => [each, ownerWords[each]])}
+    />
+    <TextFilter name="owner_id" label="Owner id" width="wide" />
+  </>
 );
+
+const columns: readonly Column<ApiKey>[] = [
+  {
+    key: 'name',
+    title: 'Name',
+    cell: (key) => (
+      <>
+        {key.name} <FromConfig is={key.from_config} />
+      </>
+    ),
+    text: (key) => key.name,
+  },
+  { key: 'status', title: 'Status', cell: (key) => <KeyBadge of={key} />, text: keyState },
+  {
+    key: 'public_id',
+    title: 'Public id',
+    cell: (key) => <Id of={key.public_id} />,
+    text: (key) => key.public_id,
+  },
+  {
+    key: 'owner',
+    title: 'Owner',
+    cell: (key) => (
+      <>
+        <Link to={ownerPaths[key.owner_kind]} search={{ open: key.owner_id }}>
+          {key.owner_name}
+        </Link>{' '}
+        <span className="muted">{ownerWords[key.owner_kind]}</span>
+      </>
+    ),
+    text: (key) => key.owner_name,
+  },
+  {
+    key: 'models',
+    title: 'Models',
+    cell: ({ allowed_models: allowed }) => (
+      <span title={modelsText(allowed)}>
+        {allowed.length === 0 ? 'all' : allowed.length <= 2 ? allowed.join(', ') : `${allowed.length} models`}
+      </span>
+    ),
+    text: (key) => modelsText(key.allowed_models),
+  },
+  {
+    key: 'expires',
+    title: 'Expires',
+    cell: (key) =>
+      key.expires_at === null ? <span className="muted">never</span> : <Time at={key.expires_at} />,
+    text: (key) => key.expires_at,
+  },
+  {
+    key: 'last_used',
+    title: 'Last used',
+    cell: (key) => key.last_used_on ?? <span className="muted">never</span>,
+    text: (key) => key.last_used_on,
+  },
+  {
+    key: 'created_by',
+    title: 'Creator',
+    cell: (key) =>
+      key.created_by === null ? (
+        <span className="muted">{key.from_config ? 'the file' : 'command line'}</span>
+      ) : (
+        <Link to="/people" search={{ open: key.created_by.user_id }}>
+          {key.created_by.name}
+        </Link>
+      ),
+    text: (key) => key.created_by?.name,
+  },
+  {
+    key: 'created',
+    title: 'Created',
+    cell: (key) => <Time at={key.created_at} />,
+    text: (key) => key.created_at,
+    hidden: true,
+  },
+];

@@ -1,7 +1,126 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, read } from '../api/client.ts';
+import type { ServiceAccount } from '../api/owners.ts';
+import { type Filters, useAddress } from '../app/address.ts';
+import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
+import { Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { FromConfig, Time } from '../ui/values.tsx';
+import { NoOwners, Total } from './owners/list-parts.tsx';
+import { ActiveBadge, activeIn, activeOptions } from './owners/parts.tsx';
+import { ServiceAccountDrawer } from './service-accounts/account-drawer.tsx';
+import { CreateServiceAccount } from './service-accounts/account-forms.tsx';
 
-export const Page = () => (
-  <Frame title="service-accounts">
-    <p>Under construction.</p>
-  </Frame>
-);
+const filterNames = { name: 'Name', active: 'Active', team_id: 'Team' };
+
+/** Service accounts: programs with keys of their own, for which a team pays. */
+export function Page() {
+  const { filters, set } = useAddress();
+  const [isCreating, setCreating] = useState(false);
+  const asked = askedBy(filters);
+  const list = useList(['service-accounts', 'list', asked], (page, signal) =>
+    read(api.GET('/api/v1/admin/service-accounts', { params: { query: { ...asked, page } }, signal })),
+  );
+  const open = filters['open'];
+  const teamId = filters['team_id'];
+  return (
+    <Frame
+      title="Service accounts"
+      facts={<Total of={list.data} one="service account" many="service accounts" />}
+      actions={
+        <button type="button" className="button primary" onClick={() => setCreating(true)}>
+          New service account
+        </button>
+      }
+      filters={
+        <>
+          <TextFilter name="name" label="Name" />
+          <ChoiceFilter name="active" label="State" options={activeOptions} />
+          <TextFilter name="team_id" label="Team id" />
+        </>
+      }
+    >
+      <FilterChips names={filterNames} />
+      <Table
+        caption="Service accounts"
+        columns={columns}
+        rows={list.data?.items}
+        rowKey={(account) => account.service_account_id}
+        onOpen={(account) => set({ open: account.service_account_id })}
+        openKey={open}
+        error={list.error}
+        again={() => void list.refetch()}
+        empty={
+          <NoOwners
+            isFiltered={Object.keys(asked).length > 0}
+            many="service accounts"
+            line={'# gateway.yaml\nservice_accounts:\n  - id: indexer\n    name: Indexer\n    team: search'}
+          />
+        }
+      />
+      <Pager list={list.data} />
+      {open === undefined ? null : (
+        <ServiceAccountDrawer id={open} onClose={() => set({ open: undefined })} />
+      )}
+      {isCreating ? (
+        <CreateServiceAccount
+          team={teamId === undefined ? undefined : { value: teamId, label: teamId, detail: '' }}
+          onMade={(made) => {
+            setCreating(false);
+            set({ open: made.service_account_id });
+          }}
+          onClose={() => setCreating(false)}
+        />
+      ) : null}
+    </Frame>
+  );
+}
+
+const askedBy = ({ name, active, team_id: teamId }: Filters) => ({
+  ...(name === undefined ? {} : { name }),
+  ...activeIn(active),
+  ...(teamId === undefined ? {} : { team_id: teamId }),
+});
+
+const columns: readonly Column<ServiceAccount>[] = [
+  {
+    key: 'name',
+    title: 'Name',
+    cell: (account) => (
+      <>
+        {account.name} <FromConfig is={account.from_config} />
+      </>
+    ),
+    text: (account) => account.name,
+  },
+  {
+    key: 'id',
+    title: 'Id',
+    cell: (account) => <code>{account.service_account_id}</code>,
+    text: (account) => account.service_account_id,
+  },
+  {
+    key: 'team',
+    title: 'Team that pays',
+    cell: (account) => (
+      <Link to="/teams" search={{ open: account.team_id }}>
+        {account.team_name}
+      </Link>
+    ),
+    text: (account) => account.team_id,
+  },
+  {
+    key: 'active',
+    title: 'State',
+    cell: (account) => <ActiveBadge is={account.active} />,
+    text: (account) => (account.active ? 'active' : 'inactive'),
+  },
+  {
+    key: 'created',
+    title: 'Created',
+    cell: (account) => <Time at={account.created_at} dateOnly />,
+    text: (account) => account.created_at,
+  },
+];

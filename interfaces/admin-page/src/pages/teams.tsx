@@ -1,7 +1,116 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, read } from '../api/client.ts';
+import type { Team } from '../api/owners.ts';
+import { type Filters, useAddress } from '../app/address.ts';
+import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
+import { Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Count, FromConfig, Time } from '../ui/values.tsx';
+import { NoOwners, Total } from './owners/list-parts.tsx';
+import { ActiveBadge, activeIn, activeOptions } from './owners/parts.tsx';
+import { TeamDrawer } from './teams/team-drawer.tsx';
+import { CreateTeam } from './teams/team-forms.tsx';
 
-export const Page = () => (
-  <Frame title="teams">
-    <p>Under construction.</p>
-  </Frame>
-);
+const filterNames = { name: 'Name', active: 'Active' };
+
+/** Teams: who pays together, and who is in it. */
+export function Page() {
+  const { filters, set } = useAddress();
+  const [isCreating, setCreating] = useState(false);
+  const asked = askedBy(filters);
+  const list = useList(['teams', 'list', asked], (page, signal) =>
+    read(api.GET('/api/v1/admin/teams', { params: { query: { ...asked, page } }, signal })),
+  );
+  const open = filters['open'];
+  return (
+    <Frame
+      title="Teams"
+      facts={<Total of={list.data} one="team" many="teams" />}
+      actions={
+        <button type="button" className="button primary" onClick={() => setCreating(true)}>
+          New team
+        </button>
+      }
+      filters={
+        <>
+          <TextFilter name="name" label="Name" />
+          <ChoiceFilter name="active" label="State" options={activeOptions} />
+        </>
+      }
+    >
+      <FilterChips names={filterNames} />
+      <Table
+        caption="Teams"
+        columns={columns}
+        rows={list.data?.items}
+        rowKey={(team) => team.team_id}
+        onOpen={(team) => set({ open: team.team_id })}
+        openKey={open}
+        error={list.error}
+        again={() => void list.refetch()}
+        empty={
+          <NoOwners
+            isFiltered={Object.keys(asked).length > 0}
+            many="teams"
+            line={'# gateway.yaml\nteams:\n  - id: search\n    name: Search'}
+          />
+        }
+      />
+      <Pager list={list.data} />
+      {open === undefined ? null : <TeamDrawer id={open} onClose={() => set({ open: undefined })} />}
+      {isCreating ? (
+        <CreateTeam
+          onMade={(made) => {
+            setCreating(false);
+            set({ open: made.team_id });
+          }}
+          onClose={() => setCreating(false)}
+        />
+      ) : null}
+    </Frame>
+  );
+}
+
+const askedBy = ({ name, active }: Filters) => ({
+  ...(name === undefined ? {} : { name }),
+  ...activeIn(active),
+});
+
+const columns: readonly Column<Team>[] = [
+  {
+    key: 'name',
+    title: 'Name',
+    cell: (team) => (
+      <>
+        {team.name} <FromConfig is={team.from_config} />
+      </>
+    ),
+    text: (team) => team.name,
+  },
+  { key: 'id', title: 'Id', cell: (team) => <code>{team.team_id}</code>, text: (team) => team.team_id },
+  {
+    key: 'active',
+    title: 'State',
+    cell: (team) => <ActiveBadge is={team.active} />,
+    text: (team) => (team.active ? 'active' : 'inactive'),
+  },
+  {
+    key: 'members',
+    title: 'Members',
+    align: 'end',
+    cell: (team) => (
+      <Link to="/people" search={{ team_id: team.team_id }}>
+        <Count of={team.member_count} />
+      </Link>
+    ),
+    text: (team) => team.member_count,
+  },
+  {
+    key: 'created',
+    title: 'Created',
+    cell: (team) => <Time at={team.created_at} dateOnly />,
+    text: (team) => team.created_at,
+  },
+];

@@ -90,7 +90,15 @@ export const FromConfig = ({ is }: { readonly is: boolean }) =>
   ) : null;
 
 /** A button that copies, and says so. */
-export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
+export function CopyButton({
+  text,
+  label = 'Copy',
+  onCopied,
+}: {
+  readonly text: string;
+  readonly label?: string;
+  readonly onCopied?: (() => void) | undefined;
+}) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle');
   const copy = async (): Promise<void> => {
     const done = await navigator.clipboard.writeText(text).then(
@@ -98,6 +106,7 @@ export function CopyButton({ text, label = 'Copy' }: { readonly text: string; re
       () => false,
     );
     setState(done ? 'copied' : 'failed');
+    if (done) onCopied?.();
     setTimeout(() => setState('idle'), 2000);
   };
   const says = { idle: label, copied: 'Copied', failed: 'Select it and copy by hand' }[state];
@@ -131,10 +140,12 @@ export function Copyable({
   text,
   label,
   block = false,
+  onCopied,
 }: {
   readonly text: string;
   readonly label: string;
   readonly block?: boolean;
+  readonly onCopied?: () => void;
 }) {
   return (
     <div className="copyable">
@@ -145,7 +156,7 @@ export function Copyable({
       ) : (
         <input readOnly aria-label={label} value={text} onFocus={({ target }) => target.select()} />
       )}
-      <CopyButton text={text} />
+      <CopyButton text={text} onCopied={onCopied} />
     </div>
   );
 }

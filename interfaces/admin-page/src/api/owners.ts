@@ -1,0 +1,131 @@
+import type { paths } from '../../../../test/support/openapi/api.d.ts';
+import { api, read } from './client.ts';
+
+/** The `data` that a `GET` of this path gives. */
+type Got<P extends keyof paths> = paths[P] extends {
+  readonly get: {
+    readonly responses: { readonly 200: { readonly content: { readonly 'application/json': infer A } } };
+  };
+}
+  ? A extends { readonly data: infer D }
+    ? D
+    : never
+  : never;
+
+export type ApiKey = Got<'/api/v1/admin/api-keys/{api_key_id}'>;
+export type Person = Got<'/api/v1/admin/users/{user_id}'>;
+export type Team = Got<'/api/v1/admin/teams/{team_id}'>;
+export type ServiceAccount = Got<'/api/v1/admin/service-accounts/{service_account_id}'>;
+export type AdminToken = Got<'/api/v1/admin/tokens'>['items'][number];
+
+export type OwnerKind = ApiKey['owner_kind'];
+
+/** What kinds of owners are called. */
+export const ownerWords: Readonly<Record<OwnerKind, string>> = {
+  user: 'person',
+  team: 'team',
+  service_account: 'service account',
+};
+
+/** Where an owner's page is. */
+export const ownerPaths = {
+  user: '/people',
+  team: '/teams',
+  service_account: '/service-accounts',
+} as const satisfies Record<OwnerKind, string>;
+
+export const readKey = (id: string, signal?: AbortSignal): Promise<ApiKey> =>
+  read(
+    api.GET('/api/v1/admin/api-keys/{api_key_id}', {
+      params: { path: { api_key_id: id } },
+      signal: signal ?? null,
+    }),
+  );
+
+export const readPerson = (id: string, signal?: AbortSignal): Promise<Person> =>
+  read(
+    api.GET('/api/v1/admin/users/{user_id}', { params: { path: { user_id: id } }, signal: signal ?? null }),
+  );
+
+export const readTeam = (id: string, signal?: AbortSignal): Promise<Team> =>
+  read(
+    api.GET('/api/v1/admin/teams/{team_id}', { params: { path: { team_id: id } }, signal: signal ?? null }),
+  );
+
+export const readServiceAccount = (id: string, signal?: AbortSignal): Promise<ServiceAccount> =>
+  read(
+    api.GET('/api/v1/admin/service-accounts/{service_account_id}', {
+      params: { path: { service_account_id: id } },
+      signal: signal ?? null,
+    }),
+  );
+
+/** How many owners a search shows: more are found by typing more. */
+const searchSize = 8;
+
+/** An owner that was found. */
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+  /** What tells those apart who are called the same. */
+  readonly detail: string;
+}
+
+/** Active owners of a kind whose name (of a person also the e-mail address) has this text. */
+export async function searchOwners(
+  kind: OwnerKind,
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly Choice[]> {
+  const query = { active: true, page_size: searchSize, ...(text === '' ? {} : { name: text }) };
+  if (kind === 'user') return searchPeople(text, signal);
+  if (kind === 'team') {
+    const { items } = await read(api.GET('/api/v1/admin/teams', { params: { query }, signal }));
+    return items.map(({ team_id: value, name }) => ({ value, label: name, detail: value }));
+  }
+  const { items } = await read(api.GET('/api/v1/admin/service-accounts', { params: { query }, signal }));
+  return items.map(({ service_account_id: value, name, team_name: team }) => ({
+    value,
+    label: name,
+    detail: `${value}, of ${team}`,
+  }));
+}
+
+export async function searchPeople(text: string, signal: AbortSignal): Promise<readonly Choice[]> {
+  const by = async (filter: {
+    readonly email?: string;
+    readonly name?: string;
+  }): Promise<readonly Person[]> =>
+    (
+      await read(
+        api.GET('/api/v1/admin/users', {
+          params: { query: { ...filter, active: true, page_size: searchSize } },
+          signal,
+        }),
+      )
+    ).items;
+  const found = text === '' ? await by({}) : [...(await by({ email: text })), ...(await by({ name: text }))];
+  const unique = new Map(found.map((person) => [person.user_id, person]));
+  return [...unique.values()]
+    .slice(0, searchSize)
+    .map(({ user_id: value, name, email }) => ({ value, label: name, detail: email }));
+}
+
+const modelPageSize = 200;
+const maxModelPages = 10;
+
+/** Ids of the enabled models, sorted; the first 2,000 of them. */
+export async function readModelIds(signal?: AbortSignal): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let page = 1; page <= maxModelPages; page += 1) {
+    const { items, total } = await read(
+      api.GET('/api/v1/admin/models', {
+        params: { query: { enabled: true, page, page_size: modelPageSize } },
+        signal: signal ?? null,
+      }),
+    );
+    ids.push(...items.map(({ model_key: id }) => id));
+    if (page * modelPageSize >= total) break;
+  }
+  return ids;
+}

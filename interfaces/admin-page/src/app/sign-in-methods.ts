@@ -1,0 +1,9 @@
+import { useQuery } from '@tanstack/react-query';
+import { api, read } from '../api/client.ts';
+
+/** Which ways of signing in there are. */
+export const useSignInMethods = () =>
+  useQuery({
+    queryKey: ['sign-in-methods'],
+    queryFn: ({ signal }) => read(api.GET('/api/v1/auth/methods', { signal })),
+  });

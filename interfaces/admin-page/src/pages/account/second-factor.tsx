@@ -1,0 +1,109 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { api, read } from '../../api/client.ts';
+import { EnrolSecondFactor } from '../../app/enrol.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { faultOf, TextField } from '../../ui/fields.tsx';
+import { notify } from '../../ui/notices.tsx';
+import { ErrorLine, Failed, Waiting } from '../../ui/states.tsx';
+import { Badge } from '../../ui/values.tsx';
+
+/** Whether logins by password ask for a code beside it; how that is turned on and off. */
+export function SecondFactor() {
+  const client = useQueryClient();
+  const [act, setAct] = useState<'enrol' | 'remove'>();
+  const factor = useQuery({
+    queryKey: ['second-factor'],
+    queryFn: ({ signal }) => read(api.GET('/api/v1/auth/second-factor', { signal })),
+  });
+  const done = (): void => {
+    setAct(undefined);
+    void client.invalidateQueries({ queryKey: ['second-factor'] });
+  };
+  const isOn = factor.data?.state === 'enrolled';
+  return (
+    <section className="stack" aria-labelledby="second-factor">
+      <h2 id="second-factor">Second factor</h2>
+      {factor.data === undefined ? (
+        factor.error === null ? (
+          <Waiting for="the second factor" />
+        ) : (
+          <Failed error={factor.error} again={() => void factor.refetch()} />
+        )
+      ) : (
+        <div className="row">
+          {isOn ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>}
+          <span className="muted">
+            {isOn
+              ? 'Logins by password ask for a code of your authenticator app.'
+              : 'Whoever knows your password can log in.'}
+          </span>
+          <button type="button" className="button" onClick={() => setAct(isOn ? 'remove' : 'enrol')}>
+            {isOn ? 'Remove it…' : 'Turn it on…'}
+          </button>
+        </div>
+      )}
+      {act === 'enrol' ? (
+        <Dialog title="Turn the second factor on" open onClose={done}>
+          <EnrolSecondFactor
+            onDone={() => {
+              notify('The second factor is on. Your other sessions have ended.');
+              done();
+            }}
+          />
+        </Dialog>
+      ) : null}
+      {act === 'remove' ? <RemoveFactor onClose={done} /> : null}
+    </section>
+  );
+}
+
+function RemoveFactor({ onClose }: { readonly onClose: () => void }) {
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const remove = useMutation({
+    mutationFn: () => read(api.DELETE('/api/v1/auth/second-factor', { body: { password, code } })),
+    onSuccess: () => {
+      notify('The second factor was removed. Its recovery codes are good for nothing any more.');
+      onClose();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    remove.mutate();
+  };
+  return (
+    <Dialog title="Remove the second factor?" open onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <p>Your password alone will log you in, from your next login on. The recovery codes end, too.</p>
+        <TextField
+          label="Password"
+          type="password"
+          autoComplete="current-password"
+          value={password}
+          onChange={setPassword}
+          fault={faultOf(remove.error, 'password')}
+          required
+        />
+        <TextField
+          label="Code"
+          hint="Of your authenticator app, or a recovery code."
+          autoComplete="one-time-code"
+          value={code}
+          onChange={setCode}
+          fault={faultOf(remove.error, 'code')}
+          required
+        />
+        <ErrorLine error={remove.error} />
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button danger" disabled={remove.isPending}>
+            {remove.isPending ? 'One moment…' : 'Remove second factor'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,271 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { api, read } from '../../api/client.ts';
+import type { AdminToken } from '../../api/owners.ts';
+import { AuditLink } from '../../ui/audit-link.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { faultOf, SelectField, TextField } from '../../ui/fields.tsx';
+import { InstantField, instantOf } from '../../ui/instant-field.tsx';
+import { Pager, useList } from '../../ui/list.tsx';
+import { notify } from '../../ui/notices.tsx';
+import { SecretDialog } from '../../ui/secret.tsx';
+import { Empty, ErrorLine } from '../../ui/states.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Badge, Copyable, Id, Time } from '../../ui/values.tsx';
+
+type Scope = AdminToken['scope'];
+
+const scopeOptions = [
+  { value: 'read', label: 'read: calls that change nothing' },
+  { value: 'write', label: 'write: all calls but those of tokens' },
+] as const satisfies readonly { readonly value: Scope; readonly label: string }[];
+
+type TokenState = 'active' | 'revoked' | 'expired' | 'admin gone';
+
+function tokenState({ active, revoked_at: revokedAt, expires_at: expiresAt }: AdminToken): TokenState {
+  if (revokedAt !== null) return 'revoked';
+  if (active) return 'active';
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'admin gone';
+}
+
+const tones = { active: 'good', revoked: 'bad', expired: 'warn', 'admin gone': 'warn' } as const;
+
+/** Tokens of the admin API, for scripts. */
+export function Tokens() {
+  const [isCreating, setCreating] = useState(false);
+  const [ending, setEnding] = useState<AdminToken>();
+  const [made, setMade] = useState<{ readonly name: string; readonly token: string }>();
+  const list = useList(['tokens'], (page, signal) =>
+    read(api.GET('/api/v1/admin/tokens', { params: { query: { page } }, signal })),
+  );
+  return (
+    <section className="stack" aria-labelledby="tokens">
+      <div className="row">
+        <h2 id="tokens">API tokens of all admins</h2>
+        <span className="spring" />
+        <button type="button" className="button" onClick={() => setCreating(true)}>
+          New token
+        </button>
+      </div>
+      <p className="muted">
+        Scripts call the admin API with them. A token may do what its admin may, and nothing once that is no
+        active platform admin.
+      </p>
+      <Table
+        caption="API tokens"
+        columns={columnsWith(setEnding)}
+        rows={list.data?.items}
+        rowKey={(token) => token.admin_token_id}
+        error={list.error}
+        again={() => void list.refetch()}
+        empty={
+          <Empty title="There are no API tokens yet">
+            <p>Create one with the button above, and use it so:</p>
+            <Copyable block label="Command" text={callText('$GATEWAY_TOKEN')} />
+          </Empty>
+        }
+      />
+      <Pager list={list.data} />
+      {isCreating ? (
+        <CreateToken
+          onMade={(token) => {
+            setCreating(false);
+            setMade(token);
+          }}
+          onClose={() => setCreating(false)}
+        />
+      ) : null}
+      {ending === undefined ? null : <RevokeToken of={ending} onClose={() => setEnding(undefined)} />}
+      {made === undefined ? null : (
+        <SecretDialog
+          title={`Token “${made.name}” was created`}
+          label="API token"
+          secret={made.token}
+          onClose={() => setMade(undefined)}
+        >
+          {(onCopied) => (
+            <Copyable
+              block
+              label="In a shell"
+              text={`export GATEWAY_TOKEN='${made.token}'\n${callText('$GATEWAY_TOKEN')}`}
+              onCopied={onCopied}
+            />
+          )}
+        </SecretDialog>
+      )}
+    </section>
+  );
+}
+
+const callText = (token: string): string =>
+  `curl -H "authorization: Bearer ${token}" ${window.location.origin}/api/v1/admin/users`;
+
+const columnsWith = (revoke: (token: AdminToken) => void): readonly Column<AdminToken>[] => [
+  { key: 'name', title: 'Name', cell: ({ name }) => name, text: ({ name }) => name },
+  {
+    key: 'status',
+    title: 'Status',
+    cell: (token) => <Badge tone={tones[tokenState(token)]}>{tokenState(token)}</Badge>,
+    text: tokenState,
+  },
+  { key: 'scope', title: 'Scope', cell: ({ scope }) => scope, text: ({ scope }) => scope },
+  {
+    key: 'admin',
+    title: 'Admin',
+    cell: ({ created_by: admin }) => (
+      <Link to="/people" search={{ open: admin.user_id }}>
+        {admin.name}
+      </Link>
+    ),
+    text: ({ created_by: admin }) => admin.name,
+  },
+  {
+    key: 'public_id',
+    title: 'Public id',
+    cell: (token) => <Id of={token.public_id} />,
+    text: (token) => token.public_id,
+  },
+  {
+    key: 'created',
+    title: 'Created',
+    cell: (token) => <Time at={token.created_at} dateOnly />,
+    text: (token) => token.created_at,
+  },
+  {
+    key: 'expires',
+    title: 'Expires',
+    cell: (token) =>
+      token.expires_at === null ? <span className="muted">never</span> : <Time at={token.expires_at} />,
+    text: (token) => token.expires_at,
+  },
+  {
+    key: 'last_used',
+    title: 'Last used',
+    cell: (token) => token.last_used_on ?? <span className="muted">never</span>,
+    text: (token) => token.last_used_on,
+  },
+  {
+    key: 'revoke',
+    title: 'Revoke',
+    cell: (token) => (
+      <button
+        type="button"
+        className="button quiet"
+        aria-label={`Revoke the token ${token.name}`}
+        disabled={token.revoked_at !== null}
+        onClick={() => revoke(token)}
+      >
+        Revoke…
+      </button>
+    ),
+  },
+];
+
+function CreateToken({
+  onMade,
+  onClose,
+}: {
+  readonly onMade: (made: { readonly name: string; readonly token: string }) => void;
+  readonly onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const [name, setName] = useState('');
+  const [scope, setScope] = useState<Scope>('read');
+  const [expires, setExpires] = useState('');
+  const create = useMutation({
+    mutationFn: () =>
+      read(
+        api.POST('/api/v1/admin/tokens', {
+          body: { name: name.trim(), scope, expires_at: instantOf(expires) },
+        }),
+      ),
+    onSuccess: (made) => {
+      void client.invalidateQueries({ queryKey: ['tokens'] });
+      onMade(made);
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <Dialog title="New API token" open onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <TextField
+          label="Name"
+          hint="What uses it, such as “terraform”."
+          value={name}
+          onChange={setName}
+          fault={faultOf(create.error, 'name')}
+          required
+        />
+        <SelectField
+          label="Scope"
+          value={scope}
+          onChange={setScope}
+          options={scopeOptions}
+          fault={faultOf(create.error, 'scope')}
+        />
+        <InstantField
+          label="Expires"
+          hint="Empty: never."
+          value={expires}
+          onChange={setExpires}
+          fault={faultOf(create.error, 'expires_at')}
+        />
+        <p className="muted">
+          It acts in your name: the audit tells of you, and of the token. It is shown once.
+        </p>
+        <ErrorLine error={create.error} />
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={create.isPending}>
+            {create.isPending ? 'One moment…' : 'Create token'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function RevokeToken({ of: token, onClose }: { readonly of: AdminToken; readonly onClose: () => void }) {
+  const client = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: () =>
+      read(
+        api.DELETE('/api/v1/admin/tokens/{admin_token_id}', {
+          params: { path: { admin_token_id: token.admin_token_id } },
+        }),
+      ),
+    onSuccess: () => {
+      void client.invalidateQueries({ queryKey: ['tokens'] });
+      notify(
+        <>
+          Token “{token.name}” was revoked. <AuditLink of={token.admin_token_id} />
+        </>,
+      );
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      title={`Revoke token “${token.name}”?`}
+      act="Revoke token"
+      onAct={() => revoke.mutate()}
+      onClose={onClose}
+      isPending={revoke.isPending}
+      error={revoke.error}
+    >
+      <p>
+        It stops working at once, for good.{' '}
+        {token.last_used_on === null
+          ? 'Nobody has used it yet.'
+          : `It was last used on ${token.last_used_on} (UTC).`}
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,181 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type ApiKey, ownerPaths, ownerWords, readKey } from '../../api/owners.ts';
+import { Drawer } from '../../ui/dialog.tsx';
+import { Failed, Waiting } from '../../ui/states.tsx';
+import { CopyButton, Dash, FromConfig, Time } from '../../ui/values.tsx';
+import { ChangeKey, RevokeKey, RotateKey } from './change-key.tsx';
+import { KeyBadge, keyState } from './key-state.tsx';
+import type { ShownKey } from './secret-shown.tsx';
+
+/** A key: what it is, what it may do, and what can be done to it. */
+export function KeyDrawer({
+  id,
+  onRotated,
+  onClose,
+}: {
+  readonly id: string;
+  readonly onRotated: (made: ShownKey) => void;
+  readonly onClose: () => void;
+}) {
+  const found = useQuery({ queryKey: ['keys', 'one', id], queryFn: ({ signal }) => readKey(id, signal) });
+  return (
+    <Drawer title={found.data === undefined ? 'Key' : `Key “${found.data.name}”`} open onClose={onClose}>
+      {found.data === undefined ? (
+        found.error === null ? (
+          <Waiting for="the key" />
+        ) : (
+          <Failed error={found.error} again={() => void found.refetch()} />
+        )
+      ) : (
+        <Detail of={found.data} onRotated={onRotated} />
+      )}
+    </Drawer>
+  );
+}
+
+type Act = 'change' | 'rotate' | 'revoke';
+
+function Detail({
+  of: key,
+  onRotated,
+}: {
+  readonly of: ApiKey;
+  readonly onRotated: (made: ShownKey) => void;
+}) {
+  const [act, setAct] = useState<Act>();
+  const done = (): void => setAct(undefined);
+  const isRevoked = keyState(key) === 'revoked';
+  return (
+    <>
+      <div className="actions">
+        <button type="button" className="button" disabled={isRevoked} onClick={() => setAct('change')}>
+          Change…
+        </button>
+        <button type="button" className="button" disabled={isRevoked} onClick={() => setAct('rotate')}>
+          Rotate…
+        </button>
+        <button type="button" className="button danger" disabled={isRevoked} onClick={() => setAct('revoke')}>
+          Revoke…
+        </button>
+      </div>
+      <Facts of={key} />
+      <Elsewhere of={key} />
+      {act === 'change' ? <ChangeKey of={key} onClose={done} /> : null}
+      {act === 'revoke' ? <RevokeKey of={key} onClose={done} /> : null}
+      {act === 'rotate' ? (
+        <RotateKey
+          of={key}
+          onMade={(made) => {
+            done();
+            onRotated(made);
+          }}
+          onClose={done}
+        />
+      ) : null}
+    </>
+  );
+}
+
+const Facts = ({ of: key }: { readonly of: ApiKey }) => (
+  <dl className="pairs">
+    <div>
+      <dt>Status</dt>
+      <dd>
+        <KeyBadge of={key} /> <FromConfig is={key.from_config} />
+      </dd>
+    </div>
+    <div>
+      <dt>Owner ({ownerWords[key.owner_kind]})</dt>
+      <dd>
+        <Link to={ownerPaths[key.owner_kind]} search={{ open: key.owner_id }}>
+          {key.owner_name}
+        </Link>
+      </dd>
+    </div>
+    <div>
+      <dt>Public id</dt>
+      <dd>
+        <code>{key.public_id}</code> <CopyButton text={key.public_id} />
+      </dd>
+    </div>
+    <div>
+      <dt>Id</dt>
+      <dd>
+        <code>{key.api_key_id}</code> <CopyButton text={key.api_key_id} />
+      </dd>
+    </div>
+    <div>
+      <dt>Models</dt>
+      <dd>{key.allowed_models.length === 0 ? 'all' : <ModelLinks ids={key.allowed_models} />}</dd>
+    </div>
+    <div>
+      <dt>Expires</dt>
+      <dd>{key.expires_at === null ? 'never' : <Time at={key.expires_at} />}</dd>
+    </div>
+    <div>
+      <dt>Secret before the last rotation works until</dt>
+      <dd>
+        <Time at={key.previous_expires_at} />
+      </dd>
+    </div>
+    <div>
+      <dt>Last used (UTC day)</dt>
+      <dd>{key.last_used_on ?? 'never'}</dd>
+    </div>
+    <div>
+      <dt>Created</dt>
+      <dd>
+        <Time at={key.created_at} />
+        {key.created_by === null ? null : (
+          <>
+            {' by '}
+            <Link to="/people" search={{ open: key.created_by.user_id }}>
+              {key.created_by.name}
+            </Link>
+          </>
+        )}
+      </dd>
+    </div>
+    <div>
+      <dt>Revoked</dt>
+      <dd>
+        {key.revoked_at === null ? (
+          <Dash />
+        ) : (
+          <>
+            <Time at={key.revoked_at} />{' '}
+            {key.revoked_by === 'config' ? 'by the configuration file' : 'by an admin'}
+          </>
+        )}
+      </dd>
+    </div>
+  </dl>
+);
+
+const ModelLinks = ({ ids }: { readonly ids: readonly string[] }) => (
+  <ul className="plain-list">
+    {ids.map((id) => (
+      <li key={id}>
+        <Link to="/models" search={{ open: id }}>
+          {id}
+        </Link>
+      </li>
+    ))}
+  </ul>
+);
+
+const Elsewhere = ({ of: key }: { readonly of: ApiKey }) => (
+  <nav className="row" aria-label="More of this key">
+    <Link to="/observability/request-logs" search={{ api_key_id: key.api_key_id }}>
+      Its requests
+    </Link>
+    <Link to="/rate-limits" search={{ kind: 'api_key' }}>
+      Rate limits of keys
+    </Link>
+    <Link to="/audit" search={{ target_id: key.api_key_id }}>
+      Its audit
+    </Link>
+  </nav>
+);

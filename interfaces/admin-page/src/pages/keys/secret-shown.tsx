@@ -1,0 +1,64 @@
+import { useState } from 'react';
+import { SelectField } from '../../ui/fields.tsx';
+import { SecretDialog } from '../../ui/secret.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { Copyable } from '../../ui/values.tsx';
+import { useModelIds } from './models-field.tsx';
+import { snippetsOf } from './snippets.ts';
+import { TryKey } from './try-key.tsx';
+
+/** A key whose secret is there to be seen this once. */
+export interface ShownKey {
+  readonly name: string;
+  readonly apiKey: string;
+  readonly allowedModels: readonly string[];
+}
+
+/** The secret of a key, this once, with the places to paste it, and a try. */
+export function SecretShown({
+  title,
+  shown: { apiKey, allowedModels },
+  onClose,
+}: {
+  readonly title: string;
+  readonly shown: ShownKey;
+  readonly onClose: () => void;
+}) {
+  const enabled = useModelIds();
+  const [chosen, setChosen] = useState<string>();
+  const models = allowedModels.length === 0 ? (enabled.data ?? []) : allowedModels;
+  const model = chosen ?? models[0];
+  return (
+    <SecretDialog title={title} label="API key" secret={apiKey} onClose={onClose}>
+      {(onCopied) => (
+        <>
+          {model === undefined ? null : (
+            <SelectField
+              label="Model of the examples"
+              value={model}
+              onChange={setChosen}
+              options={models.map((value) => ({ value, label: value }))}
+            />
+          )}
+          <Tabs
+            label="Where to paste it"
+            tabs={snippetsOf({
+              origin: window.location.origin,
+              key: apiKey,
+              model: model ?? 'your-model',
+            }).map(({ name, place, text }) => ({
+              name,
+              body: (
+                <div className="stack tight">
+                  <p className="muted">{place}</p>
+                  <Copyable text={text} label={`${name}: what to paste`} block onCopied={onCopied} />
+                </div>
+              ),
+            }))}
+          />
+          {model === undefined ? null : <TryKey apiKey={apiKey} model={model} />}
+        </>
+      )}
+    </SecretDialog>
+  );
+}

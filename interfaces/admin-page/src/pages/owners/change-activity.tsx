@@ -1,0 +1,88 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { OwnerKind } from '../../api/owners.ts';
+import { useVersionedChange } from '../../api/versioned-change.ts';
+import { AuditLink } from '../../ui/audit-link.tsx';
+import { ChangeDialog } from '../../ui/change-dialog.tsx';
+import { notify } from '../../ui/notices.tsx';
+import { type Effects, effectsText } from './effects.ts';
+import { useActiveKeys } from './parts.tsx';
+
+interface Owner {
+  readonly name: string;
+  readonly active: boolean;
+  readonly version: number;
+}
+
+const stateText = (active: boolean): string => (active ? 'active' : 'inactive');
+
+const losses = {
+  user: 'The person can log in no more, and sessions end for good. Membership of teams, budget and spend stay.',
+  team: 'Calls with the keys of its service accounts are refused, too. Members, budget and spend stay.',
+  service_account: 'What it has spent stays with its team.',
+} as const satisfies Record<OwnerKind, string>;
+
+/** Undefined: not known yet. */
+function keysText(name: string, count: number | undefined): string {
+  if (count === undefined) return 'Calls with its keys are refused within 5 seconds.';
+  if (count === 0) return `${name} has no active keys.`;
+  const keys = count === 1 ? 'one active key' : `${count} active keys`;
+  return `${name} has ${keys}: calls with ${count === 1 ? 'it' : 'them'} are refused within 5 seconds.`;
+}
+
+/** Ends an owner's activity, or begins it again; nobody is deleted. */
+export function ChangeActivity<O extends Owner>({
+  kind,
+  id,
+  of: owner,
+  change: act,
+  present,
+  onClose,
+}: {
+  readonly kind: OwnerKind;
+  readonly id: string;
+  readonly of: O;
+  readonly change: (active: boolean, ifMatch: string) => Promise<{ readonly effects: Effects }>;
+  readonly present: () => Promise<O>;
+  readonly onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const keys = useActiveKeys(kind, id);
+  const wanted = !owner.active;
+  const change = useVersionedChange({
+    from: owner,
+    change: ({ active }: { readonly active: boolean }, ifMatch) => act(active, ifMatch),
+    present,
+    onDone: ({ effects }) => {
+      void client.invalidateQueries();
+      notify(
+        <>
+          {owner.name} is {wanted ? 'active again' : 'not active any more'}.{effectsText(effects)}{' '}
+          <AuditLink of={id} />
+        </>,
+      );
+      onClose();
+    },
+  });
+  return (
+    <ChangeDialog
+      title={wanted ? `Activate ${owner.name}?` : `Deactivate ${owner.name}?`}
+      act={wanted ? 'Activate' : 'Deactivate'}
+      tone={wanted ? 'primary' : 'danger'}
+      change={change}
+      wish={{ active: wanted }}
+      rows={(theirs, mine) => [
+        { title: 'Name', theirs: theirs.name, mine: theirs.name },
+        { title: 'State', theirs: stateText(theirs.active), mine: stateText(mine.active) },
+      ]}
+      onTheirs={onClose}
+      onClose={onClose}
+    >
+      <p>
+        {wanted
+          ? 'Keys that are not revoked or expired work again within 5 seconds. Sessions that ended stay ended.'
+          : `${keysText(owner.name, keys.data?.total)} ${losses[kind]}`}
+      </p>
+      {wanted ? null : <p className="muted">It can be activated again at any time.</p>}
+    </ChangeDialog>
+  );
+}

@@ -1,0 +1,18 @@
+/** What a change of an owner's activity did, as the API tells it; `null` where it did nothing of the kind. */
+export type Effects = {
+  readonly keys_refused: number;
+  readonly sessions_ended: number;
+  readonly budget: 'kept' | 'none';
+} | null;
+
+/** The same in a sentence. */
+export function effectsText(effects: Effects): string {
+  if (effects === null) return '';
+  const { keys_refused: keys, sessions_ended: sessions, budget } = effects;
+  const parts = [
+    keys === 1 ? '1 key is refused' : `${keys} keys are refused`,
+    ...(sessions === 0 ? [] : [sessions === 1 ? '1 session ended' : `${sessions} sessions ended`]),
+    budget === 'kept' ? 'the budget was kept' : 'there was no budget',
+  ];
+  return ` ${parts.join(', ')}.`;
+}

@@ -1,0 +1,117 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { api, read } from '../../api/client.ts';
+import type { OwnerKind } from '../../api/owners.ts';
+import { Drawer } from '../../ui/dialog.tsx';
+import { Failed, Waiting } from '../../ui/states.tsx';
+import { Badge, CopyButton, Count } from '../../ui/values.tsx';
+
+export const ActiveBadge = ({ is }: { readonly is: boolean }) =>
+  is ? <Badge tone="good">active</Badge> : <Badge tone="warn">inactive</Badge>;
+
+export const activeOptions = [
+  ['true', 'active'],
+  ['false', 'inactive'],
+] as const;
+
+/** The filter `active` of an address. */
+export const activeIn = (text: string | undefined): { readonly active?: boolean } =>
+  text === 'true' || text === 'false' ? { active: text === 'true' } : {};
+
+/** An id in full, and a way to copy it. */
+export const WholeId = ({ of }: { readonly of: string }) => (
+  <>
+    <code>{of}</code> <CopyButton text={of} />
+  </>
+);
+
+/** One owner, whom the address names. */
+export function OwnerDrawer<O>({
+  what,
+  queryKey,
+  load,
+  titleOf,
+  onClose,
+  children,
+}: {
+  readonly what: string;
+  readonly queryKey: readonly string[];
+  readonly load: (signal: AbortSignal) => Promise<O>;
+  readonly titleOf: (owner: O) => string;
+  readonly onClose: () => void;
+  readonly children: (owner: O) => ReactNode;
+}) {
+  const found = useQuery({ queryKey, queryFn: ({ signal }) => load(signal) });
+  return (
+    <Drawer title={found.data === undefined ? what : titleOf(found.data)} open onClose={onClose}>
+      {found.data === undefined ? (
+        found.error === null ? (
+          <Waiting for={what.toLowerCase()} />
+        ) : (
+          <Failed error={found.error} again={() => void found.refetch()} />
+        )
+      ) : (
+        children(found.data)
+      )}
+    </Drawer>
+  );
+}
+
+/** How many of an owner's keys are let in by themselves, as a link to them. */
+export function KeyCount({ kind, id }: { readonly kind: OwnerKind; readonly id: string }) {
+  const keys = useActiveKeys(kind, id);
+  return (
+    <Link to="/keys" search={{ owner_kind: kind, owner_id: id }}>
+      {keys.data === undefined ? (
+        'Keys'
+      ) : (
+        <>
+          {keys.data.total_is_lower_bound ? 'More than ' : ''}
+          <Count of={keys.data.total} /> {keys.data.total === 1 ? 'active key' : 'active keys'}
+        </>
+      )}
+    </Link>
+  );
+}
+
+export const useActiveKeys = (kind: OwnerKind, id: string) =>
+  useQuery({
+    queryKey: ['keys', 'count', kind, id],
+    queryFn: ({ signal }) =>
+      read(
+        api.GET('/api/v1/admin/api-keys', {
+          params: { query: { owner_kind: kind, owner_id: id, status: 'active', page_size: 1 } },
+          signal,
+        }),
+      ),
+  });
+
+const requestFilter = { user: 'user_id', team: 'team_id', service_account: 'service_account_id' } as const;
+
+/** From an owner to what belongs to it. A service account's spend and budget are its team's. */
+export const Elsewhere = ({
+  kind,
+  id,
+  payer,
+}: {
+  readonly kind: OwnerKind;
+  readonly id: string;
+  readonly payer: { readonly kind: 'user' | 'team'; readonly id: string };
+}) => (
+  <nav className="row gap" aria-label="More of this owner">
+    <KeyCount kind={kind} id={id} />
+    <Link to="/observability/request-logs" search={{ [requestFilter[kind]]: id }}>
+      Requests
+    </Link>
+    <Link to="/spend" search={{ owner_kind: payer.kind }}>
+      Spend
+    </Link>
+    <Link to="/budgets" search={{ open: `${payer.kind}:${payer.id}` }}>
+      {kind === 'service_account' ? 'Budget of its team' : 'Budget'}
+    </Link>
+    <Link to="/audit" search={{ target_id: id }}>
+      Audit
+    </Link>
+  </nav>
+);

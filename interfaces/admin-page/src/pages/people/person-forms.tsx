@@ -1,0 +1,202 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { api, read } from '../../api/client.ts';
+import { type Person, readPerson } from '../../api/owners.ts';
+import { useVersionedChange, type VersionedChange } from '../../api/versioned-change.ts';
+import { AuditLink } from '../../ui/audit-link.tsx';
+import { ChangeDialog } from '../../ui/change-dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { CheckField, faultOf, SelectField, TextField } from '../../ui/fields.tsx';
+import { notify } from '../../ui/notices.tsx';
+import { ErrorLine } from '../../ui/states.tsx';
+
+type Role = Person['role'];
+
+export const roleWords: Readonly<Record<Role, string>> = { user: 'user', platform_admin: 'platform admin' };
+export const roles = ['user', 'platform_admin'] as const;
+const roleOptions = roles.map((value) => ({ value, label: roleWords[value] }));
+
+const roleHint =
+  'A platform admin sees and changes everything here. A user has keys, and no access to this page.';
+const loggingHint =
+  'Whether requests with the person’s own keys are kept in the request logs. Spend is always counted.';
+
+export function CreatePerson({
+  onMade,
+  onClose,
+}: {
+  readonly onMade: (made: Person) => void;
+  readonly onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const [email, setEmail] = useState('');
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<Role>('user');
+  const [isLogged, setLogged] = useState(true);
+  const create = useMutation({
+    mutationFn: () =>
+      read(
+        api.POST('/api/v1/admin/users', {
+          body: {
+            email: email.trim(),
+            ...(name.trim() === '' ? {} : { name: name.trim() }),
+            role,
+            request_logging_enabled: isLogged,
+          },
+        }),
+      ),
+    onSuccess: (made) => {
+      void client.invalidateQueries({ queryKey: ['people'] });
+      notify(
+        <>
+          {made.name} was created. <AuditLink of={made.user_id} />
+        </>,
+      );
+      onMade(made);
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <Dialog title="New person" open onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <TextField
+          label="E-mail"
+          hint="It stays as it is made. Who signs in at the identity provider is known by it."
+          type="email"
+          value={email}
+          onChange={setEmail}
+          fault={faultOf(create.error, 'email')}
+          required
+        />
+        <TextField
+          label="Name"
+          hint="Empty: the e-mail address."
+          value={name}
+          onChange={setName}
+          fault={faultOf(create.error, 'name')}
+        />
+        <SelectField
+          label="Role"
+          hint={roleHint}
+          value={role}
+          onChange={setRole}
+          options={roleOptions}
+          fault={faultOf(create.error, 'role')}
+        />
+        <CheckField label="Log requests" hint={loggingHint} checked={isLogged} onChange={setLogged} />
+        <ErrorLine error={create.error} />
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={create.isPending}>
+            {create.isPending ? 'One moment…' : 'Create person'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What is changed of a person; what is left out stays. */
+interface Wish {
+  readonly name?: string;
+  readonly role?: Role;
+  readonly request_logging_enabled?: boolean;
+}
+
+/** Changes a person, but for the activity. */
+export const patchPerson = (id: string, ifMatch: string, body: Wish & { readonly active?: boolean }) =>
+  read(
+    api.PATCH('/api/v1/admin/users/{user_id}', {
+      params: { path: { user_id: id }, header: { 'If-Match': ifMatch } },
+      body,
+    }),
+  );
+
+export function ChangePerson({ of: person, onClose }: { readonly of: Person; readonly onClose: () => void }) {
+  const client = useQueryClient();
+  const [from, setFrom] = useState(person);
+  const [name, setName] = useState(person.name);
+  const [role, setRole] = useState(person.role);
+  const [isLogged, setLogged] = useState(person.request_logging_enabled);
+  const change: VersionedChange<Person, Wish> = useVersionedChange({
+    from: person,
+    change: (wish: Wish, ifMatch) => patchPerson(person.user_id, ifMatch, wish),
+    present: () => readPerson(person.user_id),
+    onDone: (changed) => {
+      void client.invalidateQueries({ queryKey: ['people'] });
+      notify(
+        <>
+          {changed.name} was changed. <AuditLink of={changed.user_id} />
+        </>,
+      );
+      onClose();
+    },
+  });
+  const wish = {
+    ...(name === from.name ? {} : { name: name.trim() }),
+    ...(role === from.role ? {} : { role }),
+    ...(isLogged === from.request_logging_enabled ? {} : { request_logging_enabled: isLogged }),
+  };
+  return (
+    <ChangeDialog
+      title={`Change ${person.name}`}
+      act="Save person"
+      change={change}
+      wish={Object.keys(wish).length === 0 ? undefined : wish}
+      rows={rowsOf}
+      onTheirs={(theirs) => {
+        setFrom(theirs);
+        setName(theirs.name);
+        setRole(theirs.role);
+        setLogged(theirs.request_logging_enabled);
+      }}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        value={name}
+        onChange={setName}
+        fault={faultOf(change.error, 'name')}
+        required
+      />
+      <SelectField
+        label="Role"
+        hint={
+          from.role === 'platform_admin' && role === 'user'
+            ? 'The person sees nothing of this page any more, and their API tokens do nothing, from their next call on.'
+            : roleHint
+        }
+        value={role}
+        onChange={setRole}
+        options={roleOptions}
+        fault={faultOf(change.error, 'role')}
+      />
+      <CheckField label="Log requests" hint={loggingHint} checked={isLogged} onChange={setLogged} />
+    </ChangeDialog>
+  );
+}
+
+const onOff = (is: boolean): string => (is ? 'on' : 'off');
+
+function rowsOf(theirs: Person, wish: Wish) {
+  const mine = { ...theirs, ...wish };
+  return [
+    { title: 'Name', theirs: theirs.name, mine: mine.name },
+    { title: 'Role', theirs: roleWords[theirs.role], mine: roleWords[mine.role] },
+    {
+      title: 'Log requests',
+      theirs: onOff(theirs.request_logging_enabled),
+      mine: onOff(mine.request_logging_enabled),
+    },
+    {
+      title: 'State',
+      theirs: theirs.active ? 'active' : 'inactive',
+      mine: theirs.active ? 'active' : 'inactive',
+    },
+  ];
+}

@@ -1,0 +1,193 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { api, read } from '../../api/client.ts';
+import { type Choice, readServiceAccount, searchOwners, type ServiceAccount } from '../../api/owners.ts';
+import { useVersionedChange, type VersionedChange } from '../../api/versioned-change.ts';
+import { AuditLink } from '../../ui/audit-link.tsx';
+import { ChangeDialog } from '../../ui/change-dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { faultOf, TextField } from '../../ui/fields.tsx';
+import { notify } from '../../ui/notices.tsx';
+import { SearchPick } from '../../ui/search-pick.tsx';
+import { ErrorLine } from '../../ui/states.tsx';
+
+const searchTeams = (text: string, signal: AbortSignal) => searchOwners('team', text, signal);
+
+export function CreateServiceAccount({
+  team: known,
+  onMade,
+  onClose,
+}: {
+  /** Whose service accounts the list is of. */
+  readonly team: Choice | undefined;
+  readonly onMade: (made: ServiceAccount) => void;
+  readonly onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const [id, setId] = useState('');
+  const [name, setName] = useState('');
+  const [team, setTeam] = useState(known);
+  const create = useMutation({
+    mutationFn: (payer: Choice) =>
+      read(
+        api.POST('/api/v1/admin/service-accounts', {
+          body: {
+            service_account_id: id.trim(),
+            ...(name.trim() === '' ? {} : { name: name.trim() }),
+            team_id: payer.value,
+          },
+        }),
+      ),
+    onSuccess: (made) => {
+      void client.invalidateQueries({ queryKey: ['service-accounts'] });
+      notify(
+        <>
+          Service account {made.name} was created. <AuditLink of={made.service_account_id} />
+        </>,
+      );
+      onMade(made);
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (team !== undefined) create.mutate(team);
+  };
+  return (
+    <Dialog title="New service account" open onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <TextField
+          label="Id"
+          hint="Letters, digits and . _ : / @ -, such as “indexer”. It stays as it is made."
+          value={id}
+          onChange={setId}
+          fault={faultOf(create.error, 'service_account_id')}
+          required
+        />
+        <TextField
+          label="Name"
+          hint="Empty: the id."
+          value={name}
+          onChange={setName}
+          fault={faultOf(create.error, 'name')}
+        />
+        <SearchPick
+          label="Team that pays"
+          of="team"
+          search={searchTeams}
+          chosen={team}
+          onChoose={setTeam}
+          fault={faultOf(create.error, 'team_id')}
+        />
+        <ErrorLine error={create.error} />
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={team === undefined || create.isPending}>
+            {create.isPending ? 'One moment…' : 'Create service account'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface Wish {
+  readonly name?: string;
+  readonly team_id?: string;
+}
+
+export const patchServiceAccount = (
+  id: string,
+  ifMatch: string,
+  body: Wish & { readonly active?: boolean },
+) =>
+  read(
+    api.PATCH('/api/v1/admin/service-accounts/{service_account_id}', {
+      params: { path: { service_account_id: id }, header: { 'If-Match': ifMatch } },
+      body,
+    }),
+  );
+
+const teamOf = ({ team_id: value, team_name: label }: ServiceAccount): Choice => ({
+  value,
+  label,
+  detail: value,
+});
+
+export function ChangeServiceAccount({
+  of: account,
+  onClose,
+}: {
+  readonly of: ServiceAccount;
+  readonly onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const [from, setFrom] = useState(account);
+  const [name, setName] = useState(account.name);
+  const [team, setTeam] = useState<Choice | undefined>(teamOf(account));
+  const change: VersionedChange<ServiceAccount, Wish> = useVersionedChange({
+    from: account,
+    change: (wish: Wish, ifMatch) => patchServiceAccount(account.service_account_id, ifMatch, wish),
+    present: () => readServiceAccount(account.service_account_id),
+    onDone: (changed) => {
+      void client.invalidateQueries({ queryKey: ['service-accounts'] });
+      notify(
+        <>
+          {changed.name} was changed. <AuditLink of={changed.service_account_id} />
+        </>,
+      );
+      onClose();
+    },
+  });
+  const wish = {
+    ...(name.trim() === from.name ? {} : { name: name.trim() }),
+    ...(team === undefined || team.value === from.team_id ? {} : { team_id: team.value }),
+  };
+  return (
+    <ChangeDialog
+      title={`Change ${account.name}`}
+      act="Save service account"
+      change={change}
+      wish={team === undefined || Object.keys(wish).length === 0 ? undefined : wish}
+      rows={rowsOf}
+      onTheirs={(theirs) => {
+        setFrom(theirs);
+        setName(theirs.name);
+        setTeam(teamOf(theirs));
+      }}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        value={name}
+        onChange={setName}
+        fault={faultOf(change.error, 'name')}
+        required
+      />
+      <SearchPick
+        label="Team that pays"
+        of="team"
+        search={searchTeams}
+        chosen={team}
+        onChoose={setTeam}
+        fault={faultOf(change.error, 'team_id')}
+      />
+      {wish.team_id === undefined ? null : (
+        <p className="muted">
+          What is asked from now on counts for {team?.label}, within 5 seconds. What was spent stays with{' '}
+          {from.team_name}.
+        </p>
+      )}
+    </ChangeDialog>
+  );
+}
+
+function rowsOf(theirs: ServiceAccount, wish: Wish) {
+  const state = theirs.active ? 'active' : 'inactive';
+  return [
+    { title: 'Name', theirs: theirs.name, mine: wish.name ?? theirs.name },
+    { title: 'Team', theirs: theirs.team_id, mine: wish.team_id ?? theirs.team_id },
+    { title: 'State', theirs: state, mine: state },
+  ];
+}

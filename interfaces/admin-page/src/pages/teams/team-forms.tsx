@@ -1,0 +1,137 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { api, read } from '../../api/client.ts';
+import { readTeam, type Team } from '../../api/owners.ts';
+import { useVersionedChange, type VersionedChange } from '../../api/versioned-change.ts';
+import { AuditLink } from '../../ui/audit-link.tsx';
+import { ChangeDialog } from '../../ui/change-dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { faultOf, TextField } from '../../ui/fields.tsx';
+import { notify } from '../../ui/notices.tsx';
+import { ErrorLine } from '../../ui/states.tsx';
+
+export function CreateTeam({
+  onMade,
+  onClose,
+}: {
+  readonly onMade: (made: Team) => void;
+  readonly onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const [id, setId] = useState('');
+  const [name, setName] = useState('');
+  const create = useMutation({
+    mutationFn: () =>
+      read(
+        api.POST('/api/v1/admin/teams', {
+          body: { team_id: id.trim(), ...(name.trim() === '' ? {} : { name: name.trim() }) },
+        }),
+      ),
+    onSuccess: (made) => {
+      void client.invalidateQueries({ queryKey: ['teams'] });
+      notify(
+        <>
+          Team {made.name} was created. <AuditLink of={made.team_id} />
+        </>,
+      );
+      onMade(made);
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <Dialog title="New team" open onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <TextField
+          label="Id"
+          hint="Letters, digits and . _ : / @ -, such as “search”. It stays as it is made."
+          value={id}
+          onChange={setId}
+          fault={faultOf(create.error, 'team_id')}
+          required
+        />
+        <TextField
+          label="Name"
+          hint="Empty: the id."
+          value={name}
+          onChange={setName}
+          fault={faultOf(create.error, 'name')}
+        />
+        <p className="muted">It has no members, keys or budget at first.</p>
+        <ErrorLine error={create.error} />
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={create.isPending}>
+            {create.isPending ? 'One moment…' : 'Create team'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface Wish {
+  readonly name?: string;
+}
+
+export const patchTeam = (id: string, ifMatch: string, body: Wish & { readonly active?: boolean }) =>
+  read(
+    api.PATCH('/api/v1/admin/teams/{team_id}', {
+      params: { path: { team_id: id }, header: { 'If-Match': ifMatch } },
+      body,
+    }),
+  );
+
+export function RenameTeam({ of: team, onClose }: { readonly of: Team; readonly onClose: () => void }) {
+  const client = useQueryClient();
+  const [from, setFrom] = useState(team);
+  const [name, setName] = useState(team.name);
+  const change: VersionedChange<Team, Wish> = useVersionedChange({
+    from: team,
+    change: (wish: Wish, ifMatch) => patchTeam(team.team_id, ifMatch, wish),
+    present: () => readTeam(team.team_id),
+    onDone: (changed) => {
+      void client.invalidateQueries({ queryKey: ['teams'] });
+      notify(
+        <>
+          The team is called {changed.name} now. <AuditLink of={changed.team_id} />
+        </>,
+      );
+      onClose();
+    },
+  });
+  return (
+    <ChangeDialog
+      title={`Rename team ${team.name}`}
+      act="Save team"
+      change={change}
+      wish={name.trim() === from.name ? undefined : { name: name.trim() }}
+      rows={(theirs, wish) => [
+        { title: 'Name', theirs: theirs.name, mine: wish.name ?? theirs.name },
+        {
+          title: 'State',
+          theirs: theirs.active ? 'active' : 'inactive',
+          mine: theirs.active ? 'active' : 'inactive',
+        },
+      ]}
+      onTheirs={(theirs) => {
+        setFrom(theirs);
+        setName(theirs.name);
+      }}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        hint="What pages and reports call it; the id stays."
+        value={name}
+        onChange={setName}
+        fault={faultOf(change.error, 'name')}
+        required
+      />
+    </ChangeDialog>
+  );
+}

@@ -1,0 +1,104 @@
+import { useBlocker } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { Dialog } from './dialog.tsx';
+import { Icon } from './icons.tsx';
+import { CopyButton } from './values.tsx';
+
+/**
+ * A secret that is shown this once, in a field that selects itself. Who leaves before it was copied is asked first,
+ * however they leave.
+ */
+export function SecretDialog({
+  title,
+  label,
+  secret,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  /** What the secret is. */
+  readonly label: string;
+  readonly secret: string;
+  readonly onClose: () => void;
+  /** Where to paste it; gets what is to be called when a text with the secret was copied. */
+  readonly children?: (onCopied: () => void) => ReactNode;
+}) {
+  const [isCopied, setCopied] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  const leave = useBlocker({
+    shouldBlockFn: () => !isCopied,
+    enableBeforeUnload: () => !isCopied,
+    withResolver: true,
+  });
+  useEffect(() => field.current?.select(), []);
+  const copied = (): void => setCopied(true);
+  const close = (): void => (isCopied ? onClose() : setAsking(true));
+  return (
+    <Dialog title={title} open onClose={close}>
+      <div className="stack" onCopy={copied}>
+        <p>This is the only time that it is shown. Copy it to where it is kept.</p>
+        <div className="copyable">
+          <input
+            ref={field}
+            readOnly
+            autoFocus
+            aria-label={label}
+            value={secret}
+            onFocus={({ target }) => target.select()}
+          />
+          <CopyButton text={secret} onCopied={copied} />
+        </div>
+        <p className="muted" role="status">
+          {isCopied ? (
+            <>
+              <Icon name="check" /> Copied.
+            </>
+          ) : (
+            'Not copied yet.'
+          )}
+        </p>
+        {children?.(copied)}
+        <div className="actions">
+          <button type="button" className="button primary" onClick={close}>
+            Done
+          </button>
+        </div>
+      </div>
+      {isAsking || leave.status === 'blocked' ? (
+        <LeaveUncopied
+          onStay={() => {
+            setAsking(false);
+            leave.reset?.();
+          }}
+          onLeave={() => {
+            leave.proceed?.();
+            onClose();
+          }}
+        />
+      ) : null}
+    </Dialog>
+  );
+}
+
+const LeaveUncopied = ({
+  onStay,
+  onLeave,
+}: {
+  readonly onStay: () => void;
+  readonly onLeave: () => void;
+}) => (
+  <Dialog title="Leave without copying it?" open onClose={onStay}>
+    <div className="stack">
+      <p>It has not been copied, and it cannot be shown again. Another one would have to be made.</p>
+      <div className="actions">
+        <button type="button" className="button" onClick={onStay} autoFocus>
+          Stay
+        </button>
+        <button type="button" className="button danger" onClick={onLeave}>
+          Leave without it
+        </button>
+      </div>
+    </div>
+  </Dialog>
+);

@@ -1,0 +1,43 @@
+import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
+
+/** One of several views of the same thing: arrows walk through the tabs. */
+export function Tabs({
+  label,
+  tabs,
+}: {
+  readonly label: string;
+  readonly tabs: readonly { readonly name: string; readonly body: ReactNode }[];
+}) {
+  const [chosen, setChosen] = useState(0);
+  const id = useId();
+  const walk = (event: KeyboardEvent<HTMLElement>): void => {
+    const to = { ArrowRight: chosen + 1, ArrowLeft: chosen - 1, Home: 0, End: tabs.length - 1 }[event.key];
+    if (to === undefined || tabs[to] === undefined) return;
+    event.preventDefault();
+    setChosen(to);
+    event.currentTarget.querySelectorAll<HTMLElement>('[role="tab"]')[to]?.focus();
+  };
+  return (
+    <div className="stack">
+      <div className="tabs" role="tablist" aria-label={label} onKeyDown={walk}>
+        {tabs.map(({ name }, index) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`${id}-${index}`}
+            aria-selected={index === chosen}
+            aria-controls={`${id}-panel`}
+            tabIndex={index === chosen ? 0 : -1}
+            onClick={() => setChosen(index)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`}>
+        {tabs[chosen]?.body}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,207 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { account } from '../support/admin.ts';
+import { filtersOf, inBothThemes } from './owner-scene.ts';
+import { axeViolations, pageScene } from './page-scene.ts';
+
+const scene = pageScene();
+const root = '/api/v1/admin/users';
+
+interface Person {
+  readonly user_id: string;
+  readonly name: string;
+  readonly role: string;
+  readonly active: boolean;
+  readonly request_logging_enabled: boolean;
+}
+
+let made = 0;
+async function makePerson(body: object = {}): Promise<Person> {
+  made += 1;
+  const answer = await scene.admin('POST', root, {
+    email: `p${made}@example.com`,
+    name: `Person ${made}`,
+    ...body,
+  });
+  expect(answer.status).toBe(200);
+  return answer.data as Person;
+}
+
+const personNow = async ({ user_id: id }: Pick<Person, 'user_id'>) =>
+  (await scene.admin('GET', `${root}/${id}`)).data as Person;
+const open = ({ user_id: id }: Pick<Person, 'user_id'>) => scene.open(`/people?open=${id}`);
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+describe('the list of people', () => {
+  it('each filter is in the address', async () => {
+    const kim = await makePerson({ email: 'kim@corp.example', name: 'Kim', role: 'platform_admin' });
+    await scene.admin('PUT', `/api/v1/admin/teams/platform/members/${kim.user_id}`, { role: 'member' });
+    await makePerson({ email: 'kim@else.example', name: 'Kim' });
+    const page = await scene.open('/people');
+    const filter = (label: string) => page.locator('.filters').getByLabel(label);
+    await filter('Name').fill('kim');
+    await filter('E-mail').fill('corp');
+    await page.waitForURL(/email=corp/);
+    await filter('State').selectOption('true');
+    await filter('Role').selectOption('platform_admin');
+    await filter('Team id').fill('platform');
+    await page.waitForURL(/team_id=platform/);
+    expect(filtersOf(page)).toEqual({
+      name: 'kim',
+      email: 'corp',
+      active: 'true',
+      role: 'platform_admin',
+      team_id: 'platform',
+    });
+    await page.getByText('1 person', { exact: true }).waitFor();
+    expect(await page.getByRole('row', { name: 'Kim' }).innerText()).toMatch(
+      /kim@corp\.example[\s\S]*active[\s\S]*platform admin[\s\S]*on[\s\S]*platform/,
+    );
+    await filter('State').selectOption('false');
+    await page.getByText('No people are like that').waitFor();
+  });
+
+  it('opens a row by Enter, with links to what is the person’s', async () => {
+    const person = await makePerson({ name: 'Row Opener' });
+    const page = await scene.open('/people');
+    await page.getByRole('row', { name: 'Row Opener' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('link', { name: '0 active keys' }).waitFor();
+    const hrefs = await page
+      .getByRole('dialog')
+      .getByRole('link')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+    expect(hrefs).toEqual(
+      expect.arrayContaining([
+        `/admin/keys?owner_kind=user&owner_id=${person.user_id}`,
+        `/admin/observability/request-logs?user_id=${person.user_id}`,
+        '/admin/spend?owner_kind=user',
+        `/admin/budgets?open=user%3A${person.user_id}`,
+        `/admin/audit?target_id=${person.user_id}`,
+      ]),
+    );
+  });
+
+  it('says what failed, and tries again', async () => {
+    const page = await scene.open('/');
+    await page.route('**/api/v1/admin/users?*', (route) => route.abort());
+    await scene.open('/people');
+    await page.getByText('The gateway cannot be reached').waitFor();
+    await page.unroute('**/api/v1/admin/users?*');
+    await button(page, 'Try again').click();
+    await page.getByRole('row', { name: account.email }).waitFor();
+  });
+});
+
+describe('a person', () => {
+  it('is created, and an address that is taken is wrong at its field', async () => {
+    const page = await scene.open('/people');
+    await button(page, 'New person').click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('E-mail').fill('a@example.com');
+    await button(page, 'Create person').click();
+    await page.getByText('There is a user with this e-mail address.').first().waitFor();
+    expect(await form.getByLabel('E-mail').getAttribute('aria-invalid')).toBe('true');
+    await form.getByLabel('E-mail').fill('new@example.com');
+    await form.getByLabel('Name').fill('New One');
+    await form.getByLabel('Log requests').uncheck();
+    await button(page, 'Create person').click();
+    await page.getByRole('heading', { name: 'New One' }).waitFor();
+    const [row] = await scene.query(
+      'select name, role, request_logging_enabled from users where email = $1',
+      ['new@example.com'],
+    );
+    expect(row).toEqual({ name: 'New One', role: 'user', request_logging_enabled: false });
+  });
+
+  it('gets another name, role and logging', async () => {
+    const person = await makePerson();
+    const page = await open(person);
+    await button(page, 'Change…').click();
+    const form = page.getByRole('dialog').last();
+    await form.getByLabel('Name').fill('Renamed');
+    await form.getByLabel('Role').selectOption('platform_admin');
+    await form.getByLabel('Log requests').uncheck();
+    await button(page, 'Save person').click();
+    await page.getByText('Renamed was changed.').waitFor();
+    expect(await personNow(person)).toMatchObject({
+      name: 'Renamed',
+      role: 'platform_admin',
+      request_logging_enabled: false,
+    });
+    expect(await page.getByRole('link', { name: 'Audit' }).last().getAttribute('href')).toBe(
+      `/admin/audit?target_id=${person.user_id}`,
+    );
+    await scene.admin('PATCH', `${root}/${person.user_id}`, { role: 'user' });
+  });
+
+  it('is deactivated with a word of what happens to keys and budget, and activated again', async () => {
+    const person = await makePerson({ name: 'Leaver' });
+    for (const name of ['one', 'two'])
+      await scene.admin('POST', '/api/v1/admin/api-keys', {
+        name,
+        owner_kind: 'user',
+        owner_id: person.user_id,
+      });
+    const page = await open(person);
+    await page.getByRole('link', { name: '2 active keys' }).waitFor();
+    await button(page, 'Deactivate…').click();
+    await page.getByText('Leaver has 2 active keys: calls with them are refused within 5 seconds.').waitFor();
+    await button(page, 'Deactivate').click();
+    await page.getByText('Leaver is not active any more. 2 keys are refused, there was no budget.').waitFor();
+    expect((await personNow(person)).active).toBe(false);
+    await button(page, 'Activate…').click();
+    await button(page, 'Activate').click();
+    await page.getByText('Leaver is active again.').waitFor();
+    expect((await personNow(person)).active).toBe(true);
+  });
+
+  it('who is the last platform admin stays one, and the page says why', async () => {
+    await scene.query("update users set role = 'user' where email <> $1", [account.email]);
+    const [root] = await scene.query<Person>('select user_id from users where email = $1', [account.email]);
+    const page = await open(root!);
+    await button(page, 'Deactivate…').click();
+    await button(page, 'Deactivate').click();
+    await page.getByText('This is the last active platform admin: make another one first.').waitFor();
+    await button(page, 'Cancel').click();
+    await button(page, 'Change…').click();
+    await page.getByLabel('Role').last().selectOption('user');
+    await button(page, 'Save person').click();
+    await page.getByText('This is the last active platform admin: make another one first.').waitFor();
+    expect(await personNow(root!)).toMatchObject({ role: 'platform_admin', active: true });
+  });
+
+  it('whom somebody else changed in the meantime is shown in both states', async () => {
+    const person = await makePerson({ name: 'Before' });
+    const page = await open(person);
+    await button(page, 'Deactivate…').click();
+    await scene.admin('PATCH', `${root}/${person.user_id}`, { name: 'Theirs' });
+    await button(page, 'Deactivate').click();
+    await page.getByRole('row', { name: 'State differs active inactive' }).waitFor();
+    expect((await personNow(person)).active).toBe(true);
+    await button(page, 'Apply mine on top').click();
+    await page.getByText('is not active any more.').waitFor();
+    expect(await personNow(person)).toMatchObject({ name: 'Theirs', active: false });
+  });
+});
+
+describe('axe-core', () => {
+  it('finds nothing wrong with the list, the drawer and the forms, in both themes', async () => {
+    const clean = (page: Page) =>
+      inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
+    const person = await makePerson();
+    const page = await scene.open('/people');
+    await page.getByRole('row').nth(1).waitFor();
+    await clean(page);
+    await button(page, 'New person').click();
+    await clean(page);
+    await open(person);
+    await button(page, 'Change…').waitFor();
+    await clean(page);
+    await button(page, 'Change…').click();
+    await clean(page);
+    await button(page, 'Cancel').click();
+    await button(page, 'Deactivate…').click();
+    await clean(page);
+  });
+});

@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Secret, TOTP } from 'otpauth';
+import type { Page } from 'playwright-core';
+import { account } from '../support/admin.ts';
+import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
+import { startProvider, type TestProvider } from '../support/identity-provider.ts';
+import { oidcSection } from '../e2e/sign-in-scene.ts';
+import { freePort } from './free-port.ts';
+import { axeViolations, logIn, pageScene } from './page-scene.ts';
+
+const port = await freePort();
+const publicUrl = `http://127.0.0.1:${port}`;
+const key = aKey();
+let provider: TestProvider;
+let upstreamUrl = '';
+
+const config = (adminAuth: object): ConfigFile =>
+  basicConfig(upstreamUrl, key, {
+    more: {
+      server: { bind: `127.0.0.1:${port}`, public_base_url: publicUrl },
+      admin_auth: adminAuth,
+    },
+  });
+const withProvider = () => ({
+  oidc: oidcSection(provider.issuer, { create_users: true, display_name: 'Example staff' }),
+});
+
+const scene = pageScene((upstream) => {
+  upstreamUrl = upstream;
+  return config({});
+});
+
+beforeAll(async () => {
+  provider = await startProvider(`${publicUrl}/api/v1/auth/oidc/callback`);
+  await scene.gateway().take(config(withProvider()));
+});
+afterAll(() => provider.stop());
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const pathOf = (page: Page): string => new URL(page.url()).pathname + new URL(page.url()).search;
+
+/** Somebody whom the provider knows, and who signs in next. */
+function signsIn(email: string): void {
+  provider.accounts.set(email, { email, email_verified: true, name: email });
+  provider.signsIn = email;
+}
+
+async function someone(path: string, work: (page: Page) => Promise<void>): Promise<void> {
+  const page = await scene.stranger();
+  await page.goto(`${publicUrl}/admin${path}`);
+  await work(page);
+  await page.context().close();
+}
+
+const submit = async (page: Page, code?: string): Promise<void> => {
+  if (code !== undefined) await page.getByLabel('Code').fill(code);
+  await button(page, 'Log in').click();
+};
+
+describe('by password', () => {
+  it('an anonymous caller gets no data, and the page that was asked for after the login', async () => {
+    await someone('/people?name=a', async (page) => {
+      await page.getByRole('heading', { name: 'Log in to Model Gateway' }).waitFor();
+      expect(await axeViolations(page)).toEqual([]);
+      expect(await page.content()).not.toContain('a@example.com');
+      await logIn(page);
+      await page.getByRole('heading', { name: 'People' }).waitFor();
+      expect(pathOf(page)).toBe('/admin/people?name=a');
+    });
+  });
+
+  it('a log-out ends the session, also that of the cookie that was kept', async () => {
+    await someone('/', async (page) => {
+      await logIn(page);
+      const cookies = await page.context().cookies();
+      await page.locator('summary', { hasText: account.email }).click();
+      await button(page, 'Log out').click();
+      await page.getByRole('heading', { name: 'Log in to Model Gateway' }).waitFor();
+      await page.context().addCookies(cookies);
+      await page.reload();
+      await page.getByRole('heading', { name: 'Log in to Model Gateway' }).waitFor();
+    });
+  });
+});
+
+describe('with a second factor', () => {
+  it('asks for a code, takes no wrong one, and takes a recovery code once', async () => {
+    await someone('/account', async (page) => {
+      await logIn(page);
+      await button(page, 'Turn it on…').click();
+      await page.getByRole('dialog').getByLabel('Password').fill(account.password);
+      await button(page, 'Go on').click();
+      const secret = (await page.getByLabel('Secret').innerText()).trim();
+      const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+      const enrolledAt = Date.now();
+      await page.getByLabel('Code').fill(totp.generate({ timestamp: enrolledAt }));
+      await button(page, 'Turn the second factor on').click();
+      const recovery = (await page.getByLabel('Recovery codes').innerText()).trim().split('\n');
+      await button(page, 'I have kept them').click();
+      const other = await scene.stranger();
+      await other.goto(`${publicUrl}/admin/account`);
+      await other.getByLabel('E-mail').fill(account.email);
+      await other.getByLabel('Password').fill(account.password);
+      await submit(other);
+      await other.getByLabel('Code').waitFor();
+      expect(await other.getByRole('alert').count()).toBe(0);
+      await submit(other, '000000');
+      await other.getByRole('alert').waitFor();
+      expect(await other.getByLabel('Code').inputValue()).toBe('');
+      await submit(other, recovery[0]);
+      await other.getByRole('heading', { name: 'Your account' }).waitFor();
+      await other.context().clearCookies();
+      await other.reload();
+      await other.getByLabel('E-mail').fill(account.email);
+      await other.getByLabel('Password').fill(account.password);
+      await submit(other);
+      await submit(other, recovery[0]);
+      await other.getByRole('alert').waitFor();
+      // The code of the step after the present one is good, too.
+      await submit(other, totp.generate({ timestamp: enrolledAt + 30_000 }));
+      await other.getByRole('heading', { name: 'Your account' }).waitFor();
+      await other.context().close();
+      await scene.query('delete from user_second_factors');
+    });
+  });
+
+  it('that is required leads to the enrolment, and nothing else', async () => {
+    await scene.gateway().take(config({ ...withProvider(), require_second_factor: true }));
+    await someone('/keys', async (page) => {
+      await page.getByLabel('E-mail').fill(account.email);
+      await page.getByLabel('Password').fill(account.password);
+      await submit(page);
+      await page.getByRole('heading', { name: 'A second factor is required' }).waitFor();
+      expect(await axeViolations(page)).toEqual([]);
+      await page.getByLabel('Password').fill(account.password);
+      await button(page, 'Go on').click();
+      const secret = (await page.getByLabel('Secret').innerText()).trim();
+      await page.getByLabel('Code').fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+      await button(page, 'Turn the second factor on').click();
+      await button(page, 'I have kept them').click();
+      await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    });
+    await scene.query('delete from user_second_factors');
+    await scene.gateway().take(config(withProvider()));
+  });
+});
+
+describe('at the identity provider', () => {
+  it('leads an admin back to the page that was asked for', async () => {
+    signsIn(account.email);
+    await someone('/teams?name=plat', async (page) => {
+      await page.getByRole('link', { name: 'Log in with Example staff' }).click();
+      await page.getByRole('heading', { name: 'Teams' }).waitFor();
+      expect(pathOf(page)).toBe('/admin/teams?name=plat');
+    });
+  });
+
+  it('somebody who is no platform admin gets no data, and may log in as somebody else', async () => {
+    signsIn('visitor@example.com');
+    await someone('/people', async (page) => {
+      await page.getByRole('link', { name: 'Log in with Example staff' }).click();
+      await page.getByText('visitor@example.com, who is no platform admin').waitFor();
+      expect(await axeViolations(page)).toEqual([]);
+      expect(await page.content()).not.toContain('a@example.com');
+      await button(page, 'Log out').click();
+      await page.waitForURL((url) => url.origin === provider.issuer);
+      await page.goto(`${publicUrl}/admin/people`);
+      await page.getByRole('heading', { name: 'Log in to Model Gateway' }).waitFor();
+    });
+  });
+});
+
+describe('a session that is lost in the middle of a form', () => {
+  it('keeps what was typed, and goes on after the login', async () => {
+    await someone('/teams', async (page) => {
+      await logIn(page);
+      await button(page, 'New team').click();
+      await page.getByLabel('Id').fill('typed');
+      await scene.query('delete from admin_sessions');
+      await button(page, 'Create team').click();
+      await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+      expect(await axeViolations(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Escape');
+      await page.getByLabel('Password').fill(account.password);
+      await button(page, 'Log in').click();
+      await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
+      expect(await page.getByLabel('Id').inputValue()).toBe('typed');
+      await button(page, 'Create team').click();
+      await page.getByRole('heading', { name: 'Team typed' }).waitFor();
+    });
+  });
+
+  it('goes on after a login at the provider in another tab', async () => {
+    signsIn(account.email);
+    await someone('/teams', async (page) => {
+      await logIn(page);
+      await button(page, 'New team').click();
+      await page.getByLabel('Id').fill('kept');
+      await scene.query('delete from admin_sessions');
+      await button(page, 'Create team').click();
+      const opened = page.context().waitForEvent('page');
+      await page.getByRole('link', { name: 'Log in with Example staff (new tab)' }).click();
+      const tab = await opened;
+      await tab.getByRole('heading', { name: 'Your account' }).waitFor();
+      await tab.close();
+      await page.evaluate("window.dispatchEvent(new Event('focus'))");
+      await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
+      await button(page, 'Create team').click();
+      await page.getByRole('heading', { name: 'Team kept' }).waitFor();
+    });
+  });
+});
