@@ -1,0 +1,73 @@
+import type { FormEvent, ReactNode } from 'react';
+import type { VersionedChange } from '../api/versioned-change.ts';
+import { Conflict, type ConflictRow } from './conflict.tsx';
+import { Dialog } from './dialog.tsx';
+import { ErrorLine } from './states.tsx';
+
+/** A change of one thing: its fields, what will happen, and, where somebody else was faster, both states. */
+export function ChangeDialog<S, C>({
+  title,
+  act,
+  tone = 'primary',
+  change,
+  wish,
+  rows,
+  onTheirs,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  /** What the button says: the act, such as `Save team`. */
+  readonly act: string;
+  /** `danger` for what destroys. */
+  readonly tone?: 'primary' | 'danger';
+  readonly change: VersionedChange<S, C>;
+  /** What the form says now; undefined where it says nothing that can be saved. */
+  readonly wish: C | undefined;
+  /** Both states, member by member. */
+  readonly rows: (theirs: S, mine: C) => readonly ConflictRow[];
+  /** Theirs was taken: the form shows it. */
+  readonly onTheirs: (theirs: S) => void;
+  readonly onClose: () => void;
+  /** The fields, and a sentence that says what will happen. */
+  readonly children: ReactNode;
+}) {
+  const { theirs, mine } = change;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (wish !== undefined && theirs === undefined) change.submit(wish);
+  };
+  const take = (): void => {
+    const taken = change.takeTheirs();
+    if (taken !== undefined) onTheirs(taken);
+  };
+  return (
+    <Dialog title={title} open onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        {theirs === undefined ? children : null}
+        <ErrorLine error={change.error} />
+        {theirs === undefined || mine === undefined ? (
+          <div className="actions">
+            <button type="button" className="button" onClick={onClose}>
+              Cancel
+            </button>
+            <button
+              type="submit"
+              className={`button ${tone}`}
+              disabled={change.isPending || wish === undefined}
+            >
+              {change.isPending ? 'One moment…' : act}
+            </button>
+          </div>
+        ) : (
+          <Conflict
+            rows={rows(theirs, mine)}
+            takeTheirs={take}
+            applyMine={change.applyMine}
+            isPending={change.isPending}
+          />
+        )}
+      </form>
+    </Dialog>
+  );
+}

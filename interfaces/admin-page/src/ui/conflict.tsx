@@ -1,0 +1,72 @@
+import { type ReactNode, useEffect, useRef } from 'react';
+import { Badge } from './values.tsx';
+
+/** One member of what two people changed. */
+export interface ConflictRow {
+  readonly title: string;
+  readonly theirs: string;
+  readonly mine: string;
+}
+
+/**
+ * What somebody else made of a thing, beside what was to be made of it: a change that was refused with 409. It takes
+ * the place of the form's buttons.
+ */
+export function Conflict({
+  rows,
+  takeTheirs,
+  applyMine,
+  isPending = false,
+  children,
+}: {
+  /** Every member that the form has: those that are alike show that nobody disagrees. */
+  readonly rows: readonly ConflictRow[];
+  /** Gives up mine, and goes on from theirs. */
+  readonly takeTheirs: () => void;
+  /** Makes my change on top of theirs. */
+  readonly applyMine: () => void;
+  readonly isPending?: boolean;
+  /** More that has to be said, such as the link to who it was. */
+  readonly children?: ReactNode;
+}) {
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => section.current?.focus(), []);
+  return (
+    <section ref={section} className="conflict" tabIndex={-1} role="alert" aria-label="A conflict">
+      <h3>Somebody else has changed it in the meantime</h3>
+      <p>Nothing of yours has been saved yet. What differs is marked.</p>
+      <div className="table-scroll" tabIndex={0} role="region" aria-label="Theirs and yours, scrolls">
+        <table>
+          <caption className="unseen">Theirs and yours</caption>
+          <thead>
+            <tr>
+              <th scope="col">What</th>
+              <th scope="col">Theirs, in force now</th>
+              <th scope="col">Yours, not saved</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ title, theirs, mine }) => (
+              <tr key={title}>
+                <th scope="row">
+                  {title} {theirs === mine ? null : <Badge tone="warn">differs</Badge>}
+                </th>
+                <td className="wrap">{theirs}</td>
+                <td className="wrap">{mine}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {children}
+      <div className="actions">
+        <button type="button" className="button" onClick={takeTheirs} disabled={isPending}>
+          Take theirs
+        </button>
+        <button type="button" className="button primary" onClick={applyMine} disabled={isPending}>
+          {isPending ? 'One moment…' : 'Apply mine on top'}
+        </button>
+      </div>
+    </section>
+  );
+}
