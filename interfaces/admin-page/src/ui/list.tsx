@@ -13,7 +13,12 @@ export interface ListPage<R> {
 }
 
 /** The page of a list that the address names (`page`); the next one is fetched ahead. */
-export function useList<R>(key: QueryKey, load: (page: number, signal: AbortSignal) => Promise<ListPage<R>>) {
+export function useList<R>(
+  key: QueryKey,
+  load: (page: number, signal: AbortSignal) => Promise<ListPage<R>>,
+  /** Reads the page again every so many milliseconds. */
+  { refetchInterval = false }: { readonly refetchInterval?: number | false } = {},
+) {
   const { filters } = useAddress();
   const page = pageOf(filters['page']);
   const client = useQueryClient();
@@ -21,6 +26,7 @@ export function useList<R>(key: QueryKey, load: (page: number, signal: AbortSign
     queryKey: [...key, page],
     queryFn: ({ signal }) => load(page, signal),
     placeholderData: keepPreviousData,
+    refetchInterval,
   });
   const hasNext = query.data !== undefined && query.data.page * query.data.page_size < query.data.total;
   useEffect(() => {
