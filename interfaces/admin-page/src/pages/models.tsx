@@ -8,7 +8,15 @@ import { type Column, Table } from '../ui/table.tsx';
 import { Badge, Dash } from '../ui/values.tsx';
 import { ModelDrawer } from './models/drawer.tsx';
 import { Errors, Requests } from './models/last-day.tsx';
-import { capabilitiesOf, type Model, modelsKey, priceText, usable, useProviders } from './models/models.ts';
+import {
+  capabilitiesOf,
+  type Model,
+  modelsKey,
+  priceText,
+  type Route,
+  usable,
+  useProviders,
+} from './models/models.ts';
 import { Providers } from './models/providers.tsx';
 
 const views = [
@@ -190,7 +198,7 @@ const RoutesCount = ({ of, usable: left }: { readonly of: number; readonly usabl
 );
 
 /** The price of the first route that a request takes; a later one without a price is told, too. */
-function Price({ of: routes }: { readonly of: Model['routes'] }) {
+function Price({ of: routes }: { readonly of: readonly Route[] }) {
   const [first] = routes;
   if (first === undefined) return <Dash />;
   const unpriced = routes.filter(({ priced }) => !priced).length;
@@ -207,7 +215,7 @@ function Price({ of: routes }: { readonly of: Model['routes'] }) {
 }
 
 /** What one of the routes that are enabled can do. */
-const canDo = (routes: Model['routes']): string =>
+const canDo = (routes: readonly Route[]): string =>
   [
     ...new Set(
       usable(routes).flatMap((route) =>
