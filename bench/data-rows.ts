@@ -79,7 +79,7 @@ export const fill = (url: string): Promise<void> =>
 export const grow = (url: string, rows: number): Promise<void> =>
   run(url, [
     `truncate usage_cost_events, request_logs, request_log_tags, request_log_attempts, request_log_payloads, usage_rollups,
-       harness_rollups, tool_cardinality_rollups`,
+       usage_daily_totals, harness_rollups, tool_cardinality_rollups`,
     `select gateway_make_log_partitions(now() - interval '32 days', now() + interval '1 month')`,
     `insert into usage_cost_events (
        request_log_id, request_id, ownership_scope_key, api_key_id, user_id, team_id, service_account_id, model_key,
@@ -118,6 +118,9 @@ export const grow = (url: string, rows: number): Promise<void> =>
      select rollup_bucket(occurred_at), ownership_scope_key, model_key, pricing_status, user_id, max(team_id), count(*),
             coalesce(sum(cost_picousd) filter (where counts_toward_spend(pricing_status)), 0)
      from usage_cost_events group by 1, 2, 3, 4, 5 order by 1`,
+    `insert into usage_daily_totals
+     select ownership_scope_key, (occurred_at at time zone 'UTC')::date, sum(cost_picousd)
+     from usage_cost_events where counts_toward_spend(pricing_status) group by 1, 2 having sum(cost_picousd) > 0`,
     `insert into harness_rollups
      select rollup_bucket(occurred_at), agent_harness_key, ${writerOf}, ownership_scope_key, max(agent_harness_label),
             count(*)

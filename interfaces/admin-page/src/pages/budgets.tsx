@@ -167,7 +167,12 @@ const columns: readonly Column<Owner>[] = [
     ),
     text: ({ name }) => name,
   },
-  { key: 'kind', title: 'Kind', cell: ({ kind }) => kind, text: ({ kind }) => kind },
+  {
+    key: 'kind',
+    title: 'Kind',
+    cell: ({ kind }) => (kind === 'user' ? 'person' : kind),
+    text: ({ kind }) => kind,
+  },
   {
     key: 'spent',
     title: 'Spent of it',
@@ -201,16 +206,17 @@ const columns: readonly Column<Owner>[] = [
     text: ({ budget }) => budget?.amount_usd,
   },
   {
-    key: 'cadence',
-    title: 'Window',
-    cell: ({ budget }) => (budget === null ? <span className="muted">month</span> : budget.cadence),
-    text: ({ budget }) => budget?.cadence,
-  },
-  {
-    key: 'ends',
-    title: 'Ends (UTC)',
-    cell: ({ current_window: { end } }) => <Time at={end} dateOnly />,
-    text: ({ current_window: { end } }) => end,
+    key: 'window',
+    title: 'Window, ends (UTC)',
+    cell: ({ budget, current_window: { end } }) => (
+      <>
+        {budget === null ? <span className="muted">month</span> : budget.cadence}{' '}
+        <span className="muted">
+          <Time at={end} dateOnly />
+        </span>
+      </>
+    ),
+    text: ({ budget, current_window: { end } }) => `${budget?.cadence ?? 'month'}, ${end}`,
   },
   {
     key: 'limit',
@@ -220,18 +226,16 @@ const columns: readonly Column<Owner>[] = [
   },
   {
     key: 'blocked',
-    title: 'Blocked answers',
+    title: 'Blocked answers, cost',
     align: 'end',
     cell: ({ current_window: { blocked_answers: blocked } }) =>
-      blocked.count === 0 ? <Dash /> : <Count of={blocked.count} />,
-    text: ({ current_window: { blocked_answers: blocked } }) => blocked.count,
-  },
-  {
-    key: 'blocked_cost',
-    title: 'Their cost',
-    align: 'end',
-    cell: ({ current_window: { blocked_answers: blocked } }) =>
-      blocked.count === 0 ? <Dash /> : <Money usd={blocked.cost_usd} />,
-    text: ({ current_window: { blocked_answers: blocked } }) => blocked.cost_usd,
+      blocked.count === 0 ? (
+        <Dash />
+      ) : (
+        <>
+          <Count of={blocked.count} />, <Money usd={blocked.cost_usd} />
+        </>
+      ),
+    text: ({ current_window: { blocked_answers: blocked } }) => `${blocked.count}, ${blocked.cost_usd} USD`,
   },
 ];

@@ -10,6 +10,7 @@ import { ModelDrawer } from './models/drawer.tsx';
 import { Errors, Requests } from './models/last-day.tsx';
 import {
   capabilitiesOf,
+  capabilityTitles,
   type Model,
   modelsKey,
   priceText,
@@ -164,7 +165,7 @@ const columns: readonly Column<Model>[] = [
   },
   {
     key: 'price',
-    title: 'Price in USD for a million tokens',
+    title: 'USD for a million tokens',
     cell: ({ routes }) => <Price of={usable(routes)} />,
     text: ({ routes }) => {
       const [first] = usable(routes);
@@ -206,20 +207,18 @@ function Price({ of: routes }: { readonly of: readonly Route[] }) {
     <>
       {priceText(first)}{' '}
       {unpriced === 0 ? null : (
-        <Badge tone="warn">
-          {unpriced === routes.length ? 'unpriced' : `${unpriced} of ${routes.length} routes unpriced`}
-        </Badge>
+        <Badge tone="warn">{unpriced === routes.length ? 'unpriced' : `${unpriced} unpriced`}</Badge>
       )}
     </>
   );
 }
 
-/** What one of the routes that are enabled can do. */
-const canDo = (routes: readonly Route[]): string =>
-  [
-    ...new Set(
-      usable(routes).flatMap((route) =>
-        capabilitiesOf(route).flatMap(({ effective, title }) => (effective ? [title] : [])),
-      ),
-    ),
-  ].join(', ');
+/** What one of the routes that are enabled can do: what is missing is what one looks for. */
+function canDo(routes: readonly Route[]): string {
+  const all = usable(routes).map(capabilitiesOf);
+  const can = new Set(all.flat().flatMap(({ effective, title }) => (effective ? [title] : [])));
+  const cannot = Object.values(capabilityTitles).filter((title) => !can.has(title));
+  if (can.size === 0) return 'nothing';
+  if (cannot.length === 0) return 'everything';
+  return cannot.length <= can.size ? `all but ${cannot.join(', ')}` : [...can].join(', ');
+}

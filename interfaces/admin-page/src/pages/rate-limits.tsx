@@ -11,6 +11,7 @@ import { Dash, FromConfig, Id, Time } from '../ui/values.tsx';
 import { ChangeLimit, NewLimit, RemoveLimit } from './rate-limits/change.tsx';
 import {
   keyOf,
+  kindNames,
   kindTitles,
   type Limit,
   limitsKey,
@@ -52,7 +53,7 @@ export function Page() {
       facts={
         limits.data === undefined
           ? null
-          : `${limits.data.total.toLocaleString('en')} limits, ${full} of those shown full at this moment. A request comes under all limits that are its own.`
+          : `${limits.data.total.toLocaleString('en')} limits, ${full} of those shown full at this moment. Bars say what is taken now; a request comes under all limits that are its own.`
       }
       actions={
         <button type="button" className="button primary" onClick={() => setAct({ kind: 'new' })}>
@@ -144,13 +145,13 @@ const columnsWith = (act: (act: Act) => void): readonly Column<Limit>[] => [
   {
     key: 'kind',
     title: 'Kind',
-    cell: ({ subject_kind: kind }) => kind.replace('api_key', 'key'),
+    cell: ({ subject_kind: kind }) => kindNames[kind],
     text: ({ subject_kind: kind }) => kind,
   },
   ...measures.map(
     (measure): Column<Limit> => ({
       key: measure,
-      title: `${measureTitles[measure]}, taken now`,
+      title: measureTitles[measure],
       cell: (limit) => <Taken limit={limit} measure={measure} />,
       text: (limit) => (limit[measure] === null ? null : `${takenOf(limit, measure)} of ${limit[measure]}`),
     }),

@@ -100,13 +100,13 @@ export function OwnerDrawer({
           </dd>
         </div>
         <div>
-          <dt>Blocked answers, billed by the provider beyond the spend</dt>
+          <dt>Blocked answers</dt>
           <dd>
             <Count of={window.blocked_answers.count} />
             {window.blocked_answers.count === 0 ? null : (
               <>
                 {' '}
-                of <Money usd={window.blocked_answers.cost_usd} />
+                of <Money usd={window.blocked_answers.cost_usd} />, billed by the provider beyond the spend
               </>
             )}
           </dd>
@@ -118,7 +118,7 @@ export function OwnerDrawer({
         <div>
           <dt>Owner</dt>
           <dd>
-            {owner.kind} <Id of={owner.id} />
+            {owner.kind === 'user' ? 'person' : 'team'} <Id of={owner.id} />
           </dd>
         </div>
       </dl>

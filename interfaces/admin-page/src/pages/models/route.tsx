@@ -43,7 +43,7 @@ export const RouteDetail = ({ route, onTry }: { readonly route: Route; readonly 
         <dd>
           {route.price === null ? (
             <>
-              <Badge tone="warn">unpriced</Badge> {route.unpriced_reason}
+              <Badge tone="warn">unpriced</Badge> {route.unpriced_reason?.replaceAll('_', ' ')}
             </>
           ) : (
             <>

@@ -25,6 +25,13 @@ export const kindTitles: Readonly<Record<SubjectKind, string>> = {
   model: 'Models',
 };
 
+export const kindNames: Readonly<Record<SubjectKind, string>> = {
+  api_key: 'key',
+  user: 'person',
+  team: 'team',
+  model: 'model',
+};
+
 export const subjectKinds: readonly SubjectKind[] = ['api_key', 'user', 'team', 'model'];
 
 export const limitsKey = ['rate-limits'] as const;
