@@ -31,7 +31,10 @@ const scene = pageScene((upstream, key) =>
 );
 
 const table = (page: Page) => page.getByRole('table', { name: 'Budgets', exact: true });
-const rowOf = (page: Page, name: string) => table(page).getByRole('row').filter({ hasText: name });
+const rowOf = (page: Page, name: string) =>
+  table(page)
+    .getByRole('row')
+    .filter({ has: page.getByRole('cell', { name, exact: true }) });
 const openOwner = async (name: string): Promise<Page> => {
   const page = await scene.open('/budgets');
   await rowOf(page, name).first().focus();
@@ -47,7 +50,7 @@ const inForce = (kind: 'user' | 'team') =>
 describe('setting a budget', () => {
   it('takes an exact amount, says what it means and what it would have blocked, and is in force', async () => {
     for (let count = 0; count < 3; count += 1) expect((await scene.chat()).status).toBe(200);
-    const page = await openOwner('a@example.com');
+    const page = await openOwner('A');
     await page.getByRole('button', { name: 'Set a budget' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set the budget of A' });
     await dialog.getByLabel('Amount in USD').fill('0.0002');
@@ -132,21 +135,21 @@ describe('the list of budgets', () => {
   it('has every owner with spend against the amount, and filters that are in the address', async () => {
     const page = await scene.open('/budgets');
     await rowOf(page, 'Platform').waitFor();
-    const meter = rowOf(page, 'a@example.com').getByRole('meter');
+    const meter = rowOf(page, 'A').getByRole('meter');
     expect(await meter.getAttribute('aria-valuetext')).toBe('300.0 %, 0.0003 of 0.0001 USD');
     await page.getByLabel('Owner').selectOption('People');
     await rowOf(page, 'Platform').waitFor({ state: 'detached' });
     expect(page.url()).toContain('kind=user');
     await page.getByLabel('Name, e-mail or id').fill('A@EXAMPLE');
     await rowOf(page, 'root@example.com').waitFor({ state: 'detached' });
-    expect(await rowOf(page, 'a@example.com').count()).toBe(1);
+    expect(await rowOf(page, 'A').count()).toBe(1);
     expect(page.url()).toContain('q=A%40EXAMPLE');
     await page.getByRole('button', { name: 'Remove the filter Owner: user' }).click();
     await page.getByLabel('Name, e-mail or id').fill('');
     await rowOf(page, 'Platform').waitFor();
     await page.getByLabel('Budget', { exact: true }).selectOption('80 % spent or more');
     await rowOf(page, 'Platform').waitFor({ state: 'detached' });
-    expect(await rowOf(page, 'a@example.com').count()).toBe(1);
+    expect(await rowOf(page, 'A').count()).toBe(1);
     await page.getByLabel('Name, e-mail or id').fill('nobody at all');
     await page.getByText('No owner is like that').waitFor();
   });
@@ -183,7 +186,7 @@ describe('the list of budgets', () => {
     await page.reload();
     await rowOf(page, 'Platform').waitFor();
     expect(await axeViolations(page)).toEqual([]);
-    await rowOf(page, 'a@example.com').click({ position: { x: 5, y: 5 } });
+    await rowOf(page, 'A').click({ position: { x: 5, y: 5 } });
     await page.getByRole('table', { name: 'Budgets of A' }).waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.evaluate(`localStorage.removeItem('gateway.theme')`);

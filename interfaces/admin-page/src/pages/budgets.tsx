@@ -159,13 +159,19 @@ const columns: readonly Column<Owner>[] = [
   {
     key: 'owner',
     title: 'Owner',
-    cell: ({ name, email, active }) => (
+    cell: ({ name, active }) => (
       <>
-        {name} {email === null || email === name ? null : <span className="muted">{email}</span>}{' '}
-        {active ? null : <Badge tone="plain">deactivated</Badge>}
+        {name} {active ? null : <Badge tone="plain">deactivated</Badge>}
       </>
     ),
     text: ({ name }) => name,
+  },
+  {
+    key: 'email',
+    title: 'E-mail',
+    hidden: true,
+    cell: ({ email }) => email ?? <Dash />,
+    text: ({ email }) => email,
   },
   {
     key: 'kind',

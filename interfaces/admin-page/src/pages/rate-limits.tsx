@@ -180,7 +180,7 @@ const columnsWith = (act: (act: Act) => void): readonly Column<Limit>[] => [
       <span className="row tight">
         <button
           type="button"
-          className="button quiet"
+          className="button link"
           aria-label={`Change the rate limit of ${nameOf(limit)}`}
           onClick={() => act({ kind: 'change', limit })}
         >
@@ -188,7 +188,7 @@ const columnsWith = (act: (act: Act) => void): readonly Column<Limit>[] => [
         </button>
         <button
           type="button"
-          className="button quiet"
+          className="button link"
           aria-label={`Take the rate limit of ${nameOf(limit)} away`}
           onClick={() => act({ kind: 'remove', limit })}
         >
