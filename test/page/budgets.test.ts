@@ -173,7 +173,7 @@ describe('the list of budgets', () => {
       '–',
     ]);
     expect(await days.count()).toBe(31);
-    await drawer.getByLabel('Days').selectOption('7');
+    await drawer.getByRole('combobox').selectOption('7');
     await days.nth(8).waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'detached' });

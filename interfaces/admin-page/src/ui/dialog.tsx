@@ -1,5 +1,6 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type PointerEvent, type ReactNode, useEffect, useId, useRef } from 'react';
 import { Icon } from './icons.tsx';
+import { noticesIn } from './notices.tsx';
 
 interface Shown {
   readonly title: string;
@@ -20,16 +21,21 @@ export const Drawer = (props: Shown) => <Modal {...props} look="drawer" />;
 function Modal({ title, open, onClose, children, look }: Shown & { readonly look: 'dialog' | 'drawer' }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
+  const pressedOutside = useRef(false);
   useEffect(() => {
     const element = dialog.current;
     if (element === null || !open) return undefined;
     const before = document.activeElement;
     element.showModal();
+    // Of itself a dialog starts at its first button, which closes it.
+    if (look === 'dialog') element.querySelector<HTMLElement>(firstControl)?.focus();
+    const end = noticesIn(element);
     return () => {
+      end();
       element.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
-  }, [open]);
+  }, [open, look]);
   if (!open) return null;
   return (
     <dialog
@@ -40,8 +46,22 @@ function Modal({ title, open, onClose, children, look }: Shown & { readonly look
         event.preventDefault();
         onClose();
       }}
-      onClick={(event) => {
-        if (event.target === dialog.current) onClose();
+      onClose={() => {
+        const element = dialog.current;
+        if (element === null || element.open) return;
+        // The browser closes a dialog without asking at the second Esc in a row.
+        onClose();
+        requestAnimationFrame(() => {
+          if (dialog.current === element && !element.open) element.showModal();
+        });
+      }}
+      onPointerDown={(event) => {
+        pressedOutside.current = event.target === dialog.current && isOutside(event, dialog.current);
+      }}
+      onClick={() => {
+        // A press within that ends outside marks text: it closes nothing.
+        if (pressedOutside.current) onClose();
+        pressedOutside.current = false;
       }}
     >
       <div className="dialog-body">
@@ -56,3 +76,10 @@ function Modal({ title, open, onClose, children, look }: Shown & { readonly look
     </dialog>
   );
 }
+
+const isOutside = ({ clientX, clientY }: PointerEvent, element: Element): boolean => {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  return clientX < left || clientX > right || clientY < top || clientY > bottom;
+};
+
+const firstControl = '.dialog-body > :not(header) :is(input, select, textarea, button)';

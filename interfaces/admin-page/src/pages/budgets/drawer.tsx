@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { AuditLink } from '../../ui/audit-link.tsx';
 import { picoOf, usdOf } from '../../ui/amounts.ts';
 import { BudgetBar } from '../../ui/bar.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -138,9 +139,7 @@ export function EndBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       notify(
         <>
           {deactivated ? `${owner.name} has no budget any more.` : `${owner.name} had no budget any more.`}{' '}
-          <Link to="/audit" search={{ target_id: owner.id }}>
-            See who changed what
-          </Link>
+          <AuditLink of={owner.id} />
         </>,
       );
       onClose();

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
+import { AuditLink } from '../../ui/audit-link.tsx';
 import { amount10000Of, picoOf, usdOf, usdOf10000 } from '../../ui/amounts.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { CheckField, faultOf, SelectField, TextField } from '../../ui/fields.tsx';
@@ -35,9 +35,7 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       notify(
         <>
           {owner.name} has {usdOf10000(wish.amount_10000)} USD for each {eachOf(wish.cadence)}.{' '}
-          <Link to="/audit" search={{ target_id: owner.id }}>
-            See who changed what
-          </Link>
+          <AuditLink of={owner.id} />
         </>,
       );
       onClose();

@@ -1,9 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
 import { ApiError } from '../../api/client.ts';
 import type { Hit, HitKind } from '../../api/search.ts';
 import { useVersionedChange } from '../../api/versioned-change.ts';
+import { AuditLink } from '../../ui/audit-link.tsx';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf } from '../../ui/fields.tsx';
@@ -36,10 +36,7 @@ function useDone(onClose: () => void) {
     await client.invalidateQueries({ queryKey: limitsKey });
     notify(
       <>
-        {text}{' '}
-        <Link to="/audit" search={{ target_id: id }}>
-          See who changed what
-        </Link>
+        {text} <AuditLink of={id} />
       </>,
     );
     onClose();
