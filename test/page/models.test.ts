@@ -36,16 +36,16 @@ describe('models on the page', () => {
     const page = await scene.open('/models');
     await row(page, 'fast').first().waitFor();
     expect(await row(page, 'up → simulated-fast').first().getByRole('cell').allTextContents()).toEqual([
-      'fast',
+      'fast ',
       'up → simulated-fast',
       '2 of 3',
-      '0.15 in, 0.60 out 1 unpriced',
+      '0.15 in, 0.6 out 1 unpriced',
       'everything',
       '1',
       '0',
     ]);
     expect(await row(page, 'org/broken:1').getByRole('cell').allTextContents()).toEqual([
-      'org/broken:1',
+      'org/broken:1 ',
       'up → simulated-fast?status=500',
       '1',
       ' unpriced',
@@ -101,7 +101,7 @@ describe('models on the page', () => {
 
   it('are tried by keyboard on whom is chosen, with the result of a request that went well', async () => {
     const page = await scene.open('/models?open=fast');
-    await page.getByRole('button', { name: 'Try route 1, up to simulated-fast' }).press('Enter');
+    await page.getByRole('button', { name: 'Try it: route 1, up to simulated-fast' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Try fast' });
     await dialog.getByText('is booked on whom you choose').waitFor();
     await dialog.getByRole('button', { name: 'Send one test request' }).press('Enter');

@@ -62,7 +62,7 @@ describe('rate limits on the page', () => {
     const page = await scene.open('/rate-limits');
     await row(page, 'fast').getByText(/of 7/).waitFor();
     expect(await row(page, 'fast').getByRole('meter').getAttribute('aria-valuemax')).toBe('7');
-    await page.getByLabel('Limit of').selectOption('Models');
+    await page.locator('.filters').getByRole('combobox').selectOption('Models');
     await row(page, 'Platform').waitFor({ state: 'detached' });
     expect(page.url()).toContain('kind=model');
     expect(await row(page, 'fast').count()).toBe(1);
@@ -90,15 +90,15 @@ describe('rate limits on the page', () => {
 
   it('are taken away, also where somebody else was faster', async () => {
     const page = await scene.open('/rate-limits?kind=team');
-    await page.getByRole('button', { name: 'Take the rate limit of Platform away' }).click();
+    await page.getByRole('button', { name: 'Take away the rate limit of Platform' }).click();
     const dialog = page.getByRole('dialog', { name: 'Take the rate limit of Platform away' });
     await scene.admin('DELETE', `${root}/teams/platform`);
     await dialog.getByRole('button', { name: 'Take rate limit away' }).click();
     await dialog.getByRole('button', { name: 'Take theirs' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('Nothing of this kind has a rate limit').waitFor();
-    await page.getByLabel('Limit of').selectOption('Models');
-    await page.getByRole('button', { name: 'Take the rate limit of fast away' }).click();
+    await page.locator('.filters').getByRole('combobox').selectOption('Models');
+    await page.getByRole('button', { name: 'Take away the rate limit of fast' }).click();
     await page.getByRole('button', { name: 'Take rate limit away' }).click();
     await page.getByText('fast has no rate limit any more.').waitFor();
     expect(await scene.query(`select 1 from rate_limits where subject_kind = 'model'`)).toEqual([]);

@@ -189,7 +189,7 @@ const columnsWith = (act: (act: Act) => void): readonly Column<Limit>[] => [
         <button
           type="button"
           className="button link"
-          aria-label={`Take the rate limit of ${nameOf(limit)} away`}
+          aria-label={`Take away the rate limit of ${nameOf(limit)}`}
           onClick={() => act({ kind: 'remove', limit })}
         >
           Take away

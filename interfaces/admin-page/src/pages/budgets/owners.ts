@@ -97,7 +97,8 @@ export const callsOf = ({ kind, id }: OwnerId) => {
       kind === 'user'
         ? read(api.GET(`${root}/users/{user_id}/days`, { params: { ...user, query: { days } }, signal }))
         : read(api.GET(`${root}/teams/{team_id}/days`, { params: { ...team, query: { days } }, signal })),
-    dryRun: (body: Omit<BudgetTerms, 'hard_limit'>) =>
+    /** A dry run is of a hard budget, whatever the terms say. */
+    dryRun: ({ hard_limit: _, ...body }: BudgetTerms) =>
       kind === 'user'
         ? read(api.POST(`${root}/users/{user_id}/dry-run`, { params: user, body }))
         : read(api.POST(`${root}/teams/{team_id}/dry-run`, { params: team, body })),

@@ -16,7 +16,7 @@ export const RouteDetail = ({ route, onTry }: { readonly route: Route; readonly 
       <button
         type="button"
         className="button"
-        aria-label={`Try route ${route.position}, ${route.provider_key} to ${route.upstream_model}`}
+        aria-label={`Try it: route ${route.position}, ${route.provider_key} to ${route.upstream_model}`}
         onClick={onTry}
       >
         Try it
