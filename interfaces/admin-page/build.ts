@@ -14,14 +14,23 @@ const root = path.join(import.meta.dirname, '..', '..');
 export async function buildPage(): Promise<boolean> {
   const stamp = await stampOfSources();
   if (existsSync(stampFile) && (await readFile(stampFile, 'utf8')) === stamp) return false;
-  const { build } = await import('vite');
-  await build({
-    configFile: path.join(import.meta.dirname, 'vite.config.ts'),
-    logLevel: 'error',
-  });
+  await bundle();
   await compress();
   await writeFile(stampFile, stamp);
   return true;
+}
+
+/** What is built is what is served, also where tests build it: their NODE_ENV would bundle React for development. */
+async function bundle(): Promise<void> {
+  const { build } = await import('vite');
+  const before = process.env['NODE_ENV'];
+  process.env['NODE_ENV'] = 'production';
+  try {
+    await build({ configFile: path.join(import.meta.dirname, 'vite.config.ts'), logLevel: 'error' });
+  } finally {
+    if (before === undefined) delete process.env['NODE_ENV'];
+    else process.env['NODE_ENV'] = before;
+  }
 }
 
 /** Each file once with brotli and once with gzip beside it: the gateway compresses nothing while it serves. */
