@@ -8,7 +8,7 @@ const workers = 40;
 const writers = 24;
 
 /** Twelve models, the most popular first, with their prices in picodollars per token; the last has none. */
-const models = [
+export const models = [
   ['fast', 150_000, 600_000],
   ['large', 2_500_000, 10_000_000],
   ['coder', 1_250_000, 10_000_000],

@@ -110,7 +110,7 @@ const statements = {
     select request_log_id::text as id, request_id as title, model_key as detail from (
       (select request_log_id, request_id, model_key, occurred_at from request_logs
        where request_log_id = ${uuidOf(text)}::uuid limit ${most})
-      union all
+      union
       (select request_log_id, request_id, model_key, occurred_at from request_logs
        where hashtextextended(request_id, 0) = hashtextextended(${text}, 0) and request_id = ${text}
        order by list_bucket desc limit ${most})

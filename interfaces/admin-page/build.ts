@@ -27,15 +27,14 @@ const terms: InlineConfig = {
   },
 };
 
-/** Builds the page, unless what is there was built of the same sources; true: it was built. */
-export async function buildPage(): Promise<boolean> {
+/** Builds the page, unless what is there was built of the same sources. */
+async function buildPage(): Promise<void> {
   const stamp = await stampOfSources();
-  if (existsSync(stampFile) && (await readFile(stampFile, 'utf8')) === stamp) return false;
+  if (existsSync(stampFile) && (await readFile(stampFile, 'utf8')) === stamp) return;
   const { build } = await import('vite');
   await build(terms);
   await compress();
   await writeFile(stampFile, stamp);
-  return true;
 }
 
 /** Each file once with brotli and once with gzip beside it: the gateway compresses nothing while it serves. */
@@ -66,4 +65,4 @@ async function stampOfSources(): Promise<string> {
   return hash.digest('hex');
 }
 
-if (import.meta.main) await buildPage();
+await buildPage();

@@ -46,8 +46,6 @@ const forTestsAlone: readonly string[] = [
   'infrastructure/postgres/payload-store.ts#maxQueuedBytes',
   'infrastructure/postgres/purge-store.ts#purgeBatchRows',
   'infrastructure/telemetry/instruments.ts#maxPoints',
-  // Called by `npm start` through its own file.
-  'interfaces/admin-page/build.ts#buildPage',
   // Steps of what the same file exports, tried by themselves.
   'domain/reports/overview.ts#quantilesOf',
   'domain/reports/report-window.ts#bucketsOf',

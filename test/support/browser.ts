@@ -1,6 +1,11 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import chromiumPackage from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
-import { buildPage } from '../../interfaces/admin-page/build.ts';
+
+const run = promisify(execFile);
+const buildScript = path.join(import.meta.dirname, '..', '..', 'interfaces', 'admin-page', 'build.ts');
 
 /** A headless Chromium out of an npm package: nothing has to be installed on the machine. */
 export async function launchBrowser(): Promise<Browser> {
@@ -13,6 +18,7 @@ export async function launchBrowser(): Promise<Browser> {
 
 /** What the suites of the page need, made once for the whole run: the built page, and the browser unpacked. */
 export async function preparePage(): Promise<void> {
-  await buildPage();
+  // A process of its own, as for users: in one of tests the bundler takes React as it is for development.
+  await run(process.execPath, [buildScript], { env: { PATH: process.env['PATH'] } });
   await chromiumPackage.executablePath();
 }

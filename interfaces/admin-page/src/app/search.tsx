@@ -1,22 +1,59 @@
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
+import { type Hit, type HitKind, useHits } from '../api/search.ts';
+import { Combobox } from '../ui/combobox.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { TextField } from '../ui/fields.tsx';
+import { Failed } from '../ui/states.tsx';
 
-/** Finds any thing by its id or name. */
+/** Where a thing is shown. */
+const placeOf: Readonly<
+  Record<HitKind, (hit: Hit) => readonly [path: string, search: Record<string, string>]>
+> = {
+  user: ({ id }) => ['/people', { open: id }],
+  team: ({ id }) => ['/teams', { open: id }],
+  service_account: ({ id }) => ['/service-accounts', { open: id }],
+  api_key: ({ id }) => ['/keys', { open: id }],
+  model: ({ id }) => ['/models', { open: id }],
+  provider: ({ id }) => ['/models', { provider: id }],
+  request_log: ({ title }) => ['/observability/request-logs', { request_id: title }],
+};
+
+/** Finds any thing by its id or name, and leads to it. */
 export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState('');
   const navigate = useNavigate();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    void navigate({ to: '/observability/request-logs', search: { request_id: text } });
+  const hits = useHits(text);
+  const choose = (hit: Hit): void => {
+    const [to, search] = placeOf[hit.kind](hit);
     onClose();
+    void navigate({ to, search });
   };
   return (
     <Dialog title="Search" open onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <TextField label="Request id" value={text} onChange={setText} autoFocus />
-      </form>
+      <div className="search-room">
+        <Combobox
+          label="Any id, key prefix, person, team, model or request id"
+          text={text}
+          onText={setText}
+          groups={hits.groups}
+          onChoose={choose}
+          autoFocus
+        />
+        {hits.error === null ? null : <Failed error={hits.error} again={hits.again} />}
+        <p className="muted" role="status">
+          {statusOf(text, hits)}
+        </p>
+      </div>
     </Dialog>
   );
+}
+
+function statusOf(text: string, { groups, isPending, error }: ReturnType<typeof useHits>): string {
+  if (text.trim() === '') return 'Arrows choose, Enter opens, Esc closes.';
+  if (error !== null) return '';
+  if (isPending) return 'Searching…';
+  const found = groups.reduce((sum, { choices }) => sum + choices.length, 0);
+  return found === 0
+    ? 'Nothing has this id or name. A request id is found when it is whole.'
+    : `${found} found`;
 }

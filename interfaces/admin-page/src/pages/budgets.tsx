@@ -1,7 +1,247 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useAddress } from '../app/address.ts';
+import { BudgetBar } from '../ui/bar.tsx';
+import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
+import { Pager } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { Empty } from '../ui/states.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Badge, Count, Dash, Money, Time } from '../ui/values.tsx';
+import { EndBudget, OwnerDrawer } from './budgets/drawer.tsx';
+import { isNear, keyOf, type Owner, rowsOf, shareOf, useOwners } from './budgets/owners.ts';
+import { SetBudget } from './budgets/set-budget.tsx';
 
-export const Page = () => (
-  <Frame title="budgets">
-    <p>Under construction.</p>
-  </Frame>
-);
+/** Rows that are shown at once: the API gives all owners in one answer. */
+const pageSize = 100;
+
+const filterNames = { q: 'Name', kind: 'Owner', state: 'Budget' };
+
+const states = {
+  set: { label: 'With a budget', holds: ({ budget }: Owner) => budget !== null },
+  none: { label: 'Without a budget', holds: ({ budget }: Owner) => budget === null },
+  near: { label: '80 % spent or more', holds: isNear },
+  blocked: {
+    label: 'With blocked answers',
+    holds: ({ current_window: { blocked_answers: blocked } }: Owner) => blocked.count > 0,
+  },
+} as const;
+
+const isState = (name: string): name is keyof typeof states => Object.hasOwn(states, name);
+
+/** Every owner's budget, and what is spent of it. */
+export function Page() {
+  const { filters, set } = useAddress();
+  const owners = useOwners();
+  const [act, setAct] = useState<'set' | 'end' | undefined>();
+  const found = owners.data?.filter((owner) => isWanted(owner, filters));
+  const page = Math.max(1, Number(filters['page'] ?? '1') || 1);
+  const shown = found?.slice((page - 1) * pageSize, page * pageSize);
+  const wanted = filters['open'];
+  const open =
+    wanted === undefined
+      ? undefined
+      : (owners.data?.find((owner) => keyOf(owner) === wanted) ??
+        owners.data?.find(({ id }) => id === wanted));
+  const close = (): void => setAct(undefined);
+  return (
+    <Frame
+      title="Budgets"
+      facts={owners.data === undefined ? null : <Facts owners={owners.data} />}
+      filters={
+        <>
+          <TextFilter name="q" label="Name, e-mail or id" width="wide" />
+          <ChoiceFilter
+            name="kind"
+            label="Owner"
+            options={[
+              ['user', 'People'],
+              ['team', 'Teams'],
+            ]}
+          />
+          <ChoiceFilter
+            name="state"
+            label="Budget"
+            options={Object.entries(states).map(([name, { label }]) => [name, label] as const)}
+          />
+        </>
+      }
+    >
+      <FilterChips names={filterNames} />
+      <Table
+        caption="Budgets"
+        columns={columns}
+        rows={shown}
+        rowKey={keyOf}
+        openKey={open === undefined ? undefined : keyOf(open)}
+        onOpen={(owner) => set({ open: keyOf(owner) })}
+        error={owners.error}
+        again={() => void owners.refetch()}
+        empty={<NoOwners isFiltered={owners.data !== undefined && owners.data.length > 0} />}
+      />
+      {found === undefined || found.length <= pageSize ? null : (
+        <Pager
+          list={{
+            items: shown ?? [],
+            page,
+            page_size: pageSize,
+            total: found.length,
+            total_is_lower_bound: false,
+          }}
+        />
+      )}
+      {open === undefined ? null : (
+        <OwnerDrawer
+          owner={open}
+          onSet={() => setAct('set')}
+          onEnd={() => setAct('end')}
+          onClose={() => set({ open: undefined })}
+        />
+      )}
+      {open !== undefined && act === 'set' ? <SetBudget owner={open} onClose={close} /> : null}
+      {open !== undefined && act === 'end' ? <EndBudget owner={open} onClose={close} /> : null}
+    </Frame>
+  );
+}
+
+function isWanted(owner: Owner, filters: Readonly<Record<string, string>>): boolean {
+  const text = (filters['q'] ?? '').trim().toLowerCase();
+  const state = filters['state'] ?? '';
+  const texts = [owner.name, owner.id, owner.email ?? ''];
+  return (
+    (filters['kind'] === undefined || owner.kind === filters['kind']) &&
+    (!isState(state) || states[state].holds(owner)) &&
+    texts.some((each) => each.toLowerCase().includes(text))
+  );
+}
+
+function Facts({ owners }: { readonly owners: readonly Owner[] }) {
+  const counted = (state: keyof typeof states): number => owners.filter(states[state].holds).length;
+  return (
+    <>
+      {owners.length.toLocaleString('en')} owners,{' '}
+      <Link to="/budgets" search={{ state: 'set' }}>
+        {counted('set')} with a budget
+      </Link>
+      ,{' '}
+      <Link to="/budgets" search={{ state: 'near' }}>
+        {counted('near')} at 80 % or above
+      </Link>
+      ,{' '}
+      <Link to="/budgets" search={{ state: 'blocked' }}>
+        {counted('blocked')} with blocked answers
+      </Link>
+      .
+    </>
+  );
+}
+
+const NoOwners = ({ isFiltered }: { readonly isFiltered: boolean }) =>
+  isFiltered ? (
+    <Empty title="No owner is like that">
+      <p>Take a filter away.</p>
+    </Empty>
+  ) : (
+    <Empty title="There is nobody yet">
+      <p>
+        Budgets are of people and teams. Make one under <Link to="/people">People</Link> or{' '}
+        <Link to="/teams">Teams</Link>, or in the configuration file:
+      </p>
+      <pre>
+        {
+          'teams:\n  - { id: search, name: Search, budget: { cadence: monthly, amount_10000: 500000, hard_limit: true } }'
+        }
+      </pre>
+    </Empty>
+  );
+
+const columns: readonly Column<Owner>[] = [
+  {
+    key: 'owner',
+    title: 'Owner',
+    cell: ({ name, active }) => (
+      <>
+        {name} {active ? null : <Badge tone="plain">deactivated</Badge>}
+      </>
+    ),
+    text: ({ name }) => name,
+  },
+  {
+    key: 'email',
+    title: 'E-mail',
+    hidden: true,
+    cell: ({ email }) => email ?? <Dash />,
+    text: ({ email }) => email,
+  },
+  {
+    key: 'kind',
+    title: 'Kind',
+    cell: ({ kind }) => (kind === 'user' ? 'person' : kind),
+    text: ({ kind }) => kind,
+  },
+  {
+    key: 'spent',
+    title: 'Spent of it',
+    cell: ({ budget, current_window: window, name }) =>
+      budget === null ? (
+        <Dash />
+      ) : (
+        <BudgetBar spendUsd={window.spend_usd} amountUsd={budget.amount_usd} label={name} />
+      ),
+    text: (owner) => {
+      const share = shareOf(owner);
+      return share === undefined ? null : `${Math.floor(share / 100)} %`;
+    },
+  },
+  {
+    key: 'spend',
+    title: 'Spend',
+    align: 'end',
+    cell: (owner) => (
+      <Link to="/observability/request-logs" search={rowsOf(owner)}>
+        <Money usd={owner.current_window.spend_usd} />
+      </Link>
+    ),
+    text: ({ current_window: window }) => window.spend_usd,
+  },
+  {
+    key: 'amount',
+    title: 'Amount',
+    align: 'end',
+    cell: ({ budget }) => (budget === null ? <Dash /> : <Money usd={budget.amount_usd} />),
+    text: ({ budget }) => budget?.amount_usd,
+  },
+  {
+    key: 'window',
+    title: 'Window, ends (UTC)',
+    cell: ({ budget, current_window: { end } }) => (
+      <>
+        {budget === null ? <span className="muted">month</span> : budget.cadence}{' '}
+        <span className="muted">
+          <Time at={end} dateOnly />
+        </span>
+      </>
+    ),
+    text: ({ budget, current_window: { end } }) => `${budget?.cadence ?? 'month'}, ${end}`,
+  },
+  {
+    key: 'limit',
+    title: 'Limit',
+    cell: ({ budget }) => (budget === null ? <Dash /> : budget.hard_limit ? 'hard' : 'soft'),
+    text: ({ budget }) => (budget === null ? null : budget.hard_limit ? 'hard' : 'soft'),
+  },
+  {
+    key: 'blocked',
+    title: 'Blocked answers, cost',
+    align: 'end',
+    cell: ({ current_window: { blocked_answers: blocked } }) =>
+      blocked.count === 0 ? (
+        <Dash />
+      ) : (
+        <>
+          <Count of={blocked.count} />, <Money usd={blocked.cost_usd} />
+        </>
+      ),
+    text: ({ current_window: { blocked_answers: blocked } }) => `${blocked.count}, ${blocked.cost_usd} USD`,
+  },
+];

@@ -1,7 +1,224 @@
+import { api, read } from '../api/client.ts';
+import { useAddress } from '../app/address.ts';
+import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
+import { Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { Empty } from '../ui/states.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Badge, Dash } from '../ui/values.tsx';
+import { ModelDrawer } from './models/drawer.tsx';
+import { Errors, Requests } from './models/last-day.tsx';
+import {
+  capabilitiesOf,
+  capabilityTitles,
+  type Model,
+  modelsKey,
+  priceText,
+  type Route,
+  usable,
+  useProviders,
+} from './models/models.ts';
+import { Providers } from './models/providers.tsx';
 
-export const Page = () => (
-  <Frame title="models">
-    <p>Under construction.</p>
-  </Frame>
+const views = [
+  ['models', 'Models'],
+  ['providers', 'Providers'],
+] as const;
+
+/** Models with their routes, and the providers behind them; they are changed in the configuration file. */
+export function Page() {
+  const { filters, set } = useAddress();
+  const view = filters['view'] === 'providers' ? 'providers' : 'models';
+  const open = filters['open'];
+  return (
+    <Frame
+      title="Models"
+      facts="Models, routes and providers are changed in the configuration file; what is shown is in force now."
+    >
+      <div className="tabs" role="tablist" aria-label="What is listed">
+        {views.map(([name, title]) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`tab-${name}`}
+            aria-selected={view === name}
+            aria-controls="listed"
+            onClick={() => set({ view: name === 'models' ? undefined : name, page: undefined })}
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+      <div id="listed" role="tabpanel" aria-labelledby={`tab-${view}`} className="stack">
+        {view === 'providers' ? <Providers /> : <Models onOpen={(id) => set({ open: id })} open={open} />}
+      </div>
+      {open === undefined ? null : <ModelDrawer id={open} onClose={() => set({ open: undefined })} />}
+    </Frame>
+  );
+}
+
+function Models({
+  open,
+  onOpen,
+}: {
+  readonly open: string | undefined;
+  readonly onOpen: (id: string) => void;
+}) {
+  const { filters } = useAddress();
+  const providers = useProviders();
+  const { model, provider } = filters;
+  const enabled = { true: true, false: false }[filters['enabled'] ?? ''];
+  const models = useList([...modelsKey, model, provider, enabled], (page, signal) =>
+    read(
+      api.GET('/api/v1/admin/models', {
+        params: {
+          query: {
+            page,
+            ...(model === undefined ? {} : { model }),
+            ...(provider === undefined ? {} : { provider }),
+            ...(enabled === undefined ? {} : { enabled }),
+          },
+        },
+        signal,
+      }),
+    ),
+  );
+  const isFiltered = model !== undefined || provider !== undefined || enabled !== undefined;
+  return (
+    <>
+      <div className="filters">
+        <TextFilter name="model" label="Whole model id" width="wide" />
+        <ChoiceFilter
+          name="provider"
+          label="Provider"
+          options={(providers.data?.items ?? []).map(({ provider_key: key }) => [key, key] as const)}
+        />
+        <ChoiceFilter
+          name="enabled"
+          label="State"
+          options={[
+            ['true', 'Enabled'],
+            ['false', 'Disabled'],
+          ]}
+        />
+      </div>
+      <FilterChips names={{ model: 'Model', provider: 'Provider', enabled: 'Enabled' }} />
+      <Table
+        caption="Models"
+        columns={columns}
+        rows={models.data?.items}
+        rowKey={({ model_key: key }) => key}
+        openKey={open}
+        onOpen={({ model_key: key }) => onOpen(key)}
+        error={models.error}
+        again={() => void models.refetch()}
+        empty={<NoModels isFiltered={isFiltered} />}
+      />
+      <Pager list={models.data} />
+    </>
+  );
+}
+
+const NoModels = ({ isFiltered }: { readonly isFiltered: boolean }) =>
+  isFiltered ? (
+    <Empty title="No model is like that">
+      <p>Take a filter away. The id of a model has to be whole; the search finds parts of it.</p>
+    </Empty>
+  ) : (
+    <Empty title="There is no model">
+      <p>Add one to the configuration file:</p>
+      <pre>{'models:\n  - { id: fast, routes: [{ provider: up, upstream_model: some-model }] }'}</pre>
+    </Empty>
+  );
+
+const columns: readonly Column<Model>[] = [
+  {
+    key: 'model',
+    title: 'Model',
+    cell: ({ model_key: key, enabled }) => (
+      <>
+        {key} {enabled ? null : <Badge tone="plain">disabled</Badge>}
+      </>
+    ),
+    text: ({ model_key: key }) => key,
+  },
+  {
+    key: 'first',
+    title: 'First route',
+    cell: ({ routes }) => {
+      const [first] = usable(routes);
+      return first === undefined ? (
+        <Badge tone="warn">none is enabled</Badge>
+      ) : (
+        `${first.provider_key} → ${first.upstream_model}`
+      );
+    },
+    text: ({ routes }) => usable(routes)[0]?.provider_key,
+  },
+  {
+    key: 'routes',
+    title: 'Routes',
+    align: 'end',
+    cell: ({ routes }) => <RoutesCount of={routes.length} usable={usable(routes).length} />,
+    text: ({ routes }) => routes.length,
+  },
+  {
+    key: 'price',
+    title: 'USD for a million tokens',
+    cell: ({ routes }) => <Price of={usable(routes)} />,
+    text: ({ routes }) => {
+      const [first] = usable(routes);
+      return first === undefined ? null : (priceText(first) ?? 'unpriced');
+    },
+  },
+  {
+    key: 'capabilities',
+    title: 'Can do',
+    cell: ({ routes }) => canDo(routes),
+    text: ({ routes }) => canDo(routes),
+  },
+  {
+    key: 'requests',
+    title: 'Requests, 24 h',
+    align: 'end',
+    cell: ({ model_key: key, last_day: day }) => <Requests day={day} search={{ model_key: key }} />,
+    text: ({ last_day: { requests } }) => requests,
+  },
+  {
+    key: 'errors',
+    title: 'Errors, 24 h',
+    align: 'end',
+    cell: ({ last_day: day }) => <Errors day={day} />,
+    text: ({ last_day: { errors } }) => errors,
+  },
+];
+
+const RoutesCount = ({ of, usable: left }: { readonly of: number; readonly usable: number }) => (
+  <span className="number">{of === left ? of : `${left} of ${of}`}</span>
 );
+
+/** The price of the first route that a request takes; a later one without a price is told, too. */
+function Price({ of: routes }: { readonly of: readonly Route[] }) {
+  const [first] = routes;
+  if (first === undefined) return <Dash />;
+  const unpriced = routes.filter(({ priced }) => !priced).length;
+  return (
+    <>
+      {priceText(first)}{' '}
+      {unpriced === 0 ? null : (
+        <Badge tone="warn">{unpriced === routes.length ? 'unpriced' : `${unpriced} unpriced`}</Badge>
+      )}
+    </>
+  );
+}
+
+/** What one of the routes that are enabled can do: what is missing is what one looks for. */
+function canDo(routes: readonly Route[]): string {
+  const all = usable(routes).map(capabilitiesOf);
+  const can = new Set(all.flat().flatMap(({ effective, title }) => (effective ? [title] : [])));
+  const cannot = Object.values(capabilityTitles).filter((title) => !can.has(title));
+  if (can.size === 0) return 'nothing';
+  if (cannot.length === 0) return 'everything';
+  return cannot.length <= can.size ? `all but ${cannot.join(', ')}` : [...can].join(', ');
+}

@@ -1,0 +1,206 @@
+// npm run bench:page [-- --rows N --seconds S --rounds R]: what the admin page weighs, how soon it answers, and what it
+// costs those who call models meanwhile.
+import { stat } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { Pool } from 'undici';
+import { launchBrowser, preparePage } from '../test/support/browser.ts';
+import { logInAt, startStage, type Stage } from '../test/page/stage.ts';
+import { median, post } from './load.ts';
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '5000000' },
+    seconds: { type: 'string', default: '20' },
+    rounds: { type: 'string', default: '3' },
+  },
+});
+const rows = Number(values.rows);
+const seconds = Number(values.seconds);
+const rounds = Number(values.rounds);
+
+const maxScriptBytes = 150 * 1024;
+const maxInteractiveMs = 1000;
+const loads = 7;
+const callers = 16;
+/** Somebody who looks for a moment at each page. */
+const clickEveryMs = 1000;
+
+const dist = path.join(import.meta.dirname, '..', 'interfaces', 'admin-page', 'dist');
+const out = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const percentile = (values: readonly number[], part: number): number =>
+  values.toSorted((one, other) => one - other)[Math.floor(values.length * part)] ?? Number.NaN;
+
+/** The scripts of a page that has loaded, by name, with their bytes as gzip has them. */
+async function scriptsOf(page: Page): Promise<readonly (readonly [name: string, bytes: number])[]> {
+  const urls: unknown = await page.evaluate(
+    "performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.endsWith('.js'))",
+  );
+  const names = Array.isArray(urls) ? [...new Set(urls.map((url) => path.basename(String(url))))] : [];
+  return Promise.all(
+    names.map(async (name) => [name, (await stat(path.join(dist, 'assets', `${name}.gz`))).size] as const),
+  );
+}
+
+interface Load {
+  /** Milliseconds from the navigation until the page is drawn and answers to keys. */
+  readonly interactiveMs: number;
+  /** Until its data is there, too. */
+  readonly wholeMs: number;
+  readonly scripts: Awaited<ReturnType<typeof scriptsOf>>;
+}
+
+const sinceNavigation = async (page: Page): Promise<number> =>
+  Number(await page.evaluate('performance.now()'));
+
+/** One load with nothing in the browser's cache, of somebody who is logged in. */
+async function load(
+  browser: Browser,
+  url: string,
+  session: Awaited<ReturnType<BrowserContext['storageState']>>,
+) {
+  const context = await browser.newContext({ storageState: session, reducedMotion: 'reduce' });
+  const page = await context.newPage();
+  await page.goto(`${url}/admin`, { waitUntil: 'commit' });
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await page.keyboard.press('/');
+  await page.getByRole('combobox').waitFor();
+  const interactiveMs = await sinceNavigation(page);
+  const scripts = await scriptsOf(page);
+  await page.keyboard.press('Escape');
+  await page.waitForFunction("document.querySelectorAll('main .waiting').length === 0");
+  const wholeMs = await sinceNavigation(page);
+  await context.close();
+  const loaded: Load = { interactiveMs, wholeMs, scripts };
+  return loaded;
+}
+
+async function measureLoads(browser: Browser, stage: Stage, page: Page): Promise<void> {
+  const session = await page.context().storageState();
+  await load(browser, stage.url, session);
+  const measured: Load[] = [];
+  for (let count = 0; count < loads; count += 1) measured.push(await load(browser, stage.url, session));
+  const scripts = measured[0]?.scripts ?? [];
+  const bytes = scripts.reduce((sum, [, size]) => sum + size, 0);
+  for (const [name, size] of scripts) out(`  ${name}: ${size} bytes`);
+  const interactive = measured.map(({ interactiveMs }) => interactiveMs);
+  const whole = measured.map(({ wholeMs }) => wholeMs);
+  out(`first load: ${bytes} bytes of gzipped script in ${scripts.length} files (limit ${maxScriptBytes})`);
+  out(
+    `interactive after ${median(interactive).toFixed(0)} ms (worst of ${loads}: ${Math.max(...interactive).toFixed(0)} ms, ` +
+      `limit ${maxInteractiveMs}), with its data after ${median(whole).toFixed(0)} ms`,
+  );
+  if (bytes >= maxScriptBytes || median(interactive) >= maxInteractiveMs) process.exitCode = 1;
+}
+
+interface Rate {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const body = JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Hello there' }] });
+
+/** Callers of a model, each with its next request when it has its answer, for so many seconds. */
+async function callModels(stage: Stage): Promise<Rate> {
+  const pool = new Pool(stage.url, { connections: callers });
+  const target = { url: stage.url, headers: { authorization: `Bearer ${stage.keys.person}` } };
+  const times: number[] = [];
+  const until = performance.now() + seconds * 1000;
+  const caller = async (): Promise<void> => {
+    while (performance.now() < until) {
+      const { status, firstByteMs } = await post(pool, target, body);
+      if (status !== 200) throw new Error(`status ${status}`);
+      times.push(firstByteMs);
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  await pool.close();
+  return { perSecond: times.length / seconds, p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
+}
+
+/** Clicks through the rail until it is told to stop; returns how many pages were opened. */
+function clickAround(page: Page): () => Promise<number> {
+  let isOver = false;
+  const clicking = (async () => {
+    const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    let opened = 0;
+    while (!isOver) {
+      await links.nth(opened % (await links.count())).click();
+      opened += 1;
+      await page.waitForTimeout(clickEveryMs);
+    }
+    return opened;
+  })();
+  return () => {
+    isOver = true;
+    return clicking;
+  };
+}
+
+/**
+ * A browser beside the gateway takes time of the processors whatever it asks for. So there are three rounds: nobody;
+ * somebody whose answers come from the browser's own record; somebody who asks the gateway. The page costs what lies
+ * between the last two.
+ */
+async function measureCalls(stage: Stage, page: Page): Promise<void> {
+  const recorded = new Map<string, Awaited<ReturnType<typeof page.request.get>>>();
+  const playRecord = () =>
+    page.route('**/api/**', async (route) => {
+      const url = route
+        .request()
+        .url()
+        .replaceAll(/\d{4}-\d\d-\d\dT[^&]*/g, '');
+      const response = recorded.get(url) ?? (await route.fetch());
+      recorded.set(url, response);
+      await route.fulfill({ response });
+    });
+  const withClicks = async () => {
+    const stop = clickAround(page);
+    const rate = await callModels(stage);
+    await stop();
+    return rate;
+  };
+  await playRecord();
+  await withClicks();
+  await page.unroute('**/api/**');
+  const kinds = {
+    'nobody at the page': () => callModels(stage),
+    'somebody, answered by the browser itself': async () => {
+      await playRecord();
+      const rate = await withClicks();
+      await page.unroute('**/api/**');
+      return rate;
+    },
+    'somebody who clicks through the pages': withClicks,
+  };
+  const rates = new Map<string, Rate[]>(Object.keys(kinds).map((name) => [name, []]));
+  for (let round = 0; round < rounds; round += 1)
+    for (const [name, measure] of Object.entries(kinds)) rates.get(name)?.push(await measure());
+  for (const [name, found] of rates) {
+    const [perSecond, p50, p99] = (['perSecond', 'p50', 'p99'] as const).map((each) =>
+      median(found.map((rate) => rate[each])),
+    );
+    out(
+      `model calls, ${name}: ${perSecond?.toFixed(0)} a second, p50 ${p50?.toFixed(2)} ms, p99 ${p99?.toFixed(2)} ms`,
+    );
+  }
+}
+
+await preparePage();
+const stage = await startStage(rows, 'summary_only');
+const browser = await launchBrowser();
+try {
+  const page = await (await browser.newContext({ reducedMotion: 'reduce' })).newPage();
+  await logInAt(page, stage.url);
+  out(`${rows} ledger rows`);
+  await measureLoads(browser, stage, page);
+  await measureCalls(stage, page);
+  out(`load average of this minute: ${loadavg()[0]?.toFixed(1)}`);
+} finally {
+  await browser.close();
+  await stage.stop();
+}

@@ -1,0 +1,163 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { AuditLink } from '../../ui/audit-link.tsx';
+import { picoOf, usdOf } from '../../ui/amounts.ts';
+import { BudgetBar } from '../../ui/bar.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Drawer } from '../../ui/dialog.tsx';
+import { notify } from '../../ui/notices.tsx';
+import { Badge, Count, Dash, Id, Money, Time } from '../../ui/values.tsx';
+import { SpendByDay } from './days.tsx';
+import { History } from './history.tsx';
+import { budgetsKey, callsOf, eachOf, type Owner, rowsOf } from './owners.ts';
+
+/** One owner's budget: what it is, what was spent by day, and what it was before. */
+export function OwnerDrawer({
+  owner,
+  onSet,
+  onEnd,
+  onClose,
+}: {
+  readonly owner: Owner;
+  readonly onSet: () => void;
+  readonly onEnd: () => void;
+  readonly onClose: () => void;
+}) {
+  const { budget, current_window: window, alert_recipients: recipients } = owner;
+  return (
+    <Drawer title={`Budget of ${owner.name}`} open onClose={onClose}>
+      <div className="actions">
+        <button type="button" className="button primary" onClick={onSet} disabled={!owner.active}>
+          {budget === null ? 'Set a budget' : 'Change budget'}
+        </button>
+        {budget === null ? null : (
+          <button type="button" className="button danger" onClick={onEnd}>
+            Deactivate budget
+          </button>
+        )}
+        <Link
+          className="button"
+          to={owner.kind === 'user' ? '/people' : '/teams'}
+          search={{ open: owner.id }}
+        >
+          {owner.kind === 'user' ? 'The person' : 'The team'}
+        </Link>
+      </div>
+      {owner.active ? null : (
+        <p>
+          <Badge tone="plain">deactivated</Badge> No budget can be set for an owner who is not active.
+        </p>
+      )}
+      {budget === null ? null : (
+        <BudgetBar spendUsd={window.spend_usd} amountUsd={budget.amount_usd} label={owner.name} />
+      )}
+      <dl className="pairs">
+        <div>
+          <dt>Budget</dt>
+          <dd>
+            {budget === null ? (
+              'none: nothing is refused'
+            ) : (
+              <>
+                <Money usd={budget.amount_usd} /> for each {eachOf(budget.cadence)}
+              </>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Limit</dt>
+          <dd>
+            {budget === null ? (
+              <Dash />
+            ) : budget.hard_limit ? (
+              'hard: requests are refused'
+            ) : (
+              'soft: alerts only'
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>{budget === null ? 'Month (UTC)' : 'Window (UTC)'}</dt>
+          <dd>
+            <Time at={window.start} dateOnly /> to <Time at={window.end} dateOnly />, 00:00
+          </dd>
+        </div>
+        <div>
+          <dt>Spent in it</dt>
+          <dd>
+            <Link to="/observability/request-logs" search={rowsOf(owner)}>
+              <Money usd={window.spend_usd} />
+            </Link>
+          </dd>
+        </div>
+        <div>
+          <dt>Remains</dt>
+          <dd>
+            {budget === null ? (
+              <Dash />
+            ) : (
+              <Money usd={usdOf(picoOf(budget.amount_usd) - picoOf(window.spend_usd))} />
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Blocked answers</dt>
+          <dd>
+            <Count of={window.blocked_answers.count} />
+            {window.blocked_answers.count === 0 ? null : (
+              <>
+                {' '}
+                of <Money usd={window.blocked_answers.cost_usd} />, billed by the provider beyond the spend
+              </>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Alerts go to</dt>
+          <dd>{recipients.length === 0 ? 'nobody' : recipients.join(', ')}</dd>
+        </div>
+        <div>
+          <dt>Owner</dt>
+          <dd>
+            {owner.kind === 'user' ? 'person' : 'team'} <Id of={owner.id} />
+          </dd>
+        </div>
+      </dl>
+      <SpendByDay owner={owner} />
+      <History owner={owner} />
+    </Drawer>
+  );
+}
+
+/** Asks before a budget ends. */
+export function EndBudget({ owner, onClose }: { readonly owner: Owner; readonly onClose: () => void }) {
+  const client = useQueryClient();
+  const end = useMutation({
+    mutationFn: () => callsOf(owner).end(),
+    onSuccess: async ({ deactivated }) => {
+      await client.invalidateQueries({ queryKey: budgetsKey });
+      notify(
+        <>
+          {deactivated ? `${owner.name} has no budget any more.` : `${owner.name} had no budget any more.`}{' '}
+          <AuditLink of={owner.id} />
+        </>,
+      );
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      title={`Deactivate the budget of ${owner.name}`}
+      act="Deactivate budget"
+      onAct={() => end.mutate()}
+      onClose={onClose}
+      isPending={end.isPending}
+      error={end.error}
+    >
+      <p>
+        From the next request on nothing limits what {owner.name} spends, and no alert is sent. The budget
+        stays in the history, and a new one can be set at any time.
+      </p>
+    </Confirm>
+  );
+}

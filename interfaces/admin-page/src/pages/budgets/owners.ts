@@ -1,0 +1,106 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { api, read } from '../../api/client.ts';
+import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import { shareBps } from '../../ui/amounts.ts';
+
+type Listed =
+  paths['/api/v1/admin/spend/budgets']['get']['responses']['200']['content']['application/json']['data'];
+
+type Standing = Pick<
+  Listed['teams'][number],
+  'name' | 'active' | 'budget' | 'current_window' | 'alert_recipients'
+>;
+
+/** Who may have a budget: a person or a team. */
+export interface Owner extends Standing {
+  readonly kind: 'user' | 'team';
+  readonly id: string;
+  readonly email: string | null;
+}
+
+export type Budget = NonNullable<Owner['budget']>;
+export type Cadence = Budget['cadence'];
+
+/** What is sent to set a budget. */
+export interface BudgetTerms {
+  readonly cadence: Cadence;
+  readonly amount_10000: number;
+  readonly hard_limit: boolean;
+  readonly timezone: string;
+}
+
+export const budgetsKey = ['budgets'] as const;
+
+export const keyOf = ({ kind, id }: Pick<Owner, 'kind' | 'id'>): string => `${kind}:${id}`;
+
+/** Every owner; those nearest to their amount first, then those without a budget by name. */
+export const useOwners = () =>
+  useQuery({
+    queryKey: budgetsKey,
+    queryFn: async ({ signal }) => ownersOf(await read(api.GET('/api/v1/admin/spend/budgets', { signal }))),
+    placeholderData: keepPreviousData,
+  });
+
+function ownersOf({ users, teams }: Listed): readonly Owner[] {
+  const owners: readonly Owner[] = [
+    ...users.map(({ user_id: id, ...rest }) => ({ kind: 'user' as const, id, ...rest })),
+    ...teams.map(({ team_id: id, ...rest }) => ({ kind: 'team' as const, id, email: null, ...rest })),
+  ];
+  return owners
+    .map((owner) => ({ owner, rank: rankOf(owner) }))
+    .sort((one, other) => other.rank - one.rank || one.owner.name.localeCompare(other.owner.name))
+    .map(({ owner }) => owner);
+}
+
+const rankOf = (owner: Owner): number =>
+  owner.budget === null ? -1 : (shareOf(owner) ?? Number.POSITIVE_INFINITY);
+
+/** Hundredths of a percent that are spent; undefined without a budget, or where it is 0. */
+export const shareOf = ({ budget, current_window: window }: Owner): number | undefined =>
+  budget === null ? undefined : shareBps(window.spend_usd, budget.amount_usd);
+
+/** 20 % of the amount or less remain. */
+export const isNear = (owner: Owner): boolean =>
+  owner.budget !== null && (shareOf(owner) ?? Number.POSITIVE_INFINITY) >= 8_000;
+
+const each: Readonly<Record<Cadence, string>> = { daily: 'day', weekly: 'week', monthly: 'month' };
+export const eachOf = (cadence: Cadence): string => each[cadence];
+
+/** The rows behind an owner's spend. */
+export const rowsOf = ({ kind, id, current_window: window }: Owner): Readonly<Record<string, string>> => ({
+  [kind === 'user' ? 'user_id' : 'team_id']: id,
+  from: window.start,
+  to: window.end,
+});
+
+type OwnerId = Pick<Owner, 'kind' | 'id'>;
+
+/** The calls of one owner's budget. */
+export const callsOf = ({ kind, id }: OwnerId) => {
+  const user = { path: { user_id: id } };
+  const team = { path: { team_id: id } };
+  const root = '/api/v1/admin/spend/budgets';
+  return {
+    set: (body: BudgetTerms) =>
+      kind === 'user'
+        ? read(api.PUT(`${root}/users/{user_id}`, { params: user, body }))
+        : read(api.PUT(`${root}/teams/{team_id}`, { params: team, body })),
+    end: () =>
+      kind === 'user'
+        ? read(api.DELETE(`${root}/users/{user_id}`, { params: user }))
+        : read(api.DELETE(`${root}/teams/{team_id}`, { params: team })),
+    history: (page: number, signal: AbortSignal) =>
+      kind === 'user'
+        ? read(api.GET(`${root}/users/{user_id}/history`, { params: { ...user, query: { page } }, signal }))
+        : read(api.GET(`${root}/teams/{team_id}/history`, { params: { ...team, query: { page } }, signal })),
+    days: (days: number, signal: AbortSignal) =>
+      kind === 'user'
+        ? read(api.GET(`${root}/users/{user_id}/days`, { params: { ...user, query: { days } }, signal }))
+        : read(api.GET(`${root}/teams/{team_id}/days`, { params: { ...team, query: { days } }, signal })),
+    /** A dry run is of a hard budget, whatever the terms say. */
+    dryRun: ({ hard_limit: _, ...body }: BudgetTerms) =>
+      kind === 'user'
+        ? read(api.POST(`${root}/users/{user_id}/dry-run`, { params: user, body }))
+        : read(api.POST(`${root}/teams/{team_id}/dry-run`, { params: team, body })),
+  };
+};

@@ -1,0 +1,144 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { AuditLink } from '../../ui/audit-link.tsx';
+import { amount10000Of, picoOf, usdOf, usdOf10000 } from '../../ui/amounts.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { CheckField, faultOf, SelectField, TextField } from '../../ui/fields.tsx';
+import { notify } from '../../ui/notices.tsx';
+import { ErrorLine } from '../../ui/states.tsx';
+import { DryRun } from './dry-run.tsx';
+import { type BudgetTerms, budgetsKey, type Cadence, callsOf, eachOf, type Owner } from './owners.ts';
+
+const cadences: readonly { readonly value: Cadence; readonly label: string }[] = [
+  { value: 'daily', label: 'Daily, from 00:00 UTC' },
+  { value: 'weekly', label: 'Weekly, from Monday 00:00 UTC' },
+  { value: 'monthly', label: 'Monthly, from the first day 00:00 UTC' },
+];
+
+/** Sets or changes a budget; says what that means before it is done. */
+export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly onClose: () => void }) {
+  const { budget } = owner;
+  const [amount, setAmount] = useState(budget?.amount_usd ?? '');
+  const [cadence, setCadence] = useState<Cadence>(budget?.cadence ?? 'monthly');
+  const [isHard, setHard] = useState(budget?.hard_limit ?? true);
+  const [isTried, setTried] = useState(false);
+  const client = useQueryClient();
+  const read = amount10000Of(amount);
+  const terms: BudgetTerms | undefined =
+    'fault' in read
+      ? undefined
+      : { cadence, amount_10000: read.amount, hard_limit: isHard, timezone: budget?.timezone ?? 'UTC' };
+  const save = useMutation({
+    mutationFn: (wish: BudgetTerms) => callsOf(owner).set(wish),
+    onSuccess: async (_, wish) => {
+      await client.invalidateQueries({ queryKey: budgetsKey });
+      notify(
+        <>
+          {owner.name} has {usdOf10000(wish.amount_10000)} USD for each {eachOf(wish.cadence)}.{' '}
+          <AuditLink of={owner.id} />
+        </>,
+      );
+      onClose();
+    },
+  });
+  const dryRun = useMutation({ mutationFn: (wish: BudgetTerms) => callsOf(owner).dryRun(wish) });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    setTried(true);
+    if (terms !== undefined) save.mutate(terms);
+  };
+  const localFault = isTried && 'fault' in read ? read.fault : undefined;
+  return (
+    <Dialog
+      title={`${budget === null ? 'Set' : 'Change'} the budget of ${owner.name}`}
+      open
+      onClose={onClose}
+    >
+      <form className="stack" onSubmit={submit} noValidate>
+        <TextField
+          label="Amount in USD"
+          inputMode="decimal"
+          value={amount}
+          onChange={setAmount}
+          fault={localFault ?? faultOf(save.error, 'amount_10000')}
+          hint="Exact, to four digits behind the point. 0 refuses everything, if the limit is hard."
+          autoFocus
+        />
+        <SelectField label="Window" value={cadence} onChange={setCadence} options={cadences} />
+        <CheckField
+          label="Hard limit: refuse requests when the amount is spent"
+          checked={isHard}
+          onChange={setHard}
+        />
+        <Meaning owner={owner} terms={terms} />
+        <div className="stack">
+          <div>
+            <button
+              type="button"
+              className="button"
+              disabled={dryRun.isPending}
+              onClick={() => {
+                setTried(true);
+                if (terms !== undefined) dryRun.mutate(terms);
+              }}
+            >
+              {dryRun.isPending ? 'Counting…' : 'What would it have blocked?'}
+            </button>
+          </div>
+          <ErrorLine error={dryRun.error} />
+          {dryRun.data === undefined || dryRun.variables === undefined ? null : (
+            <DryRun found={dryRun.data} terms={dryRun.variables} />
+          )}
+        </div>
+        <ErrorLine error={save.error} />
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={save.isPending}>
+            {save.isPending ? 'One moment…' : 'Save budget'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What the budget will do, from when on. */
+function Meaning({ owner, terms }: { readonly owner: Owner; readonly terms: BudgetTerms | undefined }) {
+  if (terms === undefined) return null;
+  const amount = usdOf10000(terms.amount_10000);
+  const whose =
+    owner.kind === 'team' ? `${owner.name} and its service accounts` : `all keys of ${owner.name}`;
+  const spent = owner.current_window.spend_usd;
+  // The spend of another window is not known here.
+  const isSameWindow = terms.cadence === (owner.budget?.cadence ?? 'monthly');
+  const left = picoOf(amount) - picoOf(spent);
+  return (
+    <p className="note">
+      {terms.hard_limit ? (
+        <>
+          Requests of {whose} are refused with 429 <code>budget_exceeded</code> from then on when {amount} USD
+          are spent in a {eachOf(terms.cadence)}.
+        </>
+      ) : (
+        <>
+          Nothing is refused: the budget is there for its alert, which is sent when 20 % of {amount} USD or
+          less remain in a {eachOf(terms.cadence)}.
+        </>
+      )}{' '}
+      {!isSameWindow ? null : left > 0n ? (
+        <>
+          Spent in this window: {spent} USD, so {usdOf(left)} USD remain.
+        </>
+      ) : terms.hard_limit ? (
+        <strong>
+          {spent} USD are spent in this window already: everything is refused at once, until it ends.
+        </strong>
+      ) : (
+        <>{spent} USD are spent in this window already.</>
+      )}{' '}
+      It is in force for the next request, on every replica.
+    </p>
+  );
+}

@@ -1,0 +1,94 @@
+import { Link } from '@tanstack/react-router';
+import { api, read } from '../../api/client.ts';
+import { Pager, useList } from '../../ui/list.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Badge, Dash } from '../../ui/values.tsx';
+import { Errors, Requests } from './last-day.tsx';
+import { type Provider, providersKey } from './models.ts';
+
+/** Every provider, with the models that have a route to it. */
+export function Providers() {
+  const providers = useList(providersKey, (page, signal) =>
+    read(api.GET('/api/v1/admin/providers', { params: { query: { page } }, signal })),
+  );
+  return (
+    <>
+      <Table
+        caption="Providers"
+        columns={columns}
+        rows={providers.data?.items}
+        rowKey={({ provider_key: key }) => key}
+        error={providers.error}
+        again={() => void providers.refetch()}
+        empty={
+          <Empty title="There is no provider">
+            <p>Providers are in the configuration file, under providers.</p>
+          </Empty>
+        }
+      />
+      <Pager list={providers.data} />
+    </>
+  );
+}
+
+const columns: readonly Column<Provider>[] = [
+  {
+    key: 'provider',
+    title: 'Provider',
+    cell: ({ provider_key: key }) => key,
+    text: ({ provider_key: key }) => key,
+  },
+  { key: 'kind', title: 'Kind', cell: ({ kind }) => kind, text: ({ kind }) => kind },
+  {
+    key: 'state',
+    title: 'State',
+    cell: ({ enabled }) =>
+      enabled ? <Badge tone="good">enabled</Badge> : <Badge tone="plain">disabled</Badge>,
+    text: ({ enabled }) => (enabled ? 'enabled' : 'disabled'),
+  },
+  {
+    key: 'host',
+    title: 'Host',
+    cell: ({ host, endpointb_host: second }) =>
+      host === null ? (
+        <Dash />
+      ) : (
+        <>
+          {host} {second === null ? null : <span className="muted">and {second}</span>}
+        </>
+      ),
+    text: ({ host }) => host,
+  },
+  {
+    key: 'pricing',
+    title: 'Priced as',
+    cell: ({ pricing_provider_id: id }) => id,
+    text: ({ pricing_provider_id: id }) => id,
+  },
+  {
+    key: 'routes',
+    title: 'Routes',
+    align: 'end',
+    cell: ({ provider_key: key, routes }) => (
+      <Link to="/models" search={{ provider: key }} className="number">
+        {routes}
+      </Link>
+    ),
+    text: ({ routes }) => routes,
+  },
+  {
+    key: 'requests',
+    title: 'Requests, 24 h',
+    align: 'end',
+    cell: ({ provider_key: key, last_day: day }) => <Requests day={day} search={{ provider_key: key }} />,
+    text: ({ last_day: { requests } }) => requests,
+  },
+  {
+    key: 'errors',
+    title: 'Errors, 24 h',
+    align: 'end',
+    cell: ({ last_day: day }) => <Errors day={day} />,
+    text: ({ last_day: { errors } }) => errors,
+  },
+];

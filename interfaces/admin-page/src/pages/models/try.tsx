@@ -1,0 +1,176 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import { api, read } from '../../api/client.ts';
+import type { Hit } from '../../api/search.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { faultOf, SelectField } from '../../ui/fields.tsx';
+import { PickThing } from '../../ui/pick-thing.tsx';
+import { ErrorLine } from '../../ui/states.tsx';
+import { Badge, Count, Duration, Id, Money } from '../../ui/values.tsx';
+import { byPriority, type Model, modelsKey } from './models.ts';
+
+const families = ['chat_completions', 'messages', 'responses', 'embeddings'] as const;
+type Family = (typeof families)[number];
+
+/** One tiny request over a route: it costs, and is booked on whom is chosen. */
+export function TryModel({
+  model,
+  route,
+  onClose,
+}: {
+  readonly model: Model;
+  /** The route that is chosen at first. */
+  readonly route: number | 'any';
+  readonly onClose: () => void;
+}) {
+  const [owner, setOwner] = useState<Hit>();
+  const [chosen, setChosen] = useState(String(route));
+  const [family, setFamily] = useState<Family | 'any'>('any');
+  const [isTried, setTried] = useState(false);
+  const client = useQueryClient();
+  const test = useMutation({
+    mutationFn: (to: Hit) =>
+      read(
+        api.POST('/api/v1/admin/models/{model_id}/test', {
+          params: { path: { model_id: model.model_key } },
+          body: {
+            owner_kind: to.kind === 'team' ? 'team' : 'user',
+            owner_id: to.id,
+            ...(chosen === 'any' ? {} : { route_position: Number(chosen) }),
+            ...(family === 'any' ? {} : { family }),
+          },
+        }),
+      ),
+    onSuccess: () => client.invalidateQueries({ queryKey: modelsKey }),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    setTried(true);
+    if (owner !== undefined) test.mutate(owner);
+  };
+  return (
+    <Dialog title={`Try ${model.model_key}`} open onClose={onClose}>
+      <form className="stack" onSubmit={submit} noValidate>
+        <PickThing
+          label="Who pays: a person or a team"
+          kinds={['user', 'team']}
+          chosen={owner}
+          onChoose={setOwner}
+          fault={isTried && owner === undefined ? 'Choose who pays for it.' : faultOf(test.error, 'owner_id')}
+        />
+        <SelectField
+          label="Route"
+          value={chosen}
+          onChange={setChosen}
+          fault={faultOf(test.error, 'route_position')}
+          options={[
+            { value: 'any', label: 'The one that a request would take' },
+            ...byPriority(model.routes).map(
+              ({ position, provider_key: provider, upstream_model: upstream }) => ({
+                value: String(position),
+                label: `${position}: ${provider} → ${upstream}`,
+              }),
+            ),
+          ]}
+        />
+        <SelectField
+          label="API"
+          value={family}
+          onChange={setFamily}
+          fault={faultOf(test.error, 'family')}
+          options={[
+            { value: 'any', label: 'The first one that the route serves' },
+            ...families.map((each) => ({ value: each, label: each.replace('_', ' ') })),
+          ]}
+        />
+        <p className="note">
+          One real request of at most 16 tokens goes upstream, the way that callers’ requests go.{' '}
+          <strong>
+            It costs what it costs, and is booked on {owner === undefined ? 'whom you choose' : owner.title}.
+          </strong>{' '}
+          It stands in the ledger, in the request logs and in the audit.
+        </p>
+        <ErrorLine error={test.error} />
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Close
+          </button>
+          <button type="submit" className="button primary" disabled={test.isPending}>
+            {test.isPending ? 'Waiting for the answer…' : 'Send one test request'}
+          </button>
+        </div>
+        {test.data === undefined || test.isPending ? null : <Result of={test.data} />}
+        <p className="muted">
+          To see an answer stream in, a key is needed: <Link to="/keys">make one under Keys</Link>, and paste
+          its line.
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
+type Tested =
+  paths['/api/v1/admin/models/{model_id}/test']['post']['responses']['200']['content']['application/json']['data'];
+
+/** What it came to. */
+const Result = ({ of }: { readonly of: Tested }) => (
+  <section className="stack" aria-label="Result" role="status">
+    <div className="row">
+      <Badge tone={of.error === null ? 'good' : 'bad'}>
+        {of.outcome.replaceAll('_', ' ')}, {of.status}
+      </Badge>
+      <span>
+        {of.provider_key === null ? 'no route was taken' : `${of.provider_key} → ${of.upstream_model}`}
+      </span>
+    </div>
+    {of.error === null ? null : (
+      <p className="error-text">
+        {of.error.message} <span className="muted">{of.error.code}</span>
+        {of.error.upstream_status === null ? null : (
+          <span className="muted">, the upstream said {of.error.upstream_status}</span>
+        )}
+      </p>
+    )}
+    {of.text === null || of.text === '' ? null : <pre aria-label="The answer">{of.text}</pre>}
+    <dl className="pairs">
+      <div>
+        <dt>API</dt>
+        <dd>{of.family.replace('_', ' ')}</dd>
+      </div>
+      <div>
+        <dt>Took</dt>
+        <dd>
+          <Duration ms={of.latency_ms} />
+        </dd>
+      </div>
+      <div>
+        <dt>Tokens, in and out</dt>
+        <dd>
+          <Count of={of.usage?.prompt_tokens} /> and <Count of={of.usage?.completion_tokens} />
+        </dd>
+      </div>
+      <div>
+        <dt>Cost</dt>
+        <dd>
+          <Money usd={of.cost_usd} />
+        </dd>
+      </div>
+      <div>
+        <dt>Request</dt>
+        <dd>
+          {of.request_log_id === null ? (
+            <>
+              <Id of={of.request_id} /> (not logged)
+            </>
+          ) : (
+            <Link to="/observability/request-logs/$requestLogId" params={{ requestLogId: of.request_log_id }}>
+              See its log
+            </Link>
+          )}
+        </dd>
+      </div>
+    </dl>
+  </section>
+);

@@ -1,0 +1,215 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useRef, useState } from 'react';
+import { ApiError } from '../../api/client.ts';
+import type { Hit, HitKind } from '../../api/search.ts';
+import { useVersionedChange } from '../../api/versioned-change.ts';
+import { AuditLink } from '../../ui/audit-link.tsx';
+import { ChangeDialog } from '../../ui/change-dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { faultOf } from '../../ui/fields.tsx';
+import { notify } from '../../ui/notices.tsx';
+import { PickThing } from '../../ui/pick-thing.tsx';
+import { ErrorLine } from '../../ui/states.tsx';
+import { type Texts, termsIn, textsOf, TermFields } from './fields.tsx';
+import {
+  type Limit,
+  type LimitTerms,
+  limitsKey,
+  measures,
+  measureTitles,
+  nameOf,
+  removeLimit,
+  setLimit,
+  type Subject,
+  type SubjectKind,
+} from './limits.ts';
+
+const subjectKindOf = (kind: HitKind): SubjectKind | undefined =>
+  kind === 'api_key' || kind === 'user' || kind === 'team' || kind === 'model' ? kind : undefined;
+
+const pickable = ['api_key', 'user', 'team', 'model'] as const satisfies readonly SubjectKind[];
+
+/** Says what has changed, and asks for the list again. */
+function useDone(onClose: () => void) {
+  const client = useQueryClient();
+  return async (text: string, { subject_id: id }: Subject): Promise<void> => {
+    await client.invalidateQueries({ queryKey: limitsKey });
+    notify(
+      <>
+        {text} <AuditLink of={id} />
+      </>,
+    );
+    onClose();
+  };
+}
+
+/** A limit for something that is found by search. */
+export function NewLimit({ onClose }: { readonly onClose: () => void }) {
+  const [hit, setHit] = useState<Hit>();
+  const [texts, setTexts] = useState<Texts>(textsOf());
+  const [isTried, setTried] = useState(false);
+  const done = useDone(onClose);
+  const kind = hit === undefined ? undefined : subjectKindOf(hit.kind);
+  const read = termsIn(texts);
+  const save = useMutation({
+    mutationFn: ({ subject, terms }: { readonly subject: Subject; readonly terms: LimitTerms }) =>
+      setLimit(subject, terms),
+    onSuccess: (limit) => done(`${nameOf(limit)} has a rate limit.`, limit),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    setTried(true);
+    if (kind === undefined || hit === undefined || !('terms' in read)) return;
+    save.mutate({ subject: { subject_kind: kind, subject_id: hit.id }, terms: read.terms });
+  };
+  return (
+    <Dialog title="Set a rate limit" open onClose={onClose}>
+      <form className="stack" onSubmit={submit} noValidate>
+        <PickThing
+          label="Key, person, team or model"
+          kinds={pickable}
+          chosen={hit}
+          onChoose={setHit}
+          fault={isTried && hit === undefined ? 'Choose what is limited.' : undefined}
+        />
+        <TermFields
+          texts={texts}
+          onTexts={setTexts}
+          faultOf={(measure) =>
+            (isTried && 'faults' in read ? read.faults[measure] : undefined) ?? faultOf(save.error, measure)
+          }
+        />
+        <p className="note">
+          {hit === undefined ? 'A limit' : `The limit of ${hit.title}`} is in force on every replica within 5
+          seconds. What goes over it is refused with 429 <code>rate_limited</code>. A limit that is there
+          already is replaced.
+        </p>
+        <ErrorLine error={save.error} />
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={save.isPending}>
+            {save.isPending ? 'One moment…' : 'Save rate limit'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A change by version; what a conflict found is in the refusal itself. */
+function useLimitChange<C, R>(
+  limit: Limit,
+  change: (wish: C, version: string | undefined) => Promise<R>,
+  onDone: (changed: R) => void,
+) {
+  const found = useRef<unknown>(undefined);
+  return useVersionedChange<Limit, C, R>({
+    from: limit,
+    change: async (wish, ifMatch) => {
+      try {
+        // A limit that is gone has no version that could be named.
+        return await change(wish, ifMatch === '"0"' ? undefined : ifMatch);
+      } catch (error) {
+        if (error instanceof ApiError) found.current = error.present;
+        throw error;
+      }
+    },
+    present: () => Promise.resolve(presentOf(limit, found.current)),
+    onDone,
+  });
+}
+
+/** What there is in the meantime; without one the limit is gone, which is as good as version 0. */
+function presentOf(limit: Limit, told: unknown): Limit {
+  const fields: Readonly<Record<string, unknown>> =
+    typeof told === 'object' && told !== null ? { ...told } : {};
+  const whole = (name: string): number | null => {
+    const value = fields[name];
+    return typeof value === 'number' ? value : null;
+  };
+  return {
+    ...limit,
+    requests_per_minute: whole('requests_per_minute'),
+    tokens_per_minute: whole('tokens_per_minute'),
+    requests_in_flight: whole('requests_in_flight'),
+    version: whole('version') ?? 0,
+  };
+}
+
+const rowsOf = (theirs: LimitTerms, mine: LimitTerms) =>
+  measures.map((measure) => ({
+    title: measureTitles[measure],
+    theirs: textOf(theirs[measure]),
+    mine: textOf(mine[measure]),
+  }));
+
+const none: LimitTerms = { requests_per_minute: null, tokens_per_minute: null, requests_in_flight: null };
+const textOf = (most: number | null): string => (most === null ? 'not limited' : most.toLocaleString('en'));
+
+export function ChangeLimit({ limit, onClose }: { readonly limit: Limit; readonly onClose: () => void }) {
+  const [texts, setTexts] = useState<Texts>(textsOf(limit));
+  const done = useDone(onClose);
+  const read = termsIn(texts);
+  const change = useLimitChange<LimitTerms, Limit>(
+    limit,
+    (terms, version) => setLimit(limit, terms, version),
+    (changed) => void done(`The rate limit of ${nameOf(changed)} is changed.`, changed),
+  );
+  return (
+    <ChangeDialog
+      title={`Change the rate limit of ${nameOf(limit)}`}
+      act="Save rate limit"
+      change={change}
+      wish={'terms' in read ? read.terms : undefined}
+      rows={rowsOf}
+      onTheirs={(theirs) => setTexts(textsOf(theirs))}
+      onClose={onClose}
+    >
+      <TermFields
+        texts={texts}
+        onTexts={setTexts}
+        faultOf={(measure) =>
+          ('faults' in read ? read.faults[measure] : undefined) ?? faultOf(change.error, measure)
+        }
+      />
+      <p className="note">
+        In force on every replica within 5 seconds; what was counted in this minute stays counted.
+        {limit.from_config
+          ? ' The configuration file has this limit: a change holds until the file is taken up the next time.'
+          : ''}
+      </p>
+    </ChangeDialog>
+  );
+}
+
+export function RemoveLimit({ limit, onClose }: { readonly limit: Limit; readonly onClose: () => void }) {
+  const done = useDone(onClose);
+  const change = useLimitChange<LimitTerms, unknown>(
+    limit,
+    (_, version) =>
+      // What somebody else took away is away.
+      version === undefined ? Promise.resolve(undefined) : removeLimit(limit, version),
+    () => void done(`${nameOf(limit)} has no rate limit any more.`, limit),
+  );
+  return (
+    <ChangeDialog
+      title={`Take the rate limit of ${nameOf(limit)} away`}
+      act="Take rate limit away"
+      tone="danger"
+      change={change}
+      wish={none}
+      rows={rowsOf}
+      onTheirs={onClose}
+      onClose={onClose}
+    >
+      <p>
+        Within 5 seconds no request of {nameOf(limit)} is refused for this limit any more, on any replica.
+        {limit.from_config
+          ? ' The configuration file has it, and sets it again when it is taken up the next time.'
+          : ''}
+      </p>
+    </ChangeDialog>
+  );
+}

@@ -1,0 +1,97 @@
+import { api, read } from '../../api/client.ts';
+import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+
+export type Limit =
+  paths['/api/v1/admin/rate-limits']['get']['responses']['200']['content']['application/json']['data']['items'][number];
+export type SubjectKind = Limit['subject_kind'];
+/** Whose limit it is. */
+export type Subject = Pick<Limit, 'subject_kind' | 'subject_id'>;
+
+export const measures = ['requests_per_minute', 'tokens_per_minute', 'requests_in_flight'] as const;
+export type Measure = (typeof measures)[number];
+/** `null`: not limited. */
+export type LimitTerms = Readonly<Record<Measure, number | null>>;
+
+export const measureTitles: Readonly<Record<Measure, string>> = {
+  requests_per_minute: 'Requests per minute',
+  tokens_per_minute: 'Tokens per minute',
+  requests_in_flight: 'Requests in flight',
+};
+
+export const kindTitles: Readonly<Record<SubjectKind, string>> = {
+  api_key: 'Keys',
+  user: 'People',
+  team: 'Teams',
+  model: 'Models',
+};
+
+export const kindNames: Readonly<Record<SubjectKind, string>> = {
+  api_key: 'key',
+  user: 'person',
+  team: 'team',
+  model: 'model',
+};
+
+export const subjectKinds: readonly SubjectKind[] = ['api_key', 'user', 'team', 'model'];
+
+export const limitsKey = ['rate-limits'] as const;
+
+export const keyOf = ({ subject_kind: kind, subject_id: id }: Subject): string => `${kind}:${id}`;
+export const nameOf = (limit: Limit): string => limit.subject_name ?? limit.subject_id;
+
+/** What is taken of a measure at this moment. */
+export const takenOf = (limit: Limit, measure: Measure): number =>
+  ({
+    requests_per_minute: limit.current_window.requests,
+    tokens_per_minute: limit.current_window.tokens,
+    requests_in_flight: limit.in_flight,
+  })[measure];
+
+/** Where the thing itself is shown. */
+export const placeOf: Readonly<Record<SubjectKind, string>> = {
+  api_key: '/keys',
+  user: '/people',
+  team: '/teams',
+  model: '/models',
+};
+
+const root = '/api/v1/admin/rate-limits';
+const ifMatch = (version: string | undefined) => (version === undefined ? {} : { 'If-Match': version });
+
+/** Sets the whole limit; `version` as the header `If-Match` has it, undefined for whatever is there. */
+export function setLimit(
+  { subject_kind: kind, subject_id: id }: Subject,
+  body: LimitTerms,
+  version?: string,
+) {
+  const header = ifMatch(version);
+  switch (kind) {
+    case 'api_key':
+      return read(
+        api.PUT(`${root}/api-keys/{api_key_id}`, { params: { path: { api_key_id: id }, header }, body }),
+      );
+    case 'user':
+      return read(api.PUT(`${root}/users/{user_id}`, { params: { path: { user_id: id }, header }, body }));
+    case 'team':
+      return read(api.PUT(`${root}/teams/{team_id}`, { params: { path: { team_id: id }, header }, body }));
+    case 'model':
+      return read(api.PUT(`${root}/models/{model_id}`, { params: { path: { model_id: id }, header }, body }));
+  }
+}
+
+/** Takes a limit away. */
+export function removeLimit({ subject_kind: kind, subject_id: id }: Subject, version: string) {
+  const header = ifMatch(version);
+  switch (kind) {
+    case 'api_key':
+      return read(
+        api.DELETE(`${root}/api-keys/{api_key_id}`, { params: { path: { api_key_id: id }, header } }),
+      );
+    case 'user':
+      return read(api.DELETE(`${root}/users/{user_id}`, { params: { path: { user_id: id }, header } }));
+    case 'team':
+      return read(api.DELETE(`${root}/teams/{team_id}`, { params: { path: { team_id: id }, header } }));
+    case 'model':
+      return read(api.DELETE(`${root}/models/{model_id}`, { params: { path: { model_id: id }, header } }));
+  }
+}

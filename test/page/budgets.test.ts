@@ -1,0 +1,214 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { basicConfig } from '../support/gateway.ts';
+import { axeViolations, pageScene } from './page-scene.ts';
+
+/** At 0.10 USD per million tokens, 1000 prompt tokens cost 0.0001 USD. */
+const scene = pageScene((upstream, key) =>
+  basicConfig(upstream, key, {
+    route: { extra_headers: { 'x-simulate': 'usage=last&prompt-tokens=1000&completion-tokens=0' } },
+    more: {
+      pricing: {
+        overrides: [
+          {
+            provider: 'up',
+            model: 'simulated-fast',
+            input_usd_per_million: '0.10',
+            output_usd_per_million: '0',
+          },
+        ],
+      },
+      teams: [
+        {
+          id: 'platform',
+          name: 'Platform',
+          budget: { cadence: 'weekly', amount_10000: 5000000, hard_limit: false },
+        },
+        { id: 'search', name: 'Search' },
+      ],
+    },
+  }),
+);
+
+const table = (page: Page) => page.getByRole('table', { name: 'Budgets', exact: true });
+const rowOf = (page: Page, name: string) =>
+  table(page)
+    .getByRole('row')
+    .filter({ has: page.getByRole('cell', { name, exact: true }) });
+const openOwner = async (name: string): Promise<Page> => {
+  const page = await scene.open('/budgets');
+  await rowOf(page, name).first().focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: /^Budget of/ }).waitFor();
+  return page;
+};
+const inForce = (kind: 'user' | 'team') =>
+  scene.query<{ cadence: string; amount_10000: string; hard_limit: boolean }>(
+    `select cadence, amount_10000::text, hard_limit from ${kind}_budgets where active order by created_at desc limit 1`,
+  );
+
+describe('setting a budget', () => {
+  it('takes an exact amount, says what it means and what it would have blocked, and is in force', async () => {
+    for (let count = 0; count < 3; count += 1) expect((await scene.chat()).status).toBe(200);
+    const page = await openOwner('A');
+    await page.getByRole('button', { name: 'Set a budget' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Set the budget of A' });
+    await dialog.getByLabel('Amount in USD').fill('0.0002');
+    await dialog.getByText(/everything is refused at once/).waitFor();
+    await dialog.getByRole('button', { name: 'What would it have blocked?' }).click();
+    const dryRun = dialog.getByRole('row').filter({ hasText: 'This one' });
+    await dryRun.waitFor();
+    expect(await dryRun.getByRole('cell').allTextContents()).toEqual([
+      '1',
+      '0.0001 USD',
+      expect.stringMatching(/^\d{4}-/),
+      '0.0003 USD',
+    ]);
+    expect(await axeViolations(page)).toEqual([]);
+    await dialog.getByLabel('Amount in USD').fill('0.00010');
+    await dialog.getByRole('button', { name: 'Save budget' }).click();
+    await page.getByText('A has 0.0001 USD for each month.').waitFor();
+    expect(await inForce('user')).toEqual([{ cadence: 'monthly', amount_10000: '1', hard_limit: true }]);
+    expect((await scene.chat()).status).toBe(429);
+  });
+
+  it('names what is wrong with an amount at its field, and saves nothing', async () => {
+    const page = await openOwner('Search');
+    await page.getByRole('button', { name: 'Set a budget' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Set the budget of Search' });
+    const field = dialog.getByLabel('Amount in USD');
+    for (const [typed, fault] of [
+      ['', 'Type an amount'],
+      ['1e3', 'Type an amount'],
+      ['-1', 'Type an amount'],
+      ['0.00001', 'at most four digits'],
+      ['900719925474.0992', 'The largest amount is 900719925474.0991 USD'],
+    ] as const) {
+      await field.fill(typed);
+      await dialog.getByRole('button', { name: 'Save budget' }).click();
+      await dialog.getByRole('alert').filter({ hasText: fault }).waitFor();
+      expect(await field.getAttribute('aria-invalid')).toBe('true');
+    }
+    expect(await scene.query(`select 1 from team_budgets where team_id = 'search'`)).toEqual([]);
+    await field.fill('900719925474.0991');
+    await dialog.getByRole('button', { name: 'Save budget' }).click();
+    await page.getByText('Search has 900719925474.0991 USD for each month.').waitFor();
+    expect(await inForce('team')).toMatchObject([{ amount_10000: '9007199254740991' }]);
+  });
+
+  it('is changed and deactivated by keyboard alone, and the history tells who did it', async () => {
+    const page = await openOwner('Platform');
+    const tabTo = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name, exact: true }).focus();
+      await page.keyboard.press('Enter');
+    };
+    await tabTo('Change budget');
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.type('12.5');
+    await page.keyboard.press('Enter');
+    await page.getByText('Platform has 12.5 USD for each week.').waitFor();
+    const history = page.getByRole('table', { name: 'Budgets of Platform' });
+    await history.getByText('12.5 USD').waitFor();
+    expect(await history.getByRole('row').allTextContents()).toMatchObject([
+      expect.stringContaining('Set'),
+      expect.stringMatching(/root@example\.com12\.5 USD.*in force/),
+      expect.stringMatching(/the configuration file500 USD.*root@example\.com/),
+    ]);
+    await tabTo('Deactivate budget');
+    await page.getByText('nothing limits what Platform spends').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByText('nothing limits what Platform spends').waitFor({ state: 'detached' });
+    await tabTo('Deactivate budget');
+    await page
+      .getByRole('dialog', { name: /^Deactivate/ })
+      .getByRole('button', { name: 'Deactivate budget' })
+      .focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('Platform has no budget any more.').waitFor();
+    expect(await scene.query(`select 1 from team_budgets where team_id = 'platform' and active`)).toEqual([]);
+    await page.getByRole('button', { name: 'Set a budget' }).waitFor();
+  });
+});
+
+describe('the list of budgets', () => {
+  it('has every owner with spend against the amount, and filters that are in the address', async () => {
+    const page = await scene.open('/budgets');
+    await rowOf(page, 'Platform').waitFor();
+    const meter = rowOf(page, 'A').getByRole('meter');
+    expect(await meter.getAttribute('aria-valuetext')).toBe('300.0 %, 0.0003 of 0.0001 USD');
+    await page.getByLabel('Owner').selectOption('People');
+    await rowOf(page, 'Platform').waitFor({ state: 'detached' });
+    expect(page.url()).toContain('kind=user');
+    await page.getByLabel('Name, e-mail or id').fill('A@EXAMPLE');
+    await rowOf(page, 'root@example.com').waitFor({ state: 'detached' });
+    expect(await rowOf(page, 'A').count()).toBe(1);
+    expect(page.url()).toContain('q=A%40EXAMPLE');
+    await page.getByRole('button', { name: 'Remove the filter Owner: user' }).click();
+    await page.getByLabel('Name, e-mail or id').fill('');
+    await rowOf(page, 'Platform').waitFor();
+    await page.getByLabel('Budget', { exact: true }).selectOption('80 % spent or more');
+    await rowOf(page, 'Platform').waitFor({ state: 'detached' });
+    expect(await rowOf(page, 'A').count()).toBe(1);
+    await page.getByLabel('Name, e-mail or id').fill('nobody at all');
+    await page.getByText('No owner is like that').waitFor();
+  });
+
+  it('leads from spend to its requests, and opens an owner that the address names', async () => {
+    const [row] = await scene.query<{ user_id: string }>(
+      `select user_id from users where email = 'a@example.com'`,
+    );
+    const id = row?.user_id ?? '';
+    const page = await scene.open(`/budgets?open=${id}`);
+    const drawer = page.getByRole('dialog', { name: 'Budget of A' });
+    const link = await drawer.getByRole('link', { name: '0.0003 USD' }).getAttribute('href');
+    expect(link).toContain(`/observability/request-logs?user_id=${id}&from=`);
+    await drawer.getByText('The same as a table').click();
+    const days = drawer.getByRole('table', { name: 'Spend of A by day' }).getByRole('row');
+    expect(await days.nth(1).getByRole('cell').allTextContents()).toMatchObject([
+      new Date().toISOString().slice(0, 10),
+      '3',
+      '0.0003 USD',
+      '–',
+      '–',
+    ]);
+    expect(await days.count()).toBe(31);
+    await drawer.getByRole('combobox').selectOption('7');
+    await days.nth(8).waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+    expect(page.url()).not.toContain('open=');
+  });
+
+  it.each(['light', 'dark'])('has nothing that axe-core finds wrong in the %s theme', async (theme) => {
+    const page = await scene.open('/budgets');
+    await page.evaluate(`localStorage.setItem('gateway.theme', '${theme}')`);
+    await page.reload();
+    await rowOf(page, 'Platform').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await rowOf(page, 'A').click({ position: { x: 5, y: 5 } });
+    await page.getByRole('table', { name: 'Budgets of A' }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.evaluate(`localStorage.removeItem('gateway.theme')`);
+  });
+
+  it('says what failed, and tries again', async () => {
+    const page = await scene.open('/budgets');
+    const failing = '**/api/v1/admin/spend/budgets';
+    await page.route(failing, (route) =>
+      route.fulfill({
+        status: 503,
+        contentType: 'application/json',
+        headers: { 'x-request-id': 'the-id' },
+        body: JSON.stringify({
+          error: { message: 'No database.', type: 'x', param: null, code: 'store_unavailable' },
+        }),
+      }),
+    );
+    await page.reload();
+    await page.getByText('Request id the-id').waitFor();
+    await page.unroute(failing);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await rowOf(page, 'Platform').waitFor();
+  });
+});

@@ -1,0 +1,170 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { basicConfig } from '../support/gateway.ts';
+import { axeViolations, pageScene } from './page-scene.ts';
+
+const scene = pageScene((upstream, key) =>
+  basicConfig(upstream, key, {
+    more: {
+      models: [
+        {
+          id: 'fast',
+          routes: [
+            {
+              provider: 'up',
+              upstream_model: 'simulated-slow',
+              priority: 200,
+              capabilities: { vision: false },
+            },
+            { provider: 'up', upstream_model: 'simulated-fast', priority: 100 },
+            { provider: 'up', upstream_model: 'simulated-fast?status=500', priority: 300, enabled: false },
+          ],
+        },
+        { id: 'org/broken:1', routes: [{ provider: 'up', upstream_model: 'simulated-fast?status=500' }] },
+      ],
+    },
+  }),
+);
+
+const row = (page: Page, name: string) =>
+  page.getByRole('table', { name: 'Models' }).getByRole('row').filter({ hasText: name });
+
+describe('models on the page', () => {
+  it('have their first route, its price or that it has none, and the requests of the last day', async () => {
+    await scene.chat();
+    await scene.chat({ model: 'org/broken:1' });
+    const page = await scene.open('/models');
+    await row(page, 'fast').first().waitFor();
+    expect(await row(page, 'up → simulated-fast').first().getByRole('cell').allTextContents()).toEqual([
+      'fast ',
+      'up → simulated-fast',
+      '2 of 3',
+      '0.15 in, 0.6 out 1 unpriced',
+      'everything',
+      '1',
+      '0',
+    ]);
+    expect(await row(page, 'org/broken:1').getByRole('cell').allTextContents()).toEqual([
+      'org/broken:1 ',
+      'up → simulated-fast?status=500',
+      '1',
+      ' unpriced',
+      'everything',
+      '1',
+      '1, 100.0 %',
+    ]);
+    const link = await row(page, 'org/broken:1').getByRole('link').getAttribute('href');
+    expect(link).toContain('/observability/request-logs?model_key=org%2Fbroken%3A1&from=');
+  });
+
+  it('are filtered by id, provider and state, which are in the address', async () => {
+    const page = await scene.open('/models');
+    await row(page, 'org/broken:1').waitFor();
+    await page.getByLabel('Whole model id').fill('fast');
+    await row(page, 'org/broken:1').waitFor({ state: 'detached' });
+    expect(page.url()).toContain('model=fast');
+    await page.getByRole('button', { name: 'Remove the filter Model: fast' }).click();
+    await row(page, 'org/broken:1').waitFor();
+    await page.getByLabel('Provider').selectOption('up');
+    expect(page.url()).toContain('provider=up');
+    await row(page, 'org/broken:1').waitFor();
+    await page.getByLabel('State').selectOption('Disabled');
+    await page.getByText('No model is like that').waitFor();
+    expect(page.url()).toContain('enabled=false');
+  });
+
+  it('show their routes as a request takes them, with what each can do and why not', async () => {
+    const page = await scene.open('/models?open=fast');
+    const drawer = page.getByRole('dialog', { name: 'Model fast' });
+    await drawer.getByRole('heading', { name: /Its 3 routes/ }).waitFor();
+    const headings = await drawer
+      .getByRole('region', { name: /^Route/ })
+      .getByRole('heading')
+      .allTextContents();
+    expect(headings).toEqual([
+      'up → simulated-fast',
+      'up → simulated-slow',
+      'up → simulated-fast?status=500',
+    ]);
+    const vision = drawer
+      .getByRole('table', { name: 'Capabilities of route 0' })
+      .getByRole('row')
+      .filter({ hasText: 'vision' });
+    const [configured, effective, why] = await vision.getByRole('cell').allTextContents();
+    expect([configured, effective]).toEqual(['no', 'no']);
+    expect(why).not.toBe('');
+    await drawer.getByText('disabled', { exact: true }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+  });
+
+  it('are tried by keyboard on whom is chosen, with the result of a request that went well', async () => {
+    const page = await scene.open('/models?open=fast');
+    await page.getByRole('button', { name: 'Try it: route 1, up to simulated-fast' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Try fast' });
+    await dialog.getByText('is booked on whom you choose').waitFor();
+    await dialog.getByRole('button', { name: 'Send one test request' }).press('Enter');
+    await dialog.getByText('Choose who pays for it.').waitFor();
+    await dialog.getByRole('combobox').first().focus();
+    await page.keyboard.type('a@example');
+    await dialog.getByRole('option', { name: 'A a@example.com' }).waitFor();
+    await page.keyboard.press('Enter');
+    await dialog.getByText('is booked on A.').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Send one test request' }).press('Enter');
+    const result = dialog.getByRole('status', { name: 'Result' });
+    await result.getByText('success, 200').waitFor();
+    await result.getByText('up → simulated-fast', { exact: true }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    const [tested] = await scene.query<{ request_log_id: string; cost: string }>(
+      `select request_log_id, cost_picousd::text as cost from usage_cost_events
+       join users using (user_id) where email = 'a@example.com' and api_key_id is null`,
+    );
+    expect(tested?.request_log_id).toBeDefined();
+    expect(await result.getByRole('link', { name: 'See its log' }).getAttribute('href')).toBe(
+      `/admin/observability/request-logs/${tested?.request_log_id}`,
+    );
+    expect(await dialog.getByRole('link', { name: 'make one under Keys' }).getAttribute('href')).toBe(
+      '/admin/keys',
+    );
+  });
+
+  it('tell why a test did not go well', async () => {
+    const page = await scene.open(`/models?open=${encodeURIComponent('org/broken:1')}`);
+    await page.getByRole('button', { name: 'Try this model' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Try org/broken:1' });
+    await dialog.getByRole('combobox').first().fill('platform');
+    await dialog.getByRole('option', { name: 'Platform' }).click();
+    await dialog.getByRole('button', { name: 'Send one test request' }).click();
+    await dialog.getByText('the upstream said 500').waitFor();
+  });
+
+  it.each(['light', 'dark'])('have nothing that axe-core finds wrong in the %s theme', async (theme) => {
+    const page = await scene.open('/models');
+    await page.evaluate(`localStorage.setItem('gateway.theme', '${theme}')`);
+    await page.reload();
+    await row(page, 'org/broken:1').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('tab', { name: 'Providers' }).click();
+    const providers = page.getByRole('table', { name: 'Providers' });
+    await providers.waitFor();
+    expect(page.url()).toContain('view=providers');
+    expect(await axeViolations(page)).toEqual([]);
+    await providers.getByRole('link', { name: '4' }).click();
+    await row(page, 'org/broken:1').waitFor();
+    await page.evaluate("localStorage.removeItem('gateway.theme')");
+  });
+
+  it('say what failed, in the list and in the drawer', async () => {
+    const page = await scene.open('/models');
+    await page.route('**/api/v1/admin/models**', (route) => route.abort());
+    await page.reload();
+    await page.getByText('The gateway cannot be reached.').waitFor();
+    await page.goto(`${scene.gateway().url}/admin/models?open=fast`);
+    await page.getByRole('dialog').getByText('The gateway cannot be reached.').waitFor();
+    await page.unroute('**/api/v1/admin/models**');
+    await page.getByRole('dialog').getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: /Its 3 routes/ }).waitFor();
+  });
+});
