@@ -5868,6 +5868,10 @@ export interface operations {
                      *             "prompt_tokens": 0,
                      *             "completion_tokens": 0,
                      *             "total_tokens": 0,
+                     *             "pricing_status": "priced",
+                     *             "unpriced_reason": "text",
+                     *             "cost_usd": "0.25",
+                     *             "cost_usd_10000": 1,
                      *             "has_payload": false,
                      *             "request_payload_truncated": false,
                      *             "response_payload_truncated": false,
@@ -5928,6 +5932,10 @@ export interface operations {
                                 prompt_tokens: number | null;
                                 completion_tokens: number | null;
                                 total_tokens: number | null;
+                                pricing_status: ("priced" | "legacy_estimated" | "unpriced" | "usage_missing") | null;
+                                unpriced_reason: string | null;
+                                cost_usd: string | null;
+                                cost_usd_10000: number | null;
                                 has_payload: boolean;
                                 request_payload_truncated: boolean;
                                 response_payload_truncated: boolean;
@@ -6015,6 +6023,10 @@ export interface operations {
                      *           "prompt_tokens": 0,
                      *           "completion_tokens": 0,
                      *           "total_tokens": 0,
+                     *           "pricing_status": "priced",
+                     *           "unpriced_reason": "text",
+                     *           "cost_usd": "0.25",
+                     *           "cost_usd_10000": 1,
                      *           "has_payload": false,
                      *           "request_payload_truncated": false,
                      *           "response_payload_truncated": false,
@@ -6098,6 +6110,10 @@ export interface operations {
                                 prompt_tokens: number | null;
                                 completion_tokens: number | null;
                                 total_tokens: number | null;
+                                pricing_status: ("priced" | "legacy_estimated" | "unpriced" | "usage_missing") | null;
+                                unpriced_reason: string | null;
+                                cost_usd: string | null;
+                                cost_usd_10000: number | null;
                                 has_payload: boolean;
                                 request_payload_truncated: boolean;
                                 response_payload_truncated: boolean;
@@ -8419,4 +8435,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 ff21dbbfd95a068bf5cd2ff13d012faab0d863d0baf8ebdabbe46e0d8655f998.
+// Of the description with SHA-256 7db386236842d71ed3dfb36ef8797a5a3405b653324996e79b9f2117138adb0e.
