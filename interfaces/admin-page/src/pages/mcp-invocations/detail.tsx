@@ -52,11 +52,11 @@ export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) 
             </Link>
           )}
         </Pair>
-        <Pair name="Request id">
+        <Pair name="Request id" isBroad>
           <code>{call.request_id.length > 200 ? `${call.request_id.slice(0, 200)}…` : call.request_id}</code>
           <CopyButton text={call.request_id} label="Copy request id" />
         </Pair>
-        <Pair name="Call id">
+        <Pair name="Call id" isBroad>
           <code>{call.mcp_tool_invocation_id}</code>
           <CopyButton text={call.mcp_tool_invocation_id} label="Copy call id" />
         </Pair>
@@ -85,8 +85,17 @@ export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) 
   );
 }
 
-const Pair = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
-  <div>
+const Pair = ({
+  name,
+  isBroad = false,
+  children,
+}: {
+  readonly name: string;
+  /** An id, which wants a line of its own. */
+  readonly isBroad?: boolean;
+  readonly children: ReactNode;
+}) => (
+  <div className={isBroad ? 'broad' : undefined}>
     <dt>{name}</dt>
     <dd>{children}</dd>
   </div>

@@ -16,7 +16,9 @@ export function ConversationView({ conversation }: { readonly conversation: Conv
     <div className="stack">
       {tools.length === 0 ? null : (
         <details className="fold">
-          <summary>{tools.length} tools were offered</summary>
+          <summary>
+            {tools.length === 1 ? '1 tool was offered' : `${tools.length} tools were offered`}
+          </summary>
           <p>{tools.join(', ')}</p>
         </details>
       )}

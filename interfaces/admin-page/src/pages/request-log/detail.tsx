@@ -54,8 +54,17 @@ const Part = ({ title, children }: { readonly title: string; readonly children: 
   </section>
 );
 
-const Pair = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
-  <div>
+const Pair = ({
+  name,
+  isBroad = false,
+  children,
+}: {
+  readonly name: string;
+  /** An id, which wants a line of its own. */
+  readonly isBroad?: boolean;
+  readonly children: ReactNode;
+}) => (
+  <div className={isBroad ? 'broad' : undefined}>
     <dt>{name}</dt>
     <dd>{children}</dd>
   </div>
@@ -94,11 +103,11 @@ function Figures({ log }: { readonly log: RequestLog }) {
       <Pair name="Recorded (UTC)">
         <Time at={log.occurred_at} />
       </Pair>
-      <Pair name="Request id">
+      <Pair name="Request id" isBroad>
         <code>{log.request_id.length > 200 ? `${log.request_id.slice(0, 200)}…` : log.request_id}</code>
         <CopyButton text={log.request_id} label="Copy request id" />
       </Pair>
-      <Pair name="Request log id">
+      <Pair name="Request log id" isBroad>
         <code>{log.request_log_id}</code>
         <CopyButton text={log.request_log_id} label="Copy request log id" />
       </Pair>
@@ -216,7 +225,9 @@ function Caller({ log }: { readonly log: RequestLog }) {
           <Only name="agent_harness_key" value={log.agent_harness_key} says={log.agent_harness_label} />
         )}
       </Pair>
-      <Pair name="User-Agent">{log.user_agent_raw ?? <Dash />}</Pair>
+      <Pair name="User-Agent" isBroad>
+        {log.user_agent_raw ?? <Dash />}
+      </Pair>
     </dl>
   );
 }

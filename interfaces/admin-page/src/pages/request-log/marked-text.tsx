@@ -30,7 +30,7 @@ export function MarkedText({ text, code = false }: { readonly text: string; read
   );
 }
 
-const Mark = ({ part }: { readonly part: { readonly text: string; readonly reason: string } }) => (
+export const Mark = ({ part }: { readonly part: { readonly text: string; readonly reason: string } }) => (
   <mark className="left-out" title={part.reason}>
     <Icon name={part.text === '[REDACTED]' ? 'hidden' : 'cut'} />
     {part.text.slice(1, -1)}

@@ -1,6 +1,8 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { CopyButton } from '../../ui/values.tsx';
 import { prettyJson } from './json-text.ts';
+import { Mark } from './marked-text.tsx';
+import { partsOf } from './marks.ts';
 import { maxFound, placesOf } from './search-text.ts';
 
 const shownChars = 100_000;
@@ -28,7 +30,7 @@ export function RawJson({ text, label }: { readonly text: string; readonly label
   return (
     <section className="stack raw" aria-label={label}>
       <div className="row">
-        <h4>{label}</h4>
+        <h3>{label}</h3>
         <span className="spring" />
         <label className="row">
           <span className="muted">Search</span>
@@ -49,14 +51,18 @@ export function RawJson({ text, label }: { readonly text: string; readonly label
         <CopyButton text={pretty} label={`Copy ${label.toLowerCase()}`} />
       </div>
       <pre tabIndex={0} aria-label={`${label}, JSON`}>
-        <Highlighted
-          text={pretty}
-          until={shown}
-          places={places}
-          chars={words.length}
-          current={current}
-          mark={mark}
-        />
+        {words === '' ? (
+          <Marked text={pretty.slice(0, shown)} />
+        ) : (
+          <Highlighted
+            text={pretty}
+            until={shown}
+            places={places}
+            chars={words.length}
+            current={current}
+            mark={mark}
+          />
+        )}
       </pre>
       {shown < pretty.length ? (
         <button type="button" className="button link" onClick={() => setWhole(true)}>
@@ -66,6 +72,20 @@ export function RawJson({ text, label }: { readonly text: string; readonly label
     </section>
   );
 }
+
+/** Without a search, what was hidden or cut off stands out. */
+const Marked = ({ text }: { readonly text: string }) => (
+  <>
+    {partsOf(text).map((part, index) =>
+      part.kind === 'words' ? (
+        part.text
+      ) : (
+        // Parts of a text that does not change stay in their places.
+        <Mark key={index} part={part} />
+      ),
+    )}
+  </>
+);
 
 const foundText = (current: number | undefined, count: number): string =>
   current === undefined

@@ -62,12 +62,14 @@ export const columns: readonly Column<RequestLog>[] = [
   },
   {
     key: 'tools',
-    title: 'Tools offered / called',
+    title: 'Tools',
     align: 'end',
     cell: ({ tool_cardinality: tools }) => (
-      <>
+      <span
+        title={`${countText(tools.exposed_tool_count)} offered, ${countText(tools.invoked_tool_count)} called`}
+      >
         <Count of={tools.exposed_tool_count} /> / <Count of={tools.invoked_tool_count} />
-      </>
+      </span>
     ),
     text: ({ tool_cardinality: tools }) =>
       `${countText(tools.exposed_tool_count)} / ${countText(tools.invoked_tool_count)}`,
