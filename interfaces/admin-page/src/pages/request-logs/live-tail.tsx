@@ -101,6 +101,11 @@ export function LiveTailControls({
   const { isOn, isPaused, waitsFor, behindSecs, pause } = tail;
   return (
     <div className="row live-tail">
+      {isOn ? (
+        <span className="muted number">
+          {isPaused ? 'Paused' : (waitsFor ?? 'Live')}, {behindSecs} s behind
+        </span>
+      ) : null}
       <button
         type="button"
         className="button"
@@ -113,14 +118,9 @@ export function LiveTailControls({
         <Icon name="clock" /> Live tail
       </button>
       {isOn ? (
-        <>
-          <button type="button" className="button" onClick={() => pause(!isPaused)}>
-            <Icon name={isPaused ? 'play' : 'pause'} /> {isPaused ? 'Resume' : 'Pause'}
-          </button>
-          <span className="muted number">
-            {isPaused ? 'Paused' : (waitsFor ?? 'Live')}, {behindSecs} s behind
-          </span>
-        </>
+        <button type="button" className="button" onClick={() => pause(!isPaused)}>
+          <Icon name={isPaused ? 'play' : 'pause'} /> {isPaused ? 'Resume' : 'Pause'}
+        </button>
       ) : null}
     </div>
   );
