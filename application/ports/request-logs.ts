@@ -1,3 +1,5 @@
+import type { PricingStatus } from '../../domain/ledger/usage-cost-event.ts';
+import type { Picodollars } from '../../domain/money/money.ts';
 import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { AttemptStatus } from '../../domain/request-log/request-log.ts';
 import type { BespokeTag } from '../../domain/request-log/caller-tags.ts';
@@ -25,6 +27,13 @@ export interface NamedRow {
   readonly name: string | undefined;
 }
 
+/** What the ledger has of a logged request; a cost where there was a price. */
+export interface LoggedCharge {
+  readonly pricingStatus: PricingStatus;
+  readonly unpricedReason: string | undefined;
+  readonly cost: Picodollars | undefined;
+}
+
 /** A summary row as admins see it. */
 export interface ListedRequestLog {
   readonly requestLogId: RequestLogId;
@@ -42,6 +51,8 @@ export interface ListedRequestLog {
   readonly promptTokens: number | undefined;
   readonly completionTokens: number | undefined;
   readonly totalTokens: number | undefined;
+  /** Undefined: the request is not in the ledger. */
+  readonly charge: LoggedCharge | undefined;
   readonly hasPayload: boolean;
   readonly requestPayloadTruncated: boolean;
   readonly responsePayloadTruncated: boolean;

@@ -2,13 +2,14 @@ import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, type FragmentSqlToken, sql } from 'slonik';
 import type {
   ListedRequestLog,
+  LoggedCharge,
   NamedRow,
   RequestLogDetail,
   RequestLogs,
   StoredAttempt,
 } from '../../application/ports/request-logs.ts';
 import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
-import { timestamp, orUndefined, tokenCountColumn } from './codecs.ts';
+import { int8, timestamp, orUndefined, tokenCountColumn } from './codecs.ts';
 import { findTokenOverhead } from './mcp-overheads.ts';
 import { row } from './pool.ts';
 import { listOf } from './request-log-filter.ts';
@@ -38,6 +39,11 @@ const logRow = t.type({
   prompt_tokens: tokens,
   completion_tokens: tokens,
   total_tokens: tokens,
+  pricing_status: orUndefined(
+    t.keyof({ priced: null, legacy_estimated: null, unpriced: null, usage_missing: null }),
+  ),
+  unpriced_reason: text,
+  cost_picousd: orUndefined(int8),
   has_payload: t.boolean,
   request_payload_truncated: t.boolean,
   response_payload_truncated: t.boolean,
@@ -66,13 +72,19 @@ const logColumns = sql.fragment`
   l.service_account_id,
   (select s.name from service_accounts s where s.service_account_id = l.service_account_id) as service_account_name,
   l.model_key, l.resolved_model_key, l.provider_key, l.status_code, l.error_code, l.latency_ms, l.prompt_tokens,
-  l.completion_tokens, l.total_tokens, l.has_payload, l.request_payload_truncated, l.response_payload_truncated,
+  l.completion_tokens, l.total_tokens, e.pricing_status, e.unpriced_reason, e.cost_picousd::text as cost_picousd, l.has_payload, l.request_payload_truncated, l.response_payload_truncated,
   l.caller_service, l.caller_component, l.caller_env,
   (select coalesce(json_agg(json_build_object('key', t.tag_key, 'value', t.tag_value) order by t.tag_key), '[]')
    from request_log_tags t
    where t.request_log_id = l.request_log_id and t.ownership_scope_key = l.ownership_scope_key) as bespoke,
   l.exposed_tool_count, l.invoked_tool_count, l.referenced_mcp_server_count, l.filtered_tool_count, l.user_agent_raw,
   l.agent_harness_key, l.agent_harness_label, l.metadata_json::text as metadata, l.occurred_at
+`;
+
+/** The ledger has at most one row of a log, by the same key. */
+const logsWithCharges = sql.fragment`
+  request_logs l left join usage_cost_events e
+    on e.request_log_id = l.request_log_id and e.ownership_scope_key = l.ownership_scope_key
 `;
 
 const payloadRow = t.type({ request: text, response: text });
@@ -105,7 +117,7 @@ export const requestLogsStore = (pool: DatabasePool): RequestLogs => ({
 
 /** The page is found by keys alone, and only its rows are then read in full. */
 const listedLogs = (page: FragmentSqlToken) => sql.type(row(logRow))`
-  select ${logColumns} from (${page}) page join request_logs l on l.request_log_id = page.id
+  select ${logColumns} from (${page}) page join (${logsWithCharges}) on l.request_log_id = page.id
   order by page.occurred_at desc, page.id desc
 `;
 
@@ -114,7 +126,7 @@ async function find(
   requestLogId: RequestLogId,
 ): Promise<RequestLogDetail | undefined> {
   const found = await connection.maybeOne(sql.type(row(logRow))`
-    select ${logColumns} from request_logs l where l.request_log_id = ${requestLogId}
+    select ${logColumns} from ${logsWithCharges} where l.request_log_id = ${requestLogId}
   `);
   if (found === null) return undefined;
   const payload = await connection.maybeOne(sql.type(row(payloadRow))`
@@ -150,6 +162,7 @@ const listedLog = (found: LogRow): ListedRequestLog => ({
   promptTokens: found.prompt_tokens,
   completionTokens: found.completion_tokens,
   totalTokens: found.total_tokens,
+  charge: chargeOf(found),
   hasPayload: found.has_payload,
   requestPayloadTruncated: found.request_payload_truncated,
   responsePayloadTruncated: found.response_payload_truncated,
@@ -167,6 +180,15 @@ const listedLog = (found: LogRow): ListedRequestLog => ({
   metadata: found.metadata,
   occurredAt: found.occurred_at,
 });
+
+const chargeOf = (found: LogRow): LoggedCharge | undefined =>
+  found.pricing_status === undefined
+    ? undefined
+    : {
+        pricingStatus: found.pricing_status,
+        unpricedReason: found.unpriced_reason,
+        cost: found.cost_picousd,
+      };
 
 const named = (id: string | undefined, name: string | undefined): NamedRow | undefined =>
   id === undefined ? undefined : { id, name };

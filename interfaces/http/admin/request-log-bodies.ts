@@ -7,15 +7,19 @@ import type {
   StoredAttempt,
   StoredPayloads,
 } from '../../../application/ports/request-logs.ts';
+import type { Picodollars } from '../../../domain/money/money.ts';
 import {
   countValue,
   flagValue,
   instantValue,
+  moneyFields,
   arrayOf,
   orNull,
   objectOf,
   jsonValue,
   textValue,
+  numberValue,
+  usdValue,
   uuidValue,
   choiceValue,
 } from '../answers.ts';
@@ -42,6 +46,10 @@ export const requestLogBody = objectOf({
   prompt_tokens: orNull(countValue),
   completion_tokens: orNull(countValue),
   total_tokens: orNull(countValue),
+  pricing_status: orNull(choiceValue(['priced', 'legacy_estimated', 'unpriced', 'usage_missing'])),
+  unpriced_reason: orNull(textValue),
+  cost_usd: orNull(usdValue),
+  cost_usd_10000: orNull(numberValue),
   has_payload: flagValue,
   request_payload_truncated: flagValue,
   response_payload_truncated: flagValue,
@@ -149,7 +157,13 @@ const resultFields = (log: ListedRequestLog) => ({
   prompt_tokens: nullIfMissing(log.promptTokens),
   completion_tokens: nullIfMissing(log.completionTokens),
   total_tokens: nullIfMissing(log.totalTokens),
+  pricing_status: nullIfMissing(log.charge?.pricingStatus),
+  unpriced_reason: nullIfMissing(log.charge?.unpricedReason),
+  ...costFields(log.charge?.cost),
 });
+
+const costFields = (cost: Picodollars | undefined) =>
+  cost === undefined ? { cost_usd: null, cost_usd_10000: null } : moneyFields('cost', cost);
 
 export const presentDetail = (detail: RequestLogDetail): t.TypeOf<typeof requestLogDetailBody> => ({
   log: presentLog(detail.log),

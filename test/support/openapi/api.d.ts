@@ -6238,6 +6238,10 @@ export interface operations {
                      *             "prompt_tokens": 0,
                      *             "completion_tokens": 0,
                      *             "total_tokens": 0,
+                     *             "pricing_status": "priced",
+                     *             "unpriced_reason": "text",
+                     *             "cost_usd": "0.25",
+                     *             "cost_usd_10000": 1,
                      *             "has_payload": false,
                      *             "request_payload_truncated": false,
                      *             "response_payload_truncated": false,
@@ -6298,6 +6302,10 @@ export interface operations {
                                 prompt_tokens: number | null;
                                 completion_tokens: number | null;
                                 total_tokens: number | null;
+                                pricing_status: ("priced" | "legacy_estimated" | "unpriced" | "usage_missing") | null;
+                                unpriced_reason: string | null;
+                                cost_usd: string | null;
+                                cost_usd_10000: number | null;
                                 has_payload: boolean;
                                 request_payload_truncated: boolean;
                                 response_payload_truncated: boolean;
@@ -6385,6 +6393,10 @@ export interface operations {
                      *           "prompt_tokens": 0,
                      *           "completion_tokens": 0,
                      *           "total_tokens": 0,
+                     *           "pricing_status": "priced",
+                     *           "unpriced_reason": "text",
+                     *           "cost_usd": "0.25",
+                     *           "cost_usd_10000": 1,
                      *           "has_payload": false,
                      *           "request_payload_truncated": false,
                      *           "response_payload_truncated": false,
@@ -6468,6 +6480,10 @@ export interface operations {
                                 prompt_tokens: number | null;
                                 completion_tokens: number | null;
                                 total_tokens: number | null;
+                                pricing_status: ("priced" | "legacy_estimated" | "unpriced" | "usage_missing") | null;
+                                unpriced_reason: string | null;
+                                cost_usd: string | null;
+                                cost_usd_10000: number | null;
                                 has_payload: boolean;
                                 request_payload_truncated: boolean;
                                 response_payload_truncated: boolean;
@@ -8789,4 +8805,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 a6ed4f4a9df4f3c27da052ec068ed0de16531d5ff5797e6d4144591c37d05b93.
+// Of the description with SHA-256 c2ed829ffed4f4f487d95c26353aea0eb85eb51aa8fb081f0954866dac1d54f4.

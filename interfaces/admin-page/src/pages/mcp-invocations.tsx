@@ -1,7 +1,163 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { api, ApiError, read } from '../api/client.ts';
+import { useAddress } from '../app/address.ts';
+import { Drawer } from '../ui/dialog.tsx';
+import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
+import { Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { Empty, Failed, Waiting } from '../ui/states.tsx';
+import { Table } from '../ui/table.tsx';
+import { columns } from './mcp-invocations/columns.tsx';
+import { InvocationDetail } from './mcp-invocations/detail.tsx';
+import {
+  filterNames,
+  type McpInvocation,
+  policyResults,
+  queryOf,
+  statuses,
+} from './mcp-invocations/invocation.ts';
+import { loadInvocation } from './mcp-invocations/load.ts';
+import { TimeRange } from './request-logs/time-range.tsx';
 
-export const Page = () => (
-  <Frame title="mcp-invocations">
-    <p>Under construction.</p>
-  </Frame>
-);
+const typed = [
+  'request_id',
+  'server_id',
+  'tool_id',
+  'user_id',
+  'team_id',
+  'api_key_id',
+  'request_log_id',
+  'mcp_tool_invocation_id',
+  'request_id_sha256',
+] as const;
+const wide: ReadonlySet<string> = new Set([
+  'request_id',
+  'user_id',
+  'api_key_id',
+  'request_log_id',
+  'mcp_tool_invocation_id',
+  'request_id_sha256',
+]);
+
+/** Calls of MCP tools, one by one. */
+export function Page() {
+  const { filters, set } = useAddress();
+  const { page: _, open: openId, ...chosen } = filters;
+  const list = useList<McpInvocation>(['mcp-invocations', chosen], (page, signal) =>
+    read(
+      api.GET('/api/v1/admin/observability/mcp-invocations', {
+        params: { query: { ...queryOf(chosen, Date.now()), page } },
+        signal,
+      }),
+    ),
+  );
+  const rows = list.data?.items;
+  const shownAlways = typed.slice(0, 4);
+  const onDemand = typed.slice(4);
+  const filter = (name: (typeof typed)[number]) => (
+    <TextFilter
+      key={name}
+      name={name}
+      label={filterNames[name]}
+      error={list.error}
+      {...(wide.has(name) ? { width: 'wide' as const } : {})}
+    />
+  );
+  return (
+    <Frame
+      title="MCP calls"
+      facts={
+        list.data === undefined ? null : (
+          <>
+            {list.data.total_is_lower_bound ? 'More than ' : ''}
+            {list.data.total.toLocaleString('en')} {list.data.total === 1 ? 'call' : 'calls'} of MCP tools,
+            newest first
+          </>
+        )
+      }
+      filters={
+        <>
+          <TimeRange error={list.error} />
+          <ChoiceFilter
+            name="status"
+            label="Status"
+            options={statuses.map((each) => [each, each.replaceAll('_', ' ')] as const)}
+          />
+          <ChoiceFilter
+            name="policy_result"
+            label="Policy"
+            options={policyResults.map((each) => [each, each.replaceAll('_', ' ')] as const)}
+          />
+          {shownAlways.map(filter)}
+          <details className="more-filters">
+            <summary className="button quiet">More filters</summary>
+            <div className="filters">{onDemand.map(filter)}</div>
+          </details>
+        </>
+      }
+    >
+      <FilterChips names={filterNames} />
+      <Table
+        caption="MCP calls"
+        columns={columns}
+        rows={rows}
+        rowKey={(call) => call.mcp_tool_invocation_id}
+        onOpen={(call) => set({ open: call.mcp_tool_invocation_id })}
+        openKey={openId}
+        error={list.error}
+        again={() => void list.refetch()}
+        empty={<NoCalls isFiltered={Object.keys(chosen).length > 0} requestId={filters['request_id']} />}
+      />
+      <Pager list={list.data} />
+      {openId === undefined ? null : (
+        <Drawer title="MCP call" open onClose={() => set({ open: undefined }, 'replace')}>
+          <InvocationOf id={openId} />
+        </Drawer>
+      )}
+    </Frame>
+  );
+}
+
+function InvocationOf({ id }: { readonly id: string }) {
+  const found = useQuery({
+    queryKey: ['mcp-invocation', id],
+    queryFn: ({ signal }) => loadInvocation(id, signal),
+  });
+  if (found.data !== undefined) return <InvocationDetail call={found.data} />;
+  if (found.error === null) return <Waiting for="the call" />;
+  if (found.error instanceof ApiError && found.error.status === 404)
+    return <Empty title="There is no such call, or no longer" />;
+  return <Failed error={found.error} again={() => void found.refetch()} />;
+}
+
+const NoCalls = ({
+  isFiltered,
+  requestId,
+}: {
+  readonly isFiltered: boolean;
+  readonly requestId: string | undefined;
+}) => {
+  if (requestId !== undefined)
+    return (
+      <Empty title="This request has no MCP calls that meet every filter">
+        <p>
+          <Link to="/observability/request-logs" search={{ request_id: requestId }}>
+            The request itself
+          </Link>
+        </p>
+      </Empty>
+    );
+  return isFiltered ? (
+    <Empty title="No call meets every filter">
+      <p>Take a filter away above, or choose a longer time.</p>
+    </Empty>
+  ) : (
+    <Empty title="No MCP tool has been called yet">
+      <p>
+        Calls of tools that go through the gateway’s MCP layer stand here, whatever came of them. Nothing
+        calls tools yet.
+      </p>
+    </Empty>
+  );
+};

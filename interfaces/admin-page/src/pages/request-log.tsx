@@ -1,7 +1,23 @@
+import { Link, useParams } from '@tanstack/react-router';
 import { Page as Frame } from '../ui/page.tsx';
+import { Id } from '../ui/values.tsx';
+import { RequestOf } from './request-log/drawer.tsx';
 
-export const Page = () => (
-  <Frame title="request-log">
-    <p>Under construction.</p>
-  </Frame>
-);
+/** One request, whole. */
+export function Page() {
+  const { requestLogId = '' } = useParams({ strict: false });
+  return (
+    <Frame
+      title="Request"
+      facts={<Id of={requestLogId} short={false} />}
+      actions={
+        <Link className="button" to="/observability/request-logs">
+          All requests
+        </Link>
+      }
+    >
+      <h2 className="unseen">What is known of it</h2>
+      <RequestOf requestLogId={requestLogId} />
+    </Frame>
+  );
+}

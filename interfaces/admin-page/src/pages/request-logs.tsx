@@ -1,7 +1,143 @@
+import { useCallback } from 'react';
+import { api, read } from '../api/client.ts';
+import { useAddress } from '../app/address.ts';
+import { FilterChips } from '../ui/filters.tsx';
+import { Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { Empty } from '../ui/states.tsx';
+import { Table } from '../ui/table.tsx';
+import { Copyable } from '../ui/values.tsx';
+import { RequestDrawer } from './request-log/drawer.tsx';
+import { columns } from './request-logs/columns.tsx';
+import { LiveTailControls, useLiveTail } from './request-logs/live-tail.tsx';
+import { RequestFilters } from './request-logs/more-filters.tsx';
+import { rangeOf, ranges } from './request-logs/ranges.ts';
+import { filterNames, queryOf, requestFilters } from './request-logs/request-filters.ts';
+import type { RequestLog } from './request-logs/request-log.ts';
+import { SavedViews } from './request-logs/saved-views.tsx';
+import { TimeRange } from './request-logs/time-range.tsx';
 
-export const Page = () => (
-  <Frame title="request-logs">
-    <p>Under construction.</p>
-  </Frame>
-);
+/** Request logs: found by any filter, followed as they come, opened at the side. */
+export function Page() {
+  const { filters, set } = useAddress();
+  const chosen = requestFilters(filters);
+  const list = useList<RequestLog>(['request-logs', chosen], (page, signal) =>
+    read(
+      api.GET('/api/v1/admin/observability/request-logs', {
+        params: { query: { ...queryOf(chosen, Date.now()), page } },
+        signal,
+      }),
+    ),
+  );
+  const { refetch } = list;
+  const readAgain = useCallback(() => void refetch({ cancelRefetch: false }), [refetch]);
+  const openId = filters['open'];
+  const tail = useLiveTail({
+    isOn: filters['live'] === 'on',
+    isFirstPage: filters['page'] === undefined,
+    isOpen: openId !== undefined,
+    readAt: list.dataUpdatedAt,
+    readAgain,
+  });
+  const rows = list.data?.items;
+  return (
+    <Frame
+      title="Requests"
+      facts={<Facts list={list.data} isStale={list.isPlaceholderData} range={rangeOf(filters)} />}
+      actions={
+        <>
+          <LiveTailControls
+            tail={tail}
+            turn={(on) => set({ live: on ? 'on' : undefined, ...(on ? { page: undefined } : {}) })}
+          />
+          <SavedViews filters={chosen} />
+        </>
+      }
+      filters={
+        <>
+          <TimeRange error={list.error} />
+          <RequestFilters rows={rows ?? []} error={list.error} />
+        </>
+      }
+    >
+      <FilterChips names={chipNames(filters)} says={(name, value) => nameOf(name, value, rows ?? [])} />
+      <div {...tail.listProps}>
+        <Table
+          caption="Requests"
+          columns={columns}
+          rows={rows}
+          rowKey={(log) => log.request_log_id}
+          onOpen={(log) => set({ open: log.request_log_id })}
+          openKey={openId}
+          error={list.error}
+          again={() => void list.refetch()}
+          empty={<NoRequests isFiltered={Object.keys(chosen).length > 0} />}
+        />
+      </div>
+      <Pager list={list.data} />
+      {openId === undefined ? null : (
+        <RequestDrawer requestLogId={openId} onClose={() => set({ open: undefined }, 'replace')} />
+      )}
+    </Frame>
+  );
+}
+
+function Facts({
+  list,
+  isStale,
+  range,
+}: {
+  readonly list: { readonly total: number; readonly total_is_lower_bound: boolean } | undefined;
+  readonly isStale: boolean;
+  readonly range: ReturnType<typeof rangeOf>;
+}) {
+  if (list === undefined) return null;
+  const label = ranges.find(({ key }) => key === range)?.label.replace('Last', 'the last');
+  const within = label === undefined ? (range === 'all' ? ' that are kept' : '') : ` of ${label}`;
+  return (
+    <>
+      {list.total_is_lower_bound ? 'More than ' : ''}
+      {list.total.toLocaleString('en')} {list.total === 1 ? 'request' : 'requests'}
+      {within}, newest first{isStale ? '; reading again…' : ''}
+    </>
+  );
+}
+
+/** Half a tag is in force nowhere. */
+function chipNames(filters: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const isHalf = filters['tag_key'] === undefined || filters['tag_value'] === undefined;
+  return Object.fromEntries(
+    Object.entries(filterNames).filter(([name]) => !isHalf || !name.startsWith('tag_')),
+  );
+}
+
+/** The name of an owner or a key, where a row on the screen tells it. */
+function nameOf(name: string, value: string, rows: readonly RequestLog[]): string {
+  const found = rows.find((log) => Object.entries(log).some(([key, id]) => key === name && id === value));
+  const names: Readonly<Record<string, string | null | undefined>> = {
+    user_id: found?.user_name,
+    team_id: found?.team_name,
+    service_account_id: found?.service_account_name,
+    api_key_id: found?.api_key_name,
+  };
+  return names[name] ?? value;
+}
+
+const NoRequests = ({ isFiltered }: { readonly isFiltered: boolean }) =>
+  isFiltered ? (
+    <Empty title="No request meets every filter">
+      <p>Take a filter away above, or choose a longer time.</p>
+    </Empty>
+  ) : (
+    <Empty title="No request has been logged yet">
+      <p>A request over the gateway fills this list. Put a key of yours in and send one:</p>
+      <Copyable
+        block
+        label="A first request"
+        text={`curl -sS ${window.location.origin}/v1/chat/completions \\\n  -H "authorization: Bearer $GATEWAY_API_KEY" -H 'content-type: application/json' \\\n  -d '{"model": "fast", "messages": [{"role": "user", "content": "Hello"}]}'`}
+      />
+      <p className="muted">
+        Nothing is logged with capture_mode: disabled, nor for people whose logging is turned off.
+      </p>
+    </Empty>
+  );

@@ -14,6 +14,9 @@ const paths = {
   play: 'M5 3l8 5-8 5z',
   clock: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 5v3.2l2 1.3',
   info: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 7.5V11M8 5v.3',
+  filter: 'M2 3h12l-4.5 5.5V13l-3-1.5v-3z',
+  hidden: 'M2 8s2.2-4 6-4 6 4 6 4-2.2 4-6 4-6-4-6-4zM3 13L13 3',
+  cut: 'M4 4l9 7M4 12l9-7M4 5.5a1.5 1.5 0 1 0-.1 0zM4 13.5a1.5 1.5 0 1 0-.1 0z',
 } as const;
 
 export type IconName = keyof typeof paths;

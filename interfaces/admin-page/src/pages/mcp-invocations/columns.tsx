@@ -1,0 +1,93 @@
+import { Link } from '@tanstack/react-router';
+import type { Column } from '../../ui/table.tsx';
+import { Badge, Dash, Duration, Id, Time } from '../../ui/values.tsx';
+import type { McpInvocation } from './invocation.ts';
+
+export function CallStatus({ of: call }: { readonly of: Pick<McpInvocation, 'status' | 'error_code'> }) {
+  const words = call.status.replaceAll('_', ' ');
+  return (
+    <Badge tone={toneOf(call.status)}>
+      {call.error_code === null ? words : `${words}: ${call.error_code}`}
+    </Badge>
+  );
+}
+
+function toneOf(status: McpInvocation['status']): 'good' | 'warn' | 'bad' {
+  if (status === 'success') return 'good';
+  return ['unauthorized', 'policy_denied', 'invalid_request'].includes(status) ? 'warn' : 'bad';
+}
+
+export const PolicyResult = ({ of: call }: { readonly of: Pick<McpInvocation, 'policy_result'> }) => (
+  <Badge
+    tone={call.policy_result === 'allowed' ? 'good' : call.policy_result === 'denied' ? 'warn' : 'plain'}
+  >
+    {call.policy_result.replaceAll('_', ' ')}
+  </Badge>
+);
+
+/** Whose call it was, by id; nobody where no credential was known. */
+export const ownerIdOf = (call: McpInvocation): string | undefined =>
+  call.team_id ?? call.user_id ?? undefined;
+
+export const columns: readonly Column<McpInvocation>[] = [
+  {
+    key: 'time',
+    title: 'Time (UTC)',
+    cell: (call) => <Time at={call.occurred_at} />,
+    text: (call) => call.occurred_at,
+  },
+  {
+    key: 'status',
+    title: 'Status',
+    cell: (call) => <CallStatus of={call} />,
+    text: (call) => [call.status, call.error_code].filter((text) => text !== null).join(': '),
+  },
+  {
+    key: 'policy',
+    title: 'Policy',
+    cell: (call) => <PolicyResult of={call} />,
+    text: (call) => call.policy_result,
+  },
+  {
+    key: 'server',
+    title: 'Server',
+    cell: (call) => <span title={call.server_id}>{call.server_display_name ?? call.server_id}</span>,
+    text: (call) => call.server_id,
+  },
+  {
+    key: 'tool',
+    title: 'Tool',
+    cell: (call) => <span title={call.tool_id}>{call.tool_display_name ?? call.tool_id}</span>,
+    text: (call) => call.tool_id,
+  },
+  {
+    key: 'latency',
+    title: 'Latency',
+    align: 'end',
+    cell: (call) => <Duration ms={call.latency_ms} />,
+    text: (call) => call.latency_ms,
+  },
+  {
+    key: 'owner',
+    title: 'Owner',
+    cell: (call) =>
+      ownerIdOf(call) === undefined ? (
+        <Dash />
+      ) : (
+        <>
+          {call.owner_kind ?? 'owner'} <Id of={ownerIdOf(call)} />
+        </>
+      ),
+    text: ownerIdOf,
+  },
+  {
+    key: 'request',
+    title: 'Request id',
+    cell: (call) => (
+      <Link to="/observability/request-logs" search={{ request_id: call.request_id }}>
+        <Id of={call.request_id} />
+      </Link>
+    ),
+    text: (call) => call.request_id,
+  },
+];

@@ -1,0 +1,140 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Badge, CopyButton, Dash, Duration, Time } from '../../ui/values.tsx';
+import { countMarks } from '../request-log/marks.ts';
+import { MarksLegend } from '../request-log/marked-text.tsx';
+import { RawJson } from '../request-log/raw-json.tsx';
+import { CallStatus, PolicyResult } from './columns.tsx';
+import type { LoadedInvocation } from './load.ts';
+
+const list = '/observability/mcp-invocations';
+
+/** All that is known of a call of an MCP tool. */
+export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) {
+  const inArguments = countMarks(call.argumentsText ?? '');
+  const inResult = countMarks(call.resultText ?? '');
+  return (
+    <div className="stack detail">
+      <div className="row">
+        <CallStatus of={call} />
+        <PolicyResult of={call} />
+        <strong>
+          {call.server_display_name ?? call.server_id} → {call.tool_display_name ?? call.tool_id}
+        </strong>
+      </div>
+      <dl className="pairs">
+        <Pair name="Latency">
+          <Duration ms={call.latency_ms} />
+        </Pair>
+        <Pair name="Recorded (UTC)">
+          <Time at={call.occurred_at} />
+        </Pair>
+        <Pair name="Error code">{call.error_code ?? <Dash />}</Pair>
+        <Pair name="Server">
+          <Link to={list} search={{ server_id: call.server_id }}>
+            {call.server_id}
+          </Link>
+        </Pair>
+        <Pair name="Tool">
+          <Link to={list} search={{ tool_id: call.tool_id }}>
+            {call.tool_id}
+          </Link>
+        </Pair>
+        <Pair name="Owner">
+          <Owner call={call} />
+        </Pair>
+        <Pair name="Key">
+          {call.api_key_id === null ? (
+            <Dash />
+          ) : (
+            <Link to={list} search={{ api_key_id: call.api_key_id }}>
+              {call.api_key_id}
+            </Link>
+          )}
+        </Pair>
+        <Pair name="Request id" isBroad>
+          <code>{call.request_id.length > 200 ? `${call.request_id.slice(0, 200)}…` : call.request_id}</code>
+          <CopyButton text={call.request_id} label="Copy request id" />
+        </Pair>
+        <Pair name="Call id" isBroad>
+          <code>{call.mcp_tool_invocation_id}</code>
+          <CopyButton text={call.mcp_tool_invocation_id} label="Copy call id" />
+        </Pair>
+      </dl>
+      <nav className="row" aria-label="What belongs to it">
+        {call.request_log_id === null ? (
+          <Link to="/observability/request-logs" search={{ request_id: call.request_id }}>
+            Its request
+          </Link>
+        ) : (
+          <Link to="/observability/request-logs/$requestLogId" params={{ requestLogId: call.request_log_id }}>
+            Its request
+          </Link>
+        )}
+        <Link to={list} search={{ request_id: call.request_id }}>
+          MCP calls of this request
+        </Link>
+      </nav>
+      <MarksLegend
+        redacted={inArguments.redacted + inResult.redacted}
+        truncated={inArguments.truncated + inResult.truncated}
+      />
+      <Json text={call.argumentsText} label="Arguments" isCut={call.arguments_truncated} />
+      <Json text={call.resultText} label="Result" isCut={call.result_truncated} />
+    </div>
+  );
+}
+
+const Pair = ({
+  name,
+  isBroad = false,
+  children,
+}: {
+  readonly name: string;
+  /** An id, which wants a line of its own. */
+  readonly isBroad?: boolean;
+  readonly children: ReactNode;
+}) => (
+  <div className={isBroad ? 'broad' : undefined}>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+function Owner({ call }: { readonly call: LoadedInvocation }) {
+  if (call.team_id !== null)
+    return (
+      <Link to={list} search={{ team_id: call.team_id }}>
+        team {call.team_id}
+      </Link>
+    );
+  if (call.user_id === null) return <Dash />;
+  return (
+    <Link to={list} search={{ user_id: call.user_id }}>
+      person {call.user_id}
+    </Link>
+  );
+}
+
+const Json = ({
+  text,
+  label,
+  isCut,
+}: {
+  readonly text: string | undefined;
+  readonly label: string;
+  readonly isCut: boolean;
+}) => (
+  <>
+    {isCut ? (
+      <p>
+        <Badge tone="warn">cut off</Badge> {label} had more than 16 KiB.
+      </p>
+    ) : null}
+    {text === undefined || text === 'null' ? (
+      <p className="muted">{label}: none.</p>
+    ) : (
+      <RawJson text={text} label={label} />
+    )}
+  </>
+);

@@ -1,0 +1,57 @@
+import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { Filters } from '../../app/address.ts';
+import { instantsOf } from '../request-logs/ranges.ts';
+
+type ListPath = paths['/api/v1/admin/observability/mcp-invocations']['get'];
+export type McpInvocation =
+  ListPath['responses'][200]['content']['application/json']['data']['items'][number];
+type Query = NonNullable<ListPath['parameters']['query']>;
+
+export const statuses = [
+  'success',
+  'unauthorized',
+  'policy_denied',
+  'upstream_error',
+  'gateway_error',
+  'timeout',
+  'invalid_request',
+] as const satisfies readonly Query['status'][];
+export const policyResults = [
+  'allowed',
+  'denied',
+  'not_evaluated',
+] as const satisfies readonly Query['policy_result'][];
+
+/** Every filter of MCP calls, as the API and the address call it, and as people do. */
+export const filterNames = {
+  request_id: 'Request id',
+  request_id_sha256: 'SHA-256 of a long request id',
+  request_log_id: 'Request log id',
+  mcp_tool_invocation_id: 'Call id',
+  api_key_id: 'Key',
+  user_id: 'Person',
+  team_id: 'Team',
+  server_id: 'Server',
+  tool_id: 'Tool',
+  status: 'Status',
+  policy_result: 'Policy',
+} as const;
+
+/** What the API is asked for; `now` in milliseconds since the epoch. A status that is none of them is no filter. */
+export function queryOf(filters: Filters, now: number): Query {
+  const status = statuses.find((each) => each === filters['status']);
+  const policyResult = policyResults.find((each) => each === filters['policy_result']);
+  return {
+    ...textQuery(filters),
+    ...(status === undefined ? {} : { status }),
+    ...(policyResult === undefined ? {} : { policy_result: policyResult }),
+    ...instantsOf(filters, now),
+  };
+}
+
+const others: ReadonlySet<string> = new Set(['status', 'policy_result']);
+
+const textQuery = (filters: Filters): Omit<Query, 'status' | 'policy_result' | 'page' | 'page_size'> =>
+  Object.fromEntries(
+    Object.entries(filters).filter(([name]) => Object.hasOwn(filterNames, name) && !others.has(name)),
+  );

@@ -1,0 +1,30 @@
+import { api, read } from '../../api/client.ts';
+import { memberText } from '../request-log/json-text.ts';
+import type { McpInvocation } from './invocation.ts';
+
+/** A call, and what it was given and gave back as the JSON text that is stored. */
+export interface LoadedInvocation extends McpInvocation {
+  readonly argumentsText: string | undefined;
+  readonly resultText: string | undefined;
+}
+
+export async function loadInvocation(id: string, signal: AbortSignal): Promise<LoadedInvocation> {
+  let text = '';
+  const call = await read(
+    api.GET('/api/v1/admin/observability/mcp-invocations/{mcp_tool_invocation_id}', {
+      params: { path: { mcp_tool_invocation_id: id } },
+      signal,
+      fetch: async (request) => {
+        const answer = await fetch(request);
+        text = await answer.clone().text();
+        return answer;
+      },
+    }),
+  );
+  const data = memberText(text, 'data') ?? '';
+  return {
+    ...call,
+    argumentsText: memberText(data, 'arguments_json')?.trim(),
+    resultText: memberText(data, 'result_json')?.trim(),
+  };
+}

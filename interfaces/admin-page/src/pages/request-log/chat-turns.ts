@@ -1,0 +1,143 @@
+import { fieldsOf, type Fields, itemsOf, printedJson, textOf, wholeOf } from './loose-json.ts';
+import { mediaPiece, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
+
+/** Messages of a chat request. */
+export const chatTurns = (body: Fields): readonly Turn[] =>
+  itemsOf(body['messages']).map((message) => turnOf(message, 'request'));
+
+function turnOf(message: unknown, from: Turn['from']): Turn {
+  const fields = fieldsOf(message);
+  const role = textOf(fields['role']) ?? (from === 'answer' ? 'assistant' : 'other');
+  if (role === 'tool' || role === 'function') return { role, from, pieces: [resultOf(fields)] };
+  const pieces = [
+    ...textPiece(reasoningOf(fields), 'reasoning'),
+    ...contentPieces(fields['content']),
+    ...textPiece(textOf(fields['refusal']) ?? '', 'refusal'),
+    ...itemsOf(fields['tool_calls']).map(callOf),
+  ];
+  if (pieces.length > 0) return { role, from, pieces };
+  return { role, from, pieces: message === '' || role !== 'other' ? [] : [otherPiece(message)] };
+}
+
+const reasoningOf = (fields: Fields): string =>
+  textOf(fields['reasoning_content']) ?? textOf(fields['reasoning']) ?? '';
+
+const resultOf = (fields: Fields): Piece => ({
+  kind: 'result',
+  callId: textOf(fields['tool_call_id']),
+  text: plainText(fields['content']),
+  failed: false,
+});
+
+/** Texts of a content, whatever its shape. */
+export function plainText(content: unknown): string {
+  const text = textOf(content);
+  if (text !== undefined) return text;
+  const parts = itemsOf(content).map((part) => textOf(fieldsOf(part)['text']));
+  return parts.length > 0 && parts.every((part) => part !== undefined)
+    ? parts.join('\n')
+    : content === undefined || content === null
+      ? ''
+      : printedJson(content);
+}
+
+export function contentPieces(content: unknown): readonly Piece[] {
+  const text = textOf(content);
+  if (text !== undefined) return textPiece(text);
+  return itemsOf(content).flatMap((part) => {
+    const words = textOf(part) ?? textOf(fieldsOf(part)['text']);
+    if (words !== undefined) return textPiece(words);
+    const refusal = textOf(fieldsOf(part)['refusal']);
+    return refusal === undefined
+      ? [mediaPiece(part) ?? otherPiece(part)]
+      : [{ kind: 'refusal' as const, text: refusal }];
+  });
+}
+
+function callOf(call: unknown): Piece {
+  const fields = fieldsOf(call);
+  const called = { ...fieldsOf(fields['custom']), ...fieldsOf(fields['function']) };
+  return {
+    kind: 'call',
+    id: textOf(fields['id']),
+    name: textOf(called['name']) ?? 'tool',
+    args: textOf(called['arguments']) ?? textOf(called['input']) ?? printedJson(call),
+  };
+}
+
+/** What the model said: of each choice one turn. */
+export function chatAnswer({
+  body,
+  events,
+}: {
+  readonly body: Fields;
+  readonly events: readonly unknown[] | undefined;
+}): readonly Turn[] {
+  if (events !== undefined) return streamed(events);
+  return itemsOf(body['choices'])
+    .map((choice) => turnOf(fieldsOf(choice)['message'], 'answer'))
+    .filter(({ pieces }) => pieces.length > 0);
+}
+
+interface CallSoFar {
+  id: string | undefined;
+  name: string;
+  readonly args: string[];
+}
+class ChoiceSoFar {
+  readonly reasoning: string[] = [];
+  readonly content: string[] = [];
+  readonly refusal: string[] = [];
+  private readonly calls = new Map<number, CallSoFar>();
+
+  see(delta: Fields): void {
+    this.reasoning.push(reasoningOf(delta));
+    this.content.push(textOf(delta['content']) ?? '');
+    this.refusal.push(textOf(delta['refusal']) ?? '');
+    for (const [place, call] of itemsOf(delta['tool_calls']).entries()) this.seeCall(fieldsOf(call), place);
+  }
+
+  private seeCall(call: Fields, place: number): void {
+    const index = wholeOf(call['index']) ?? place;
+    const known = this.calls.get(index) ?? { id: undefined, name: '', args: [] };
+    const called = fieldsOf(call['function']);
+    known.id ??= textOf(call['id']);
+    known.name ||= textOf(called['name']) ?? '';
+    known.args.push(textOf(called['arguments']) ?? '');
+    this.calls.set(index, known);
+  }
+
+  turn(): Turn {
+    const calls = [...this.calls.values()].map(
+      ({ id, name, args }): Piece => ({
+        kind: 'call',
+        id,
+        name: name === '' ? 'tool' : name,
+        args: args.join(''),
+      }),
+    );
+    return {
+      role: 'assistant',
+      from: 'answer',
+      pieces: [
+        ...textPiece(this.reasoning.join(''), 'reasoning'),
+        ...textPiece(this.content.join('')),
+        ...textPiece(this.refusal.join(''), 'refusal'),
+        ...calls,
+      ],
+    };
+  }
+}
+
+function streamed(events: readonly unknown[]): readonly Turn[] {
+  const choices = new Map<number, ChoiceSoFar>();
+  for (const event of events)
+    for (const choice of itemsOf(fieldsOf(event)['choices'])) {
+      const fields = fieldsOf(choice);
+      const index = wholeOf(fields['index']) ?? 0;
+      const known = choices.get(index) ?? new ChoiceSoFar();
+      known.see(fieldsOf(fields['delta']));
+      choices.set(index, known);
+    }
+  return [...choices.values()].map((choice) => choice.turn()).filter(({ pieces }) => pieces.length > 0);
+}

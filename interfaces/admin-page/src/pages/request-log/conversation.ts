@@ -1,0 +1,97 @@
+import { fieldsOf, type Fields, itemsOf, printedJson, textOf } from './loose-json.ts';
+import { chatAnswer, chatTurns } from './chat-turns.ts';
+import { embeddingsAnswer, embeddingsTurns } from './embeddings-turns.ts';
+import { messagesAnswer, messagesTurns } from './messages-turns.ts';
+import { responsesAnswer, responsesTurns } from './responses-turns.ts';
+import type { Piece, Turn } from './turns.ts';
+
+export interface Conversation {
+  readonly turns: readonly Turn[];
+  /** Names of the tools that the request offered. */
+  readonly tools: readonly string[];
+}
+
+interface Family {
+  readonly asked: (body: Fields) => readonly Turn[];
+  /** `stream`: the events as they were sent to the caller; otherwise the body of the answer. */
+  readonly answered: (answer: {
+    readonly body: Fields;
+    readonly events: readonly unknown[] | undefined;
+  }) => readonly Turn[];
+}
+
+const families: Readonly<Record<string, Family>> = {
+  chat_completions: { asked: chatTurns, answered: chatAnswer },
+  messages: { asked: messagesTurns, answered: messagesAnswer },
+  responses: { asked: responsesTurns, answered: responsesAnswer },
+  embeddings: { asked: embeddingsTurns, answered: embeddingsAnswer },
+};
+
+/**
+ * A stored payload as a conversation; undefined where there is nothing to read in it: then its raw JSON says more. It
+ * never throws: a payload may have any shape, and places in it may be cut off or hidden. Linear in the payload.
+ */
+export function conversationOf(
+  operation: unknown,
+  request: unknown,
+  response: unknown,
+): Conversation | undefined {
+  const name = textOf(operation) ?? '';
+  const family = Object.hasOwn(families, name) ? families[name] : undefined;
+  if (family === undefined) return undefined;
+  const body = fieldsOf(fieldsOf(request)['body']);
+  const answer = fieldsOf(response);
+  const events = answer['stream'] === true ? itemsOf(answer['events']) : undefined;
+  const turns = joined([
+    ...family.asked(body),
+    ...family.answered({ body: fieldsOf(answer['body']), events }),
+    ...errorTurns(answer),
+  ]);
+  return turns.length === 0 ? undefined : { turns, tools: toolNames(body) };
+}
+
+/** What went wrong, as the caller was told. */
+function errorTurns(answer: Fields): readonly Turn[] {
+  const error = answer['error'] ?? fieldsOf(answer['body'])['error'];
+  if (error === undefined || error === null) return [];
+  const text = textOf(fieldsOf(error)['message']) ?? textOf(error) ?? printedJson(error);
+  return [{ role: 'error', from: 'answer', pieces: [{ kind: 'text', text }] }];
+}
+
+/** Names in the shapes of every family: `function.name`, `name`, or the type of a tool of the provider's own. */
+const toolNames = (body: Fields): readonly string[] =>
+  itemsOf(body['tools']).map((tool) => {
+    const fields = fieldsOf(tool);
+    return (
+      textOf(fieldsOf(fields['function'])['name']) ??
+      textOf(fields['name']) ??
+      textOf(fields['type']) ??
+      printedJson(tool)
+    );
+  });
+
+/** Results stand with the calls that they answer; those of no call that is here keep their place. */
+function joined(turns: readonly Turn[]): readonly Turn[] {
+  const results = new Map<string, Extract<Piece, { kind: 'result' }>>();
+  const calls = new Set<string>();
+  for (const { pieces } of turns)
+    for (const piece of pieces)
+      if (piece.kind === 'call' && piece.id !== undefined) calls.add(piece.id);
+      else if (piece.kind === 'result' && piece.callId !== undefined && !results.has(piece.callId))
+        results.set(piece.callId, piece);
+  const isElsewhere = (piece: Piece): boolean =>
+    piece.kind === 'result' &&
+    piece.callId !== undefined &&
+    calls.has(piece.callId) &&
+    results.get(piece.callId) === piece;
+  return turns.flatMap((turn) => {
+    const pieces = turn.pieces
+      .filter((piece) => !isElsewhere(piece))
+      .map((piece) =>
+        piece.kind === 'call' && piece.id !== undefined && results.has(piece.id)
+          ? { ...piece, result: results.get(piece.id) }
+          : piece,
+      );
+    return pieces.length === 0 ? [] : [{ ...turn, pieces }];
+  });
+}

@@ -1,0 +1,60 @@
+import { memberText } from './json-text.ts';
+
+const paths: Readonly<Record<string, string>> = {
+  chat_completions: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+  embeddings: '/v1/embeddings',
+};
+
+/** Headers that say something of the request; the others are of its connection, its client or its key. */
+const toldHeaders = /^(?:x-gateway-[a-z-]+|anthropic-version|anthropic-beta)$/;
+
+/**
+ * The command that sends the request again, without its key; undefined where its body was not stored. `requestText`:
+ * the stored request as JSON text, so that each digit of the body is sent as it came.
+ */
+export function curlOf({
+  origin,
+  operation,
+  stream,
+  requestText,
+}: {
+  /** Such as `https://gateway.example.com`. */
+  readonly origin: string;
+  readonly operation: unknown;
+  readonly stream: boolean;
+  readonly requestText: string | undefined;
+}): string | undefined {
+  const path =
+    typeof operation === 'string' && Object.hasOwn(paths, operation) ? paths[operation] : undefined;
+  const body = requestText === undefined ? undefined : memberText(requestText, 'body')?.trim();
+  if (path === undefined || body === undefined || body === 'null') return undefined;
+  const told = headersOf(requestText ?? '').map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
+  return [
+    `curl -sS${stream ? 'N' : ''} ${quoted(origin + path)}`,
+    '-H "authorization: Bearer $GATEWAY_API_KEY"',
+    "-H 'content-type: application/json'",
+    ...told,
+    `--data-raw ${quoted(body)}`,
+  ].join(' \\\n  ');
+}
+
+function headersOf(requestText: string): readonly (readonly [string, string])[] {
+  const text = memberText(requestText, 'headers');
+  const headers: unknown = text === undefined ? {} : parsed(text);
+  return Object.entries(typeof headers === 'object' && headers !== null ? headers : {}).filter(
+    (entry): entry is [string, string] => toldHeaders.test(entry[0]) && typeof entry[1] === 'string',
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+/** One word of a POSIX shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,0 +1,247 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { CopyButton, Count, Dash, Duration, NotAvailable, Time } from '../../ui/values.tsx';
+import { accountingNotes, Cost, Outcome, pricingText } from '../request-logs/outcome.tsx';
+import { isStream, ownerOf, type RequestLog } from '../request-logs/request-log.ts';
+import { fieldsOf, textOf } from './loose-json.ts';
+import type { LoadedDetail } from './load.ts';
+import { More } from './more.tsx';
+import { PayloadView } from './payload-view.tsx';
+import { TimelineView } from './timeline-view.tsx';
+
+const list = '/observability/request-logs';
+
+/** All that is known of a request: the same in the drawer and on a page of its own. */
+export function RequestDetail({ detail }: { readonly detail: LoadedDetail }) {
+  const { log } = detail;
+  return (
+    <div className="stack detail">
+      <div className="row">
+        <Outcome of={log} />
+        <strong>
+          {log.model_key ?? 'no model'} → {log.provider_key ?? 'none'}
+        </strong>
+        <OwnerLink log={log} />
+      </div>
+      <Figures log={log} />
+      {accountingNotes(log).map((note) => (
+        <p key={note}>{note}</p>
+      ))}
+      <Related log={log} />
+      <Part title="Timeline">
+        <TimelineView detail={detail} />
+      </Part>
+      <PayloadView detail={detail} />
+      <Part title="Tools and MCP">
+        <Tools detail={detail} />
+      </Part>
+      <Part title="Who and where">
+        <Caller log={log} />
+      </Part>
+      <More title="Row of the log as JSON">
+        <pre tabIndex={0} aria-label="Row of the log, JSON">
+          {JSON.stringify(log, null, 2)}
+        </pre>
+      </More>
+    </div>
+  );
+}
+
+const Part = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => (
+  <section className="stack" aria-label={title}>
+    <h3>{title}</h3>
+    {children}
+  </section>
+);
+
+const Pair = ({
+  name,
+  isBroad = false,
+  children,
+}: {
+  readonly name: string;
+  /** An id, which wants a line of its own. */
+  readonly isBroad?: boolean;
+  readonly children: ReactNode;
+}) => (
+  <div className={isBroad ? 'broad' : undefined}>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+function Figures({ log }: { readonly log: RequestLog }) {
+  const stream = isStream(log);
+  return (
+    <dl className="pairs">
+      <Pair name="Cost">
+        <Cost of={log} />
+      </Pair>
+      <Pair name="Pricing">
+        {pricingText(log) ?? 'not in the ledger'}
+        {log.unpriced_reason === null ? null : `: ${log.unpriced_reason}`}
+      </Pair>
+      <Pair name="Latency">
+        <Duration ms={log.latency_ms} />
+      </Pair>
+      <Pair name="First token">
+        <span title="Measured for the metric gen_ai.server.time_to_first_token; a row of the log does not have it.">
+          {stream === true ? <NotAvailable /> : <Dash />}
+        </span>
+      </Pair>
+      <Pair name="Tokens in">
+        <Count of={log.prompt_tokens} />
+      </Pair>
+      <Pair name="Tokens out">
+        <Count of={log.completion_tokens} />
+      </Pair>
+      <Pair name="Tokens in all">
+        <Count of={log.total_tokens} />
+      </Pair>
+      <Pair name="Family">{textOf(fieldsOf(log.metadata)['operation']) ?? <NotAvailable />}</Pair>
+      <Pair name="Stream">{stream === undefined ? <NotAvailable /> : stream ? 'yes' : 'no'}</Pair>
+      <Pair name="Recorded (UTC)">
+        <Time at={log.occurred_at} />
+      </Pair>
+      <Pair name="Request id" isBroad>
+        <code>{log.request_id.length > 200 ? `${log.request_id.slice(0, 200)}…` : log.request_id}</code>
+        <CopyButton text={log.request_id} label="Copy request id" />
+      </Pair>
+      <Pair name="Request log id" isBroad>
+        <code>{log.request_log_id}</code>
+        <CopyButton text={log.request_log_id} label="Copy request log id" />
+      </Pair>
+    </dl>
+  );
+}
+
+function OwnerLink({ log }: { readonly log: RequestLog }) {
+  const owner = ownerOf(log);
+  if (owner === undefined) return <span className="muted">nobody known</span>;
+  return (
+    <span>
+      for{' '}
+      <Link to={list} search={{ [owner.filter]: owner.id }}>
+        {owner.name}
+      </Link>
+    </span>
+  );
+}
+
+/** Ids longer than this do not fit into every address. */
+const maxAddressChars = 1_000;
+
+function Related({ log }: { readonly log: RequestLog }) {
+  const owner = ownerOf(log);
+  const fits = log.request_id.length <= maxAddressChars;
+  return (
+    <nav className="row" aria-label="What belongs to it">
+      <Link
+        to="/observability/mcp-invocations"
+        search={fits ? { request_id: log.request_id } : { request_log_id: log.request_log_id }}
+      >
+        Its MCP calls
+      </Link>
+      {fits ? (
+        <Link to={list} search={{ request_id: log.request_id }}>
+          Requests with this id
+        </Link>
+      ) : null}
+      {owner === undefined ? null : (
+        <Link to={list} search={{ [owner.filter]: owner.id }}>
+          Requests of {owner.name}
+        </Link>
+      )}
+      {log.model_key === null ? null : (
+        <Link to={list} search={{ model_key: log.model_key }}>
+          Requests for {log.model_key}
+        </Link>
+      )}
+      {log.api_key_id === null ? null : (
+        <Link to={list} search={{ api_key_id: log.api_key_id }}>
+          Requests by this key
+        </Link>
+      )}
+      {log.status_code < 400 ? null : (
+        <Link to={list} search={{ status_code: String(log.status_code) }}>
+          Requests that ended with {log.status_code}
+        </Link>
+      )}
+    </nav>
+  );
+}
+
+const Tools = ({ detail: { log, mcp_token_overhead: overhead } }: { readonly detail: LoadedDetail }) => (
+  <dl className="pairs">
+    <Pair name="Tools offered">
+      <Count of={log.tool_cardinality.exposed_tool_count} />
+    </Pair>
+    <Pair name="Tools called">
+      <Count of={log.tool_cardinality.invoked_tool_count} />
+    </Pair>
+    <Pair name="MCP servers referred to">
+      <Count of={log.tool_cardinality.referenced_mcp_server_count} />
+    </Pair>
+    <Pair name="Tools filtered out">
+      <Count of={log.tool_cardinality.filtered_tool_count} />
+    </Pair>
+    {overhead === null ? null : (
+      <>
+        <Pair name="MCP servers and tools in the context">
+          {overhead.server_count} and {overhead.tool_count}
+        </Pair>
+        <Pair name="Tokens of tool definitions">
+          <Count of={overhead.tool_definition_tokens} />
+        </Pair>
+        <Pair name="Tokens of tool results">
+          <Count of={overhead.tool_result_tokens} />
+        </Pair>
+      </>
+    )}
+  </dl>
+);
+
+function Caller({ log }: { readonly log: RequestLog }) {
+  const { service, component, env, bespoke } = log.request_tags;
+  return (
+    <dl className="pairs">
+      <Pair name="Service">{service === null ? <Dash /> : <Only name="service" value={service} />}</Pair>
+      <Pair name="Component">
+        {component === null ? <Dash /> : <Only name="component" value={component} />}
+      </Pair>
+      <Pair name="Environment">{env === null ? <Dash /> : <Only name="env" value={env} />}</Pair>
+      {bespoke.map(({ key, value }) => (
+        <Pair key={key} name={`Tag ${key}`}>
+          <Link to={list} search={{ tag_key: key, tag_value: value }}>
+            {value}
+          </Link>
+        </Pair>
+      ))}
+      <Pair name="Key">{log.api_key_name ?? log.api_key_id ?? <Dash />}</Pair>
+      <Pair name="Harness">
+        {log.agent_harness_key === null ? (
+          <Dash />
+        ) : (
+          <Only name="agent_harness_key" value={log.agent_harness_key} says={log.agent_harness_label} />
+        )}
+      </Pair>
+      <Pair name="User-Agent" isBroad>
+        {log.user_agent_raw ?? <Dash />}
+      </Pair>
+    </dl>
+  );
+}
+
+const Only = ({
+  name,
+  value,
+  says = null,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly says?: string | null;
+}) => (
+  <Link to={list} search={{ [name]: value }}>
+    {says ?? value}
+  </Link>
+);

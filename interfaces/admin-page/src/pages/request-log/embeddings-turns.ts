@@ -1,0 +1,46 @@
+import { fieldsOf, type Fields, itemsOf, printedJson, textOf } from './loose-json.ts';
+import type { Turn } from './turns.ts';
+
+/** Texts, or lists of tokens, that vectors are asked for. */
+export function embeddingsTurns(body: Fields): readonly Turn[] {
+  const input = body['input'];
+  if (input === undefined || input === null) return [];
+  const several = itemsOf(input);
+  const isOneOfTokens = several.length > 0 && typeof several[0] === 'number';
+  const inputs = Array.isArray(input) && !isOneOfTokens ? several : [input];
+  return [
+    {
+      role: 'user',
+      from: 'request',
+      pieces: inputs.map((each) => {
+        const text = textOf(each);
+        return text === undefined
+          ? { kind: 'other' as const, what: 'tokens', text: JSON.stringify(each) }
+          : { kind: 'text' as const, text };
+      }),
+    },
+  ];
+}
+
+const shownNumbers = 4;
+
+/** Vectors, by their length and first numbers. */
+export function embeddingsAnswer({ body }: { readonly body: Fields }): readonly Turn[] {
+  const pieces = itemsOf(body['data']).map((each) => ({
+    kind: 'other' as const,
+    what: 'vector',
+    text: vectorText(fieldsOf(each)['embedding']),
+  }));
+  return pieces.length === 0 ? [] : [{ role: 'assistant', from: 'answer', pieces }];
+}
+
+function vectorText(vector: unknown): string {
+  const text = textOf(vector);
+  if (text !== undefined) return `${text.length} characters of base64`;
+  if (!Array.isArray(vector)) return printedJson(vector);
+  const numbers = itemsOf(vector);
+  const rest = numbers.length > shownNumbers ? ', …' : '';
+  const cut = textOf(numbers.at(-1));
+  const count = cut === undefined ? `${numbers.length} numbers` : `${numbers.length - 1} numbers and ${cut}`;
+  return `${count}: ${numbers.slice(0, shownNumbers).map(String).join(', ')}${rest}`;
+}

@@ -1,0 +1,64 @@
+/**
+ * JSON as text: what is stored is shown with every digit, and with its keys in their order, which parsing would not
+ * keep. The text is JSON already; other text comes out as it is.
+ */
+const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gy;
+
+/** The text of a member of an object; undefined where there is none, or the text is no object. Linear. */
+export function memberText(text: string, key: string): string | undefined {
+  const name = JSON.stringify(key);
+  let depth = 0;
+  let valueAt: number | undefined;
+  let previous = '';
+  let end = 0;
+  for (const { text: found, at } of tokensOf(text)) {
+    if (depth === 0 && found !== '{') return undefined;
+    if (depth === 1 && valueAt !== undefined && (found === ',' || found === '}'))
+      return text.slice(valueAt, end);
+    if (depth === 1 && found === ':' && previous === name) valueAt = at + 1;
+    depth += stepOf(found);
+    previous = found;
+    end = at + found.length;
+  }
+  return undefined;
+}
+
+/** The same with a line for each member and item. Linear in its length and that of its indents. */
+export function prettyJson(text: string): string {
+  const out: string[] = [];
+  let depth = 0;
+  let previous = '';
+  for (const { text: found } of tokensOf(text)) {
+    const closes = found === '}' || found === ']';
+    if (closes) depth -= 1;
+    const isEmpty = closes && (previous === '{' || previous === '[');
+    if ((closes && !isEmpty) || (!closes && opensLine(previous))) out.push('\n', indent(depth));
+    out.push(found === ':' ? ': ' : found);
+    if (found === '{' || found === '[') depth += 1;
+    previous = found;
+  }
+  return out.join('');
+}
+
+const opensLine = (previous: string): boolean => previous === '{' || previous === '[' || previous === ',';
+const maxIndent = 40;
+const indent = (depth: number): string => '  '.repeat(Math.min(Math.max(depth, 0), maxIndent));
+
+function stepOf(found: string): number {
+  if (found === '{' || found === '[') return 1;
+  return found === '}' || found === ']' ? -1 : 0;
+}
+
+function* tokensOf(text: string): Generator<{ readonly text: string; readonly at: number }> {
+  const blank = /\s*/y;
+  let at = 0;
+  for (;;) {
+    blank.lastIndex = at;
+    at += blank.exec(text)?.[0].length ?? 0;
+    token.lastIndex = at;
+    const found = token.exec(text)?.[0];
+    if (found === undefined) return;
+    yield { text: found, at };
+    at += found.length;
+  }
+}

@@ -1,0 +1,35 @@
+import { api, read } from '../../api/client.ts';
+import type { RequestLogDetail } from '../request-logs/request-log.ts';
+import { memberText } from './json-text.ts';
+
+/** A request log, and its payload as the JSON text that is stored: parsing keeps neither every digit nor the order. */
+export interface LoadedDetail extends RequestLogDetail {
+  readonly requestText: string | undefined;
+  readonly responseText: string | undefined;
+}
+
+export async function loadDetail(requestLogId: string, signal: AbortSignal): Promise<LoadedDetail> {
+  let text = '';
+  const detail = await read(
+    api.GET('/api/v1/admin/observability/request-logs/{request_log_id}', {
+      params: { path: { request_log_id: requestLogId } },
+      signal,
+      fetch: async (request) => {
+        const answer = await fetch(request);
+        text = await answer.clone().text();
+        return answer;
+      },
+    }),
+  );
+  const payload = memberText(memberText(text, 'data') ?? '', 'payload') ?? '';
+  return {
+    ...detail,
+    requestText: stored(payload, 'request_json'),
+    responseText: stored(payload, 'response_json'),
+  };
+}
+
+function stored(payload: string, key: string): string | undefined {
+  const text = memberText(payload, key)?.trim();
+  return text === 'null' ? undefined : text;
+}

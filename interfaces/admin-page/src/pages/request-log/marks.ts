@@ -1,0 +1,38 @@
+/** A piece of a text: words as they came, or a mark for what was hidden or cut off. */
+export type TextPart =
+  | { readonly kind: 'words'; readonly text: string }
+  | { readonly kind: 'redacted' | 'truncated'; readonly text: string; readonly reason: string };
+
+const mark = /\[REDACTED\]|\[TRUNCATED(?:[ :][^\]\n]{0,60})?\]/g;
+
+/** The marks of a text, which the redaction and the bounds of payloads have left in it. */
+export function partsOf(text: string): readonly TextPart[] {
+  const parts: TextPart[] = [];
+  let end = 0;
+  for (const found of text.matchAll(mark)) {
+    if (found.index > end) parts.push({ kind: 'words', text: text.slice(end, found.index) });
+    const kind = found[0] === '[REDACTED]' ? 'redacted' : 'truncated';
+    parts.push({ kind, text: found[0], reason: reasonOf(found[0]) });
+    end = found.index + found[0].length;
+  }
+  if (end < text.length || parts.length === 0) parts.push({ kind: 'words', text: text.slice(end) });
+  return parts;
+}
+
+/** How many places of a text are hidden, and how many are cut off. */
+export function countMarks(text: string): { readonly redacted: number; readonly truncated: number } {
+  let redacted = 0;
+  let truncated = 0;
+  for (const [found] of text.matchAll(mark))
+    if (found === '[REDACTED]') redacted += 1;
+    else truncated += 1;
+  return { redacted, truncated };
+}
+
+function reasonOf(found: string): string {
+  if (found === '[REDACTED]')
+    return 'Hidden before it was stored: a credential, the value of a secret key or header, part of a URL, or a place that redaction_paths names.';
+  if (found.includes('nested too deeply')) return 'Cut off: nested deeper than a payload is kept.';
+  if (found.includes('too many values')) return 'Cut off: more values than a payload is kept with.';
+  return 'Cut off before it was stored: bulky data (an image, audio, a file), or more than the byte limit of the payload policy.';
+}

@@ -1,0 +1,20 @@
+import { type ReactNode, useState } from 'react';
+
+/** Folded; what is in it is made when it is opened. */
+export function More({
+  title,
+  isOpenAtFirst = false,
+  children,
+}: {
+  readonly title: string;
+  readonly isOpenAtFirst?: boolean;
+  readonly children: ReactNode;
+}) {
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  return (
+    <details className="fold" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{title}</summary>
+      {isOpen ? children : null}
+    </details>
+  );
+}

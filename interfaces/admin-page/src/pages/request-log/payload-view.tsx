@@ -1,0 +1,87 @@
+import { useMemo } from 'react';
+import { Badge, Copyable } from '../../ui/values.tsx';
+import { isStream } from '../request-logs/request-log.ts';
+import { conversationOf } from './conversation.ts';
+import { ConversationView } from './conversation-view.tsx';
+import { curlOf } from './curl.ts';
+import { fieldsOf } from './loose-json.ts';
+import type { LoadedDetail } from './load.ts';
+import { countMarks } from './marks.ts';
+import { MarksLegend } from './marked-text.tsx';
+import { More } from './more.tsx';
+import { policyText, whyNoPayload } from './policy.ts';
+import { RawJson } from './raw-json.tsx';
+
+/** What was asked and answered: as a conversation, as raw JSON, and as a command that asks it again. */
+export function PayloadView({ detail }: { readonly detail: LoadedDetail }) {
+  const { log, payload } = detail;
+  const policy = policyText(log);
+  return (
+    <section className="stack" aria-label="Conversation">
+      <div className="row">
+        <h3>Conversation</h3>
+        {log.request_payload_truncated ? <Badge tone="warn">request cut off</Badge> : null}
+        {log.response_payload_truncated ? <Badge tone="warn">answer cut off</Badge> : null}
+      </div>
+      {payload === null ? <p>{whyNoPayload(log)}</p> : <Stored detail={detail} />}
+      {policy === undefined ? null : <p className="muted">Payload policy: {policy}.</p>}
+    </section>
+  );
+}
+
+function Stored({ detail }: { readonly detail: LoadedDetail }) {
+  const { log, payload, requestText, responseText } = detail;
+  const operation = fieldsOf(log.metadata)['operation'];
+  const conversation = useMemo(
+    () => conversationOf(operation, payload?.request_json, payload?.response_json),
+    [operation, payload],
+  );
+  const inRequest = useMemo(() => countMarks(requestText ?? ''), [requestText]);
+  const inResponse = useMemo(() => countMarks(responseText ?? ''), [responseText]);
+  const curl = curlOf({
+    origin: window.location.origin,
+    operation,
+    stream: isStream(log) === true,
+    requestText,
+  });
+  return (
+    <>
+      {conversation === undefined ? (
+        <p className="muted">It cannot be read as a conversation: its raw JSON is below.</p>
+      ) : (
+        <ConversationView conversation={conversation} />
+      )}
+      <MarksLegend
+        redacted={inRequest.redacted + inResponse.redacted}
+        truncated={inRequest.truncated + inResponse.truncated}
+      />
+      <More title="Raw JSON, as it is stored" isOpenAtFirst={conversation === undefined}>
+        <div className="stack">
+          {requestText === undefined ? (
+            <p className="muted">No request is stored.</p>
+          ) : (
+            <RawJson text={requestText} label="Request" />
+          )}
+          {responseText === undefined ? (
+            <p className="muted">No answer is stored.</p>
+          ) : (
+            <RawJson text={responseText} label="Answer" />
+          )}
+        </div>
+      </More>
+      {curl === undefined ? null : (
+        <More title="Ask it again with curl">
+          <div className="stack">
+            <p className="muted">
+              The key is not in it: set GATEWAY_API_KEY.
+              {inRequest.redacted + inRequest.truncated === 0
+                ? null
+                : ' The stored request was hidden or cut off in places, so this asks something else.'}
+            </p>
+            <Copyable block label="curl" text={curl} />
+          </div>
+        </More>
+      )}
+    </>
+  );
+}

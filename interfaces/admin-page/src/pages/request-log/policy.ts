@@ -1,0 +1,32 @@
+import type { RequestLog } from '../request-logs/request-log.ts';
+import { fieldsOf, textOf, wholeOf } from './loose-json.ts';
+
+type Kept = Pick<RequestLog, 'metadata' | 'has_payload'>;
+
+/** The limits that were in force when the payload was stored, in words. */
+export function policyText({ metadata }: Pick<RequestLog, 'metadata'>): string | undefined {
+  const policy = fieldsOf(fieldsOf(metadata)['payload_policy']);
+  const mode = textOf(policy['capture_mode']);
+  if (mode === undefined) return undefined;
+  const bounds = [
+    boundText('request', policy['request_max_bytes'], 'bytes'),
+    boundText('answer', policy['response_max_bytes'], 'bytes'),
+    boundText('stream', policy['stream_max_events'], 'events'),
+  ].filter((text) => text !== undefined);
+  const version = textOf(policy['version']);
+  return `capture_mode ${mode}${bounds.length === 0 ? '' : `; at most ${bounds.join(', ')}`}${version === undefined ? '' : `; ${version}`}`;
+}
+
+function boundText(what: string, bound: unknown, unit: string): string | undefined {
+  const most = wholeOf(bound);
+  return most === undefined ? undefined : `${what} ${most.toLocaleString('en')} ${unit}`;
+}
+
+/** Why the bodies of a request are not there. */
+export function whyNoPayload({ metadata, has_payload: isKept }: Kept): string {
+  const mode = textOf(fieldsOf(fieldsOf(metadata)['payload_policy'])['capture_mode']);
+  if (mode === 'summary_only')
+    return 'What was asked and answered was not kept: request_logging.payloads.capture_mode was summary_only.';
+  if (isKept) return 'What was asked and answered was kept, and has been deleted since.';
+  return 'What was asked and answered is not there: it is not written yet, or it was left out because the database was slow (the metric gateway.payloads counts those).';
+}

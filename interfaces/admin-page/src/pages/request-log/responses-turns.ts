@@ -1,0 +1,107 @@
+import { contentPieces, plainText } from './chat-turns.ts';
+import { fieldsOf, type Fields, itemsOf, printedJson, textOf, wholeOf } from './loose-json.ts';
+import { otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
+
+/** Instructions and input of a responses request. */
+export function responsesTurns(body: Fields): readonly Turn[] {
+  const instructions = textPiece(textOf(body['instructions']) ?? '');
+  const text = textOf(body['input']);
+  const input: readonly Turn[] =
+    text === undefined
+      ? itemsOf(body['input']).map((item) => itemTurn(item, 'request'))
+      : [{ role: 'user', from: 'request', pieces: textPiece(text) }];
+  return [
+    ...(instructions.length === 0
+      ? []
+      : [{ role: 'system', from: 'request', pieces: instructions } as const]),
+    ...input,
+  ];
+}
+
+function itemTurn(item: unknown, from: Turn['from']): Turn {
+  const fields = fieldsOf(item);
+  const type = textOf(fields['type']) ?? (fields['role'] === undefined ? '' : 'message');
+  if (type === 'message') {
+    const role = textOf(fields['role']) ?? (from === 'answer' ? 'assistant' : 'other');
+    return { role, from, pieces: contentPieces(fields['content']) };
+  }
+  if (type.endsWith('_call_output')) return { role: 'tool', from, pieces: [resultOf(fields)] };
+  if (type === 'reasoning') return { role: 'assistant', from, pieces: reasoningPieces(fields) };
+  if (type === 'function_call' || type === 'custom_tool_call')
+    return { role: 'assistant', from, pieces: [callOf(fields)] };
+  return { role: from === 'answer' ? 'assistant' : 'other', from, pieces: [otherPiece(item)] };
+}
+
+const resultOf = (fields: Fields): Piece => ({
+  kind: 'result',
+  callId: textOf(fields['call_id']),
+  text: plainText(fields['output']),
+  failed: false,
+});
+
+const callOf = (fields: Fields): Piece => ({
+  kind: 'call',
+  id: textOf(fields['call_id']) ?? textOf(fields['id']),
+  name: textOf(fields['name']) ?? 'tool',
+  args: textOf(fields['arguments']) ?? textOf(fields['input']) ?? printedJson(fields),
+});
+
+function reasoningPieces(fields: Fields): readonly Piece[] {
+  const texts = [...itemsOf(fields['summary']), ...itemsOf(fields['content'])]
+    .map((part) => textOf(fieldsOf(part)['text']) ?? '')
+    .filter((text) => text !== '');
+  if (texts.length > 0) return textPiece(texts.join('\n\n'), 'reasoning');
+  return textOf(fields['encrypted_content']) === undefined
+    ? []
+    : textPiece('Encrypted by the provider.', 'reasoning');
+}
+
+/** What the model said: each item a turn of its own. */
+export function responsesAnswer({
+  body,
+  events,
+}: {
+  readonly body: Fields;
+  readonly events: readonly unknown[] | undefined;
+}): readonly Turn[] {
+  const items = events === undefined ? itemsOf(body['output']) : streamedItems(events);
+  const turns = items.map((item) => itemTurn(item, 'answer')).filter(({ pieces }) => pieces.length > 0);
+  return merged(turns);
+}
+
+/** Reasoning, words and calls of one answer stand together. */
+function merged(turns: readonly Turn[]): readonly Turn[] {
+  if (!turns.every(({ role }) => role === 'assistant')) return turns;
+  const pieces = turns.flatMap((turn) => turn.pieces);
+  return pieces.length === 0 ? [] : [{ role: 'assistant', from: 'answer', pieces }];
+}
+
+interface ItemSoFar {
+  item: Fields;
+  done: boolean;
+  readonly texts: string[];
+}
+
+/** Items as the stream ended them; of one that did not end, as far as it came. */
+function streamedItems(events: readonly unknown[]): readonly unknown[] {
+  const items = new Map<number, ItemSoFar>();
+  for (const event of events) {
+    const fields = fieldsOf(event);
+    const type = textOf(fields['type']) ?? '';
+    const index = wholeOf(fields['output_index']) ?? 0;
+    if (type === 'response.output_item.added' || type === 'response.output_item.done')
+      items.set(index, {
+        item: fieldsOf(fields['item']),
+        done: type.endsWith('.done'),
+        texts: items.get(index)?.texts ?? [],
+      });
+    else if (type.endsWith('.delta')) items.get(index)?.texts.push(textOf(fields['delta']) ?? '');
+  }
+  return [...items.values()].map(({ item, done, texts }) => (done ? item : asFar(item, texts.join(''))));
+}
+
+function asFar(item: Fields, text: string): Fields {
+  if (item['type'] === 'message') return { ...item, content: [{ type: 'output_text', text }] };
+  if (item['type'] === 'reasoning') return { ...item, summary: [{ text }] };
+  return { ...item, arguments: text };
+}

@@ -1,0 +1,16 @@
+/** Places at most that are found: beyond it a search says that there are more. */
+export const maxFound = 1_000;
+
+/** Where a text holds the words, in any case; nothing for no words. Linear. */
+export function placesOf(text: string, words: string): readonly number[] {
+  if (words === '') return [];
+  // As it is where lower case is longer: places must be those of the text.
+  const lower = text.toLowerCase();
+  const [within, sought] = lower.length === text.length ? [lower, words.toLowerCase()] : [text, words];
+  const places: number[] = [];
+  for (let at = within.indexOf(sought); at >= 0 && places.length < maxFound; ) {
+    places.push(at);
+    at = within.indexOf(sought, at + sought.length);
+  }
+  return places;
+}

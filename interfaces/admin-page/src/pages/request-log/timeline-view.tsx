@@ -1,0 +1,44 @@
+import { durationText, Time } from '../../ui/values.tsx';
+import type { RequestLogDetail } from '../request-logs/request-log.ts';
+import { timelineOf, type TimelineStep } from './timeline.ts';
+
+/** When what happened, on one scale. */
+export function TimelineView({ detail }: { readonly detail: Pick<RequestLogDetail, 'log' | 'attempts'> }) {
+  const { receivedAt, totalMs, steps } = timelineOf(detail);
+  return (
+    <>
+      <p className="muted">
+        Received <Time at={receivedAt} />
+      </p>
+      <ol className="timeline">
+        {steps.map((step, index) => (
+          // Steps of one request stay in their places.
+          <Step key={index} step={step} totalMs={totalMs} />
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function Step({ step, totalMs }: { readonly step: TimelineStep; readonly totalMs: number }) {
+  const { what, tone, fromMs, untilMs, detail } = step;
+  const left = (fromMs / totalMs) * 100;
+  return (
+    <li>
+      <span className="timeline-what">
+        {what}
+        {detail === undefined ? null : <span className="error-text"> {detail}</span>}
+      </span>
+      <span className="number muted timeline-when">
+        {durationText(fromMs)}
+        {untilMs === fromMs ? '' : ` to ${durationText(untilMs)} (${durationText(untilMs - fromMs)})`}
+      </span>
+      <span className="timeline-track" aria-hidden="true">
+        <span
+          className={tone}
+          style={{ left: `${left}%`, width: `${Math.max(((untilMs - fromMs) / totalMs) * 100, 0.5)}%` }}
+        />
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,54 @@
+import { fieldsOf, printedJson, textOf } from './loose-json.ts';
+
+/** Part of a turn. */
+export type Piece =
+  | { readonly kind: 'text' | 'reasoning' | 'refusal'; readonly text: string }
+  | {
+      readonly kind: 'call';
+      readonly id: string | undefined;
+      readonly name: string;
+      /** JSON text as the model wrote it, which may be none. */
+      readonly args: string;
+      readonly result?: Extract<Piece, { kind: 'result' }> | undefined;
+    }
+  | {
+      readonly kind: 'result';
+      readonly callId: string | undefined;
+      readonly text: string;
+      readonly failed: boolean;
+    }
+  /** An image, audio, a file; `text` is its URL, its name, or the mark that stands for its data. */
+  | { readonly kind: 'media'; readonly what: string; readonly text: string }
+  /** Of a shape that is not known here: its JSON. */
+  | { readonly kind: 'other'; readonly what: string; readonly text: string };
+
+export interface Turn {
+  readonly role: string;
+  readonly from: 'request' | 'answer';
+  readonly pieces: readonly Piece[];
+}
+
+export const textPiece = (text: string, kind: 'text' | 'reasoning' | 'refusal' = 'text'): readonly Piece[] =>
+  text === '' ? [] : [{ kind, text }];
+
+/** What is not known is shown as it is. */
+export const otherPiece = (value: unknown): Piece => ({
+  kind: 'other',
+  what: textOf(fieldsOf(value)['type']) ?? 'item',
+  text: printedJson(value),
+});
+
+const mediaType = /image|audio|video|file|document/;
+
+/** Media of any family: its URL, name or data stands in one of a few fields. */
+export function mediaPiece(value: unknown): Piece | undefined {
+  const fields = fieldsOf(value);
+  const type = textOf(fields['type']) ?? '';
+  if (!mediaType.test(type)) return undefined;
+  const inner = { ...fieldsOf(fields[type]), ...fieldsOf(fields['source']) };
+  for (const key of ['url', 'image_url', 'file_url', 'filename', 'file_id', 'data', 'file_data']) {
+    const text = textOf(inner[key]) ?? textOf(fields[key]);
+    if (text !== undefined) return { kind: 'media', what: type, text };
+  }
+  return { kind: 'media', what: type, text: printedJson(value) };
+}

@@ -1,0 +1,78 @@
+import { useAddress } from '../../app/address.ts';
+import { TextFilter } from '../../ui/filters.tsx';
+import { type FilterName, filterNames } from './request-filters.ts';
+import type { RequestLog } from './request-log.ts';
+
+const shownAlways = ['request_id', 'model_key', 'provider_key', 'status_code', 'service', 'env'] as const;
+const shownOnDemand = [
+  'component',
+  'tag_key',
+  'tag_value',
+  'user_id',
+  'team_id',
+  'service_account_id',
+  'api_key_id',
+  'agent_harness_key',
+  'request_id_sha256',
+] as const;
+const wide: ReadonlySet<FilterName> = new Set(['request_id', 'user_id', 'api_key_id', 'request_id_sha256']);
+
+/** Filters that are typed; what is known of their values is what the rows on the screen have. */
+export function RequestFilters({
+  rows,
+  error,
+}: {
+  readonly rows: readonly RequestLog[];
+  readonly error: Error | null;
+}) {
+  const { filters } = useAddress();
+  const used = shownOnDemand.filter((name) => filters[name] !== undefined).length;
+  const filter = (name: FilterName) => (
+    <TextFilter
+      key={name}
+      name={name}
+      label={filterNames[name]}
+      error={error}
+      known={knownOf(name, rows)}
+      {...(wide.has(name) ? { width: 'wide' as const } : {})}
+    />
+  );
+  const halfATag = (filters['tag_key'] === undefined) !== (filters['tag_value'] === undefined);
+  return (
+    <>
+      {shownAlways.map(filter)}
+      <details className="more-filters">
+        <summary className="button quiet">More filters{used === 0 ? '' : ` (${used})`}</summary>
+        <div className="filters">
+          {shownOnDemand.map(filter)}
+          {halfATag ? (
+            <span className="muted" role="status">
+              A tag is selected by its name and its value together.
+            </span>
+          ) : null}
+        </div>
+      </details>
+    </>
+  );
+}
+
+const maxKnown = 20;
+
+function knownOf(name: FilterName, rows: readonly RequestLog[]): readonly string[] {
+  const read = readers[name];
+  if (read === undefined) return [];
+  const values = rows.map(read).filter((value): value is string => typeof value === 'string');
+  return [...new Set(values)].sort().slice(0, maxKnown);
+}
+
+const readers: Readonly<Partial<Record<FilterName, (log: RequestLog) => string | null>>> = {
+  model_key: (log) => log.model_key,
+  provider_key: (log) => log.provider_key,
+  status_code: (log) => String(log.status_code),
+  service: (log) => log.request_tags.service,
+  component: (log) => log.request_tags.component,
+  env: (log) => log.request_tags.env,
+  team_id: (log) => log.team_id,
+  service_account_id: (log) => log.service_account_id,
+  agent_harness_key: (log) => log.agent_harness_key,
+};

@@ -1,0 +1,70 @@
+import { Badge, Dash, Money } from '../../ui/values.tsx';
+import { fieldsOf, textOf } from '../request-log/loose-json.ts';
+import type { RequestLog } from './request-log.ts';
+
+type Ended = Pick<RequestLog, 'status_code' | 'error_code'>;
+
+/** The status and how it came to it, in words. */
+export function outcomeText({ status_code: status, error_code: code }: Ended): string {
+  if (code !== null) return `${status} ${code}`;
+  return status < 400 ? `${status} success` : String(status);
+}
+
+/** A caller who left is no error. */
+export function Outcome({ of }: { readonly of: Ended }) {
+  return <Badge tone={toneOf(of.status_code)}>{outcomeText(of)}</Badge>;
+}
+
+function toneOf(status: number): 'good' | 'warn' | 'bad' | 'plain' {
+  if (status === 499) return 'plain';
+  if (status < 400) return 'good';
+  return status < 500 ? 'warn' : 'bad';
+}
+
+type Accounted = Pick<RequestLog, 'pricing_status' | 'cost_usd'>;
+
+const pricingWords = {
+  priced: 'priced',
+  legacy_estimated: 'estimated',
+  unpriced: 'unpriced',
+  usage_missing: 'usage missing',
+} as const;
+
+/** What the ledger says of its price; a request that is not in the ledger has none. */
+export const pricingText = ({ pricing_status: status }: Accounted): string | undefined =>
+  status === null ? undefined : pricingWords[status];
+
+/** The exact cost, and a state that is not `priced`. */
+export function Cost({ of }: { readonly of: Accounted }) {
+  const words = pricingText(of);
+  if (words === undefined) return <Dash />;
+  return (
+    <>
+      {of.cost_usd === null ? null : <Money usd={of.cost_usd} />}
+      {of.pricing_status === 'priced' ? null : (
+        <>
+          {' '}
+          <Badge tone="warn">{words}</Badge>
+        </>
+      )}
+    </>
+  );
+}
+
+/** Money that a request without a ledger row was seen to cost, and why it has none. */
+export function accountingNotes({ metadata }: Pick<RequestLog, 'metadata'>): readonly string[] {
+  const accounting = fieldsOf(fieldsOf(metadata)['accounting']);
+  const blocked = textOf(accounting['blocked_cost_usd']);
+  const unbilled = textOf(accounting['unbilled_cost_usd']);
+  return [
+    ...(blocked === undefined
+      ? []
+      : [`A budget blocked its cost of ${blocked} USD: it is not in the ledger.`]),
+    ...(unbilled === undefined
+      ? []
+      : [`It failed: ${unbilled} USD of usage were seen, and are not in the ledger.`]),
+    ...(accounting['duplicate'] === true
+      ? ['Its request id was charged before: this one is not in the ledger again.']
+      : []),
+  ];
+}

@@ -1,0 +1,46 @@
+import type { Filters } from '../../app/address.ts';
+
+/** Times that are counted back from now; `range` in the address. */
+export const ranges = [
+  { key: '1h', label: 'Last hour', ms: 3_600_000 },
+  { key: '24h', label: 'Last day', ms: 24 * 3_600_000 },
+  { key: '7d', label: '7 d', ms: 7 * 24 * 3_600_000 },
+  { key: '30d', label: '30 d', ms: 30 * 24 * 3_600_000 },
+] as const;
+
+export type RangeChoice = (typeof ranges)[number]['key'] | 'all' | 'custom';
+
+/** What the address chooses: instants of its own go before a range. */
+export function rangeOf(filters: Filters): RangeChoice {
+  if (filters['from'] !== undefined || filters['to'] !== undefined) return 'custom';
+  const range = ranges.find(({ key }) => key === filters['range'])?.key;
+  return range ?? (filters['range'] === 'custom' ? 'custom' : 'all');
+}
+
+/** From when and until when the address asks, as RFC 3339; `now` in milliseconds since the epoch. */
+export function instantsOf(filters: Filters, now: number): { from?: string; to?: string } {
+  const choice = rangeOf(filters);
+  if (choice === 'custom') return { ...given('from', filters), ...given('to', filters) };
+  const range = ranges.find(({ key }) => key === choice);
+  return range === undefined ? {} : { from: new Date(now - range.ms).toISOString() };
+}
+
+const given = (name: 'from' | 'to', filters: Filters): { from?: string; to?: string } => {
+  const instant = filters[name];
+  return instant === undefined ? {} : { [name]: instant };
+};
+
+const localForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/;
+
+/** A field of date and time, read as UTC; undefined where it is empty or is no such time. */
+export function instantOfField(text: string): string | undefined {
+  if (!localForm.test(text)) return undefined;
+  const at = new Date(`${text}Z`);
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+}
+
+/** An instant as such a field has it; empty where it is none. */
+export function fieldOfInstant(instant: string | undefined): string {
+  const at = instant === undefined ? undefined : new Date(instant);
+  return at === undefined || Number.isNaN(at.getTime()) ? '' : at.toISOString().slice(0, 19);
+}

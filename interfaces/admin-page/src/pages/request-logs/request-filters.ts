@@ -1,0 +1,53 @@
+import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { Filters } from '../../app/address.ts';
+import { instantsOf } from './ranges.ts';
+
+/** Every filter of request logs, as the API and the address call it, and as people do. */
+export const filterNames = {
+  request_id: 'Request id',
+  request_id_sha256: 'SHA-256 of a long request id',
+  model_key: 'Model',
+  provider_key: 'Provider',
+  status_code: 'Status',
+  user_id: 'Person',
+  team_id: 'Team',
+  service_account_id: 'Service account',
+  api_key_id: 'Key',
+  service: 'Service',
+  component: 'Component',
+  env: 'Environment',
+  agent_harness_key: 'Harness',
+  tag_key: 'Tag',
+  tag_value: 'Tag value',
+} as const;
+
+export type FilterName = keyof typeof filterNames;
+
+const isFilterName = (name: string): name is FilterName => Object.hasOwn(filterNames, name);
+
+/** Those filters of the address that select requests; the time is one of them. */
+export const requestFilters = (filters: Filters): Filters =>
+  Object.fromEntries(
+    Object.entries(filters).filter(([name]) => isFilterName(name) || ['range', 'from', 'to'].includes(name)),
+  );
+
+type Query = NonNullable<paths['/api/v1/admin/observability/request-logs']['get']['parameters']['query']>;
+
+/** What the API is asked for: half a tag not yet. `now` in milliseconds since the epoch. */
+export function queryOf(filters: Filters, now: number): Query {
+  const { status_code: status, tag_key: key, tag_value: value } = filters;
+  return {
+    ...textQuery(filters),
+    ...(status === undefined ? {} : { status_code: numberOf(status) }),
+    ...(key === undefined || value === undefined ? {} : { tag_key: key, tag_value: value }),
+    ...instantsOf(filters, now),
+  };
+}
+
+const others: ReadonlySet<string> = new Set(['status_code', 'tag_key', 'tag_value']);
+
+const textQuery = (filters: Filters): Omit<Query, 'status_code' | 'page' | 'page_size'> =>
+  Object.fromEntries(Object.entries(filters).filter(([name]) => isFilterName(name) && !others.has(name)));
+
+/** No number is 0, which no filter takes: the API says so, and names the field. */
+const numberOf = (text: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : 0);

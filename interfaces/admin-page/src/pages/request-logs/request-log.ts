@@ -1,0 +1,39 @@
+import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import { fieldsOf } from '../request-log/loose-json.ts';
+
+type Answer<P extends keyof paths> = paths[P] extends {
+  get: { responses: { 200: { content: { 'application/json': { data: infer D } } } } };
+}
+  ? D
+  : never;
+
+/** A request log, as its list and its detail have it. */
+export type RequestLog = Answer<'/api/v1/admin/observability/request-logs'>['items'][number];
+export type RequestLogDetail = Answer<'/api/v1/admin/observability/request-logs/{request_log_id}'>;
+
+/** Whose request it was: the service account, else the team, else the person. */
+export function ownerOf(log: RequestLog):
+  | {
+      readonly filter: 'service_account_id' | 'team_id' | 'user_id';
+      readonly id: string;
+      readonly name: string;
+    }
+  | undefined {
+  if (log.service_account_id !== null)
+    return {
+      filter: 'service_account_id',
+      id: log.service_account_id,
+      name: log.service_account_name ?? log.service_account_id,
+    };
+  if (log.user_id !== null) return { filter: 'user_id', id: log.user_id, name: log.user_name ?? log.user_id };
+  if (log.team_id === null) return undefined;
+  return { filter: 'team_id', id: log.team_id, name: log.team_name ?? log.team_id };
+}
+
+/** Whether its caller asked for a stream; undefined where the row does not say. */
+export function isStream(log: RequestLog): boolean | undefined {
+  const { stream } = fieldsOf(log.metadata);
+  return typeof stream === 'boolean' ? stream : undefined;
+}
+
+export const countText = (count: number | null): string => (count === null ? 'n/a' : String(count));

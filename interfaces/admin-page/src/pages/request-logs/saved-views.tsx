@@ -1,0 +1,63 @@
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import type { Filters } from '../../app/address.ts';
+import { TextField } from '../../ui/fields.tsx';
+import { Icon } from '../../ui/icons.tsx';
+import { notify } from '../../ui/notices.tsx';
+import { maxNameChars, type SavedView, viewsOf, withoutView, withView } from './saved-views.ts';
+
+const keptAs = 'gateway.views.request-logs';
+
+/** Sets of filters under names, kept in this browser. */
+export function SavedViews({ filters }: { readonly filters: Filters }) {
+  const [views, setViews] = useState(() => viewsOf(localStorage.getItem(keptAs)));
+  const [name, setName] = useState('');
+  const keep = (next: readonly SavedView[]): void => {
+    localStorage.setItem(keptAs, JSON.stringify(next));
+    setViews(next);
+  };
+  const save = (event: FormEvent): void => {
+    event.preventDefault();
+    const called = name.trim().slice(0, maxNameChars);
+    keep(withView(views, { name: called, filters }));
+    setName('');
+    notify(`The view “${called}” is saved in this browser.`);
+  };
+  const nothingToSave = Object.keys(filters).length === 0;
+  return (
+    <details className="menu end">
+      <summary className="button">Saved views{views.length === 0 ? '' : ` (${views.length})`}</summary>
+      <div className="menu-body views">
+        {views.length === 0 ? <p className="muted">None yet. They are kept in this browser.</p> : null}
+        <ul>
+          {views.map((view) => (
+            <li key={view.name} className="row">
+              <Link className="menu-item" to="/observability/request-logs" search={view.filters}>
+                {view.name}
+              </Link>
+              <button
+                type="button"
+                className="button quiet"
+                aria-label={`Remove the view ${view.name}`}
+                onClick={() => keep(withoutView(views, view.name))}
+              >
+                <Icon name="close" />
+              </button>
+            </li>
+          ))}
+        </ul>
+        <form className="stack" onSubmit={save}>
+          <TextField
+            label="Name for these filters"
+            value={name}
+            onChange={setName}
+            hint={nothingToSave ? 'No filter is in force: set one first.' : undefined}
+          />
+          <button type="submit" className="button" disabled={name.trim() === '' || nothingToSave}>
+            Save view
+          </button>
+        </form>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,157 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { axeViolations } from './page-scene.ts';
+import { requestsScene } from './requests-scene.ts';
+
+const scene = requestsScene();
+const root = '/observability/mcp-invocations';
+const rowsOf = (page: Page) => page.getByRole('table').locator('tbody tr');
+const searchOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
+
+async function count(page: Page, n: number): Promise<void> {
+  const timeout = 8_000;
+  if (n > 0)
+    await rowsOf(page)
+      .nth(n - 1)
+      .waitFor({ timeout });
+  await rowsOf(page).nth(n).waitFor({ state: 'detached', timeout });
+}
+
+const ids: Record<string, string> = {};
+
+beforeAll(async () => {
+  const hello = { model: 'fast', messages: [{ role: 'user', content: 'Hi' }] };
+  await scene.ask('/v1/chat/completions', hello, { 'x-request-id': 'r-1' });
+  ids['log'] = await scene.logIdOf('r-1');
+  const [known] = await scene.query<{ user: string; key: string }>(
+    'select user_id::text as user, api_key_id::text as key from request_logs limit 1',
+  );
+  ids['user'] = known?.user ?? '';
+  ids['key'] = known?.key ?? '';
+  ids['first'] = await scene.mcpCall({
+    request_id: 'r-1',
+    request_log_id: ids['log'],
+    user_id: ids['user'],
+    api_key_id: ids['key'],
+    owner_kind: 'user',
+    latency_ms: 0,
+    arguments_json: '{"arguments": {"n": 9007199254740993, "token": "[REDACTED]"}}',
+    result_json: '{"result": "some [TRUNCATED 3000 characters]"}',
+    result_truncated: true,
+  });
+  ids['second'] = await scene.mcpCall({
+    request_id: 'r-2',
+    team_id: 'platform',
+    owner_kind: 'team',
+    server_id: 'shop',
+    server_display_name: null,
+    tool_id: 'shop/buy',
+    tool_display_name: null,
+    status: 'policy_denied',
+    policy_result: 'denied',
+    error_code: 'not_granted',
+    occurred_at: new Date(Date.now() - 3 * 3_600_000).toISOString(),
+  });
+});
+
+describe('the calls of MCP tools', () => {
+  it('are those of one request where the address says so, and each leads to it', async () => {
+    const page = await scene.open(`${root}?request_id=r-1`);
+    await count(page, 1);
+    expect(await rowsOf(page).first().innerText()).toMatch(
+      /success[^]*allowed[^]*Files[^]*Read a file[^]*0 ms/,
+    );
+    await rowsOf(page).first().getByRole('link', { name: 'r-1' }).click();
+    await page.waitForURL((url) => url.href.endsWith('/admin/observability/request-logs?request_id=r-1'));
+  });
+
+  it.each([
+    ['Request id', 'request_id', 'r-2'],
+    ['Server', 'server_id', 'shop'],
+    ['Tool', 'tool_id', 'shop/buy'],
+    ['Person', 'user_id', 'user'],
+    ['Team', 'team_id', 'platform'],
+    ['Key', 'api_key_id', 'key'],
+    ['Request log id', 'request_log_id', 'log'],
+    ['Call id', 'mcp_tool_invocation_id', 'second'],
+  ])('are filtered by %s, and the address says so', async (label, name, value) => {
+    const page = await scene.open(root);
+    await count(page, 2);
+    const field = page.locator('.filters').getByLabel(label, { exact: true }).first();
+    if (!(await field.isVisible())) await page.getByText('More filters').click();
+    await field.fill(ids[value] ?? value);
+    await page.waitForURL((url) => url.searchParams.get(name) === (ids[value] ?? value));
+    await count(page, 1);
+  });
+
+  it('are filtered by status, policy, a long request id and time', async () => {
+    const page = await scene.open(root);
+    await count(page, 2);
+    await page.getByLabel('Status').selectOption('policy_denied');
+    await count(page, 1);
+    expect(await rowsOf(page).innerText()).toContain('policy denied: not_granted');
+    await page.getByLabel('Policy', { exact: true }).first().selectOption('allowed');
+    await page.getByText('No call meets every filter').waitFor();
+    expect(searchOf(page)).toEqual({ status: 'policy_denied', policy_result: 'allowed' });
+    await scene.open(`${root}?range=1h`);
+    await count(page, 1);
+    await scene.open(`${root}?request_id_sha256=${'a'.repeat(64)}`);
+    await page.getByText('No call meets every filter').waitFor();
+  });
+
+  it('name the field of a wrong filter at the field', async () => {
+    const page = await scene.open(`${root}?user_id=me`);
+    await page.locator('.typed-filter', { hasText: 'Person' }).getByRole('alert').waitFor();
+  });
+
+  it('open by keyboard, with what they were given and gave back as it is stored, and what is left out', async () => {
+    const page = await scene.open(root);
+    await count(page, 2);
+    await rowsOf(page).first().focus();
+    await page.keyboard.press('Enter');
+    const drawer = page.getByRole('dialog', { name: 'MCP call' });
+    const given = drawer.getByRole('region', { name: 'Arguments' });
+    await given.getByText('9007199254740993').waitFor();
+    expect(await given.locator('mark').getAttribute('title')).toContain('credential');
+    const result = drawer.getByRole('region', { name: 'Result' });
+    expect(await result.locator('mark').innerText()).toBe('TRUNCATED 3000 characters');
+    await drawer.getByText('Result had more than 16 KiB.').waitFor();
+    expect(await drawer.getByRole('link', { name: 'Its request' }).getAttribute('href')).toBe(
+      `/admin/observability/request-logs/${ids['log']}`,
+    );
+    expect(searchOf(page)).toEqual({ open: ids['first'] });
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('TR');
+  });
+
+  it('say where one is not there, and what failed', async () => {
+    const page = await scene.open(`${root}?open=00000000-0000-7000-8000-000000000000`);
+    await page.getByText('There is no such call, or no longer').waitFor();
+    const route = '**/api/v1/admin/observability/mcp-invocations?*';
+    await page.route(route, (call) =>
+      call.fulfill({ status: 500, json: { error: { message: 'It broke', code: 'internal_error' } } }),
+    );
+    await scene.open(root);
+    await page.getByText('It broke').waitFor();
+    await page.unroute(route);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await count(page, 2);
+  });
+
+  it.each(['light', 'dark'])(
+    'have nothing that axe-core finds wrong, list and drawer (%s)',
+    async (theme) => {
+      const page = await scene.open(root);
+      await page.evaluate(`localStorage.setItem('gateway.theme', '${theme}')`);
+      await page.reload();
+      await count(page, 2);
+      await page.getByText('More filters').click();
+      expect(await axeViolations(page)).toEqual([]);
+      await scene.open(`${root}?open=${ids['first']}`);
+      await page.getByRole('region', { name: 'Result' }).waitFor();
+      expect(await axeViolations(page)).toEqual([]);
+      await page.evaluate(`localStorage.removeItem('gateway.theme')`);
+    },
+  );
+});

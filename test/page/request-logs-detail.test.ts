@@ -1,0 +1,208 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { axeViolations } from './page-scene.ts';
+import { requestsScene, tool } from './requests-scene.ts';
+
+const scene = requestsScene();
+const root = '/observability/request-logs';
+const said = (page: Page) => page.getByRole('list', { name: 'Conversation' });
+
+const chat = (over: object, id: string, headers: Readonly<Record<string, string>> = {}) =>
+  scene.ask(
+    '/v1/chat/completions',
+    { model: 'fast', messages: [{ role: 'user', content: `Hello ${id}` }], ...over },
+    { 'x-request-id': id, ...headers },
+  );
+
+describe('one request', () => {
+  it('is the same in the drawer and on a page of its own, with links to what belongs to it', async () => {
+    await chat({ model: 'thinker', stream: true, tools: [tool] }, 'd-1', {
+      'x-gateway-tags': 'customer=acme',
+    });
+    const id = await scene.stored('d-1');
+    const page = await scene.open(`${root}?open=${id}`);
+    await page.getByRole('dialog', { name: 'Request' }).getByText('thinker → up').waitFor();
+    await page.getByRole('link', { name: 'Open as a page' }).click();
+    await page.waitForURL((url) => url.pathname === `/admin${root}/${id}`);
+    await page.getByText('thinker → up').waitFor();
+    await page.goBack();
+    await page.getByRole('dialog', { name: 'Request' }).waitFor();
+    await scene.open(`${root}/${id}`);
+    const links = page.getByRole('navigation', { name: 'What belongs to it' });
+    expect(await links.getByRole('link', { name: 'Its MCP calls' }).getAttribute('href')).toBe(
+      '/admin/observability/mcp-invocations?request_id=d-1',
+    );
+    await page.getByRole('link', { name: 'acme' }).click();
+    await page.waitForURL((url) => url.search === '?tag_key=customer&tag_value=acme');
+  });
+
+  it('tells its timeline, its figures and its tools; what nobody counted is n/a, zero is 0', async () => {
+    await chat({ tools: [tool] }, 'd-2');
+    const page = await scene.open(`${root}/${await scene.stored('d-2')}`);
+    const timeline = page.getByRole('region', { name: 'Timeline' });
+    await timeline.getByText('Admission').waitFor();
+    await timeline.getByText('Attempt 1: simulated-fast at up, success 200').waitFor();
+    await timeline.getByText('Settled in the ledger and recorded').waitFor();
+    const tools = (await page.getByRole('region', { name: 'Tools and MCP' }).innerText()).split('\n');
+    expect(tools.filter((line) => line !== '')).toEqual([
+      'Tools and MCP',
+      'Tools offered',
+      '1',
+      'Tools called',
+      '0',
+      'MCP servers referred to',
+      'n/a',
+      'Tools filtered out',
+      'n/a',
+    ]);
+  });
+
+  it('that was refused or failed says where and why', async () => {
+    await chat({ model: 'nowhere' }, 'd-404');
+    const page = await scene.open(`${root}/${await scene.logIdOf('d-404')}`);
+    await page.getByText('Refused before anything was sent upstream').waitFor();
+    await chat({ model: 'broken' }, 'd-502');
+    await scene.open(`${root}/${await scene.stored('d-502')}`);
+    await page.getByText('provider error 500 upstream_error: The model is on fire').waitFor();
+    await said(page).getByText('The model is on fire').waitFor();
+    await page.getByText('Recorded, not in the ledger').waitFor();
+  });
+
+  it('shows a conversation with folded reasoning, tool calls and their results, and visible marks', async () => {
+    const messages = [
+      { role: 'system', content: 'Be brief' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: `My key is ${scene.key}` },
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(2000)}` } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'c1', type: 'function', function: { name: 'look_up', arguments: '{"order":"1"}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'on its way' },
+      { role: 'user', content: 'Go on' },
+    ];
+    await chat({ model: 'thinker', stream: true, messages, tools: [tool] }, 'd-3');
+    const page = await scene.open(`${root}/${await scene.stored('d-3')}`);
+    const turns = said(page).locator('> li');
+    await turns.first().waitFor();
+    expect(await turns.locator('h4').allInnerTexts()).toEqual([
+      'System',
+      'User',
+      'Assistant',
+      'User',
+      'Assistant answered',
+    ]);
+    expect(await turns.nth(2).innerText()).toMatch(/look_up[^]*on its way/);
+    expect(await turns.nth(1).locator('mark').allInnerTexts()).toEqual([
+      'REDACTED',
+      'TRUNCATED 2000 characters',
+    ]);
+    expect(await turns.nth(1).locator('mark').first().getAttribute('title')).toContain('credential');
+    expect(await page.content()).not.toContain(scene.key.split('.')[1]);
+    await page.getByText('request cut off').waitFor();
+    const reasoning = turns.nth(4).locator('details');
+    expect(await reasoning.getAttribute('open')).toBeNull();
+    await reasoning.locator('summary').click();
+    await reasoning.getByText('simulated reasoning').waitFor();
+  });
+
+  it.each([
+    [
+      '/v1/messages',
+      { model: 'caller', max_tokens: 50, tools: [{ name: 'look_up', input_schema: { type: 'object' } }] },
+    ],
+    [
+      '/v1/responses',
+      { model: 'caller', tools: [{ type: 'function', name: 'look_up', parameters: { type: 'object' } }] },
+    ],
+  ])('reads a conversation of %s, whole and streamed', async (path, body) => {
+    for (const stream of [false, true]) {
+      const id = `d${path}-${stream}`.replaceAll('/', '-');
+      const turn = [{ role: 'user', content: 'Find it' }];
+      const asked = path === '/v1/messages' ? { messages: turn } : { input: turn };
+      expect(await scene.ask(path, { ...body, ...asked, stream }, { 'x-request-id': id })).toBe(200);
+      const page = await scene.open(`${root}/${await scene.stored(id)}`);
+      await said(page).getByText('Find it').waitFor();
+      await said(page).locator('li', { hasText: 'Assistant answered' }).getByText('look_up').waitFor();
+    }
+  });
+
+  it('reads an embeddings request', async () => {
+    const body = { model: 'fast', input: ['first', 'second'] };
+    expect(await scene.ask('/v1/embeddings', body, { 'x-request-id': 'd-emb' })).toBe(200);
+    const page = await scene.open(`${root}/${await scene.stored('d-emb')}`);
+    await said(page).getByText('second').waitFor();
+    await said(page).getByText('8 numbers').first().waitFor();
+  });
+
+  it('has the raw JSON as it is stored, searched, and a curl command without the key', async () => {
+    await chat({ messages: [{ role: 'user', content: "It's here" }], seed: 42 }, 'd-4');
+    const id = await scene.stored('d-4');
+    await scene.query(
+      `update request_log_payloads
+       set request_json = replace(request_json::text, '"seed":42', '"seed":9007199254740993')::json
+       where request_log_id = $1`,
+      [id],
+    );
+    const page = await scene.open(`${root}/${id}`);
+    await page.getByText('Raw JSON, as it is stored').click();
+    const raw = page.getByRole('region', { name: 'Request', exact: true });
+    await raw.getByText('9007199254740993').waitFor();
+    await raw.getByLabel('Search').fill('ROLE');
+    await raw.getByText('1 of 1').waitFor();
+    expect(await raw.locator('mark.current').innerText()).toBe('role');
+    await raw.getByLabel('Search').fill('nowhere to be found');
+    await raw.getByText('Not found').waitFor();
+    await page.getByText('Ask it again with curl').click();
+    const curl = await page.getByLabel('curl', { exact: true }).innerText();
+    expect(curl).toContain(`${scene.gateway().url}/v1/chat/completions`);
+    expect(curl).toContain('9007199254740993');
+    expect(curl).toContain(String.raw`It'\''s here`);
+    expect(curl).not.toContain('gwk_');
+  });
+
+  it('says why there is no payload, and when there is no such request', async () => {
+    await chat({}, 'd-5');
+    const id = await scene.stored('d-5');
+    await scene.query('delete from request_log_payloads where request_log_id = $1', [id]);
+    const page = await scene.open(`${root}/${id}`);
+    await page.getByText('was kept, and has been deleted since').waitFor();
+    await page.getByText('capture_mode redacted_payloads; at most request 65,536 bytes').waitFor();
+    await scene.open(`${root}/00000000-0000-7000-8000-000000000000`);
+    await page.getByText('There is no such request, or no longer').waitFor();
+  });
+
+  it('falls back to raw JSON where a payload cannot be read', async () => {
+    await chat({}, 'd-6');
+    const id = await scene.stored('d-6');
+    await scene.query(
+      `update request_log_payloads set request_json = '{"body": [1, "x"]}', response_json = '"odd"' where request_log_id = $1`,
+      [id],
+    );
+    const page = await scene.open(`${root}/${id}`);
+    await page.getByText('It cannot be read as a conversation').waitFor();
+    await page.getByRole('region', { name: 'Answer' }).getByText('"odd"').waitFor();
+  });
+
+  it.each(['light', 'dark'])('has nothing that axe-core finds wrong, drawer and page (%s)', async (theme) => {
+    await chat({ model: 'thinker', stream: true, tools: [tool] }, `d-axe-${theme}`);
+    const id = await scene.stored(`d-axe-${theme}`);
+    const page = await scene.open(`${root}/${id}`);
+    await page.evaluate(`localStorage.setItem('gateway.theme', '${theme}')`);
+    await page.reload();
+    await said(page).waitFor();
+    for (const fold of await page.locator('details.fold > summary').all()) await fold.click();
+    expect(await axeViolations(page)).toEqual([]);
+    await scene.open(`${root}?open=${id}`);
+    await said(page).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.evaluate(`localStorage.removeItem('gateway.theme')`);
+  });
+});

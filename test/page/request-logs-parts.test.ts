@@ -1,0 +1,396 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { conversationOf } from '../../interfaces/admin-page/src/pages/request-log/conversation.ts';
+import { curlOf } from '../../interfaces/admin-page/src/pages/request-log/curl.ts';
+import { memberText, prettyJson } from '../../interfaces/admin-page/src/pages/request-log/json-text.ts';
+import { countMarks, partsOf } from '../../interfaces/admin-page/src/pages/request-log/marks.ts';
+import { maxFound, placesOf } from '../../interfaces/admin-page/src/pages/request-log/search-text.ts';
+import {
+  fieldOfInstant,
+  instantOfField,
+  instantsOf,
+  rangeOf,
+} from '../../interfaces/admin-page/src/pages/request-logs/ranges.ts';
+import { queryOf } from '../../interfaces/admin-page/src/pages/request-logs/request-filters.ts';
+import {
+  maxViews,
+  viewsOf,
+  withoutView,
+  withView,
+} from '../../interfaces/admin-page/src/pages/request-logs/saved-views.ts';
+
+const families = ['chat_completions', 'messages', 'responses', 'embeddings'] as const;
+const pieces = (operation: string, request: unknown, response: unknown) =>
+  conversationOf(operation, { body: request }, response)?.turns.map(({ role, pieces }) => [role, ...pieces]);
+
+describe('the conversation of a stored payload', () => {
+  it('is a chat with its calls, their results, reasoning and media', () => {
+    const request = {
+      tools: [{ type: 'function', function: { name: 'look' } }],
+      messages: [
+        { role: 'system', content: 'Be brief' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'See' },
+            { type: 'image_url', image_url: { url: 'https://x/y.png' } },
+          ],
+        },
+        { role: 'assistant', tool_calls: [{ id: 'c1', function: { name: 'look', arguments: '{"a":1}' } }] },
+        { role: 'tool', tool_call_id: 'c1', content: 'found' },
+        { role: 'tool', tool_call_id: 'gone', content: 'of no call' },
+      ],
+    };
+    const response = {
+      body: { choices: [{ message: { role: 'assistant', reasoning_content: 'Hm', content: 'Yes' } }] },
+    };
+    expect(conversationOf('chat_completions', { body: request }, response)?.tools).toEqual(['look']);
+    expect(pieces('chat_completions', request, response)).toEqual([
+      ['system', { kind: 'text', text: 'Be brief' }],
+      ['user', { kind: 'text', text: 'See' }, { kind: 'media', what: 'image_url', text: 'https://x/y.png' }],
+      [
+        'assistant',
+        {
+          kind: 'call',
+          id: 'c1',
+          name: 'look',
+          args: '{"a":1}',
+          result: { kind: 'result', callId: 'c1', text: 'found', failed: false },
+        },
+      ],
+      ['tool', { kind: 'result', callId: 'gone', text: 'of no call', failed: false }],
+      ['assistant', { kind: 'reasoning', text: 'Hm' }, { kind: 'text', text: 'Yes' }],
+    ]);
+  });
+
+  it('is put together from the events of a chat stream, cut off or not', () => {
+    const delta = (fields: object) => ({ choices: [{ index: 0, delta: fields }] });
+    const events = [
+      delta({ role: 'assistant', content: 'He' }),
+      delta({ content: 'llo' }),
+      delta({ tool_calls: [{ index: 0, id: 'c', function: { name: 'look', arguments: '{"a"' } }] }),
+      delta({ tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }),
+      '[TRUNCATED 7 items]',
+    ];
+    expect(pieces('chat_completions', {}, { stream: true, events, error: { message: 'It broke' } })).toEqual([
+      [
+        'assistant',
+        { kind: 'text', text: 'Hello' },
+        { kind: 'call', id: 'c', name: 'look', args: '{"a":1}' },
+      ],
+      ['error', { kind: 'text', text: 'It broke' }],
+    ]);
+  });
+
+  it('reads messages, whole and streamed', () => {
+    const request = {
+      system: 'Be brief',
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'look', input: { a: 1 } }] },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: 't', content: 'no', is_error: true }],
+        },
+      ],
+    };
+    const events = [
+      { type: 'message_start', message: {} },
+      { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Hm' } },
+      { type: 'content_block_start', index: 1, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'Yes' } },
+      {
+        type: 'content_block_start',
+        index: 2,
+        content_block: { type: 'tool_use', id: 'u', name: 'go', input: {} },
+      },
+      { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta', partial_json: '{"b":' } },
+    ];
+    expect(pieces('messages', request, { stream: true, events })).toEqual([
+      ['system', { kind: 'text', text: 'Be brief' }],
+      ['user', { kind: 'text', text: 'Hi' }],
+      [
+        'assistant',
+        {
+          kind: 'call',
+          id: 't',
+          name: 'look',
+          args: '{\n  "a": 1\n}',
+          result: { kind: 'result', callId: 't', text: 'no', failed: true },
+        },
+      ],
+      [
+        'assistant',
+        { kind: 'reasoning', text: 'Hm' },
+        { kind: 'text', text: 'Yes' },
+        { kind: 'call', id: 'u', name: 'go', args: '{"b":' },
+      ],
+    ]);
+    expect(pieces('messages', {}, { body: { content: [{ type: 'text', text: 'Whole' }] } })).toEqual([
+      ['assistant', { kind: 'text', text: 'Whole' }],
+    ]);
+  });
+
+  it('reads responses, whole and streamed, also where the stream was cut off', () => {
+    const request = {
+      instructions: 'Be brief',
+      input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+        { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c', output: 'found' },
+      ],
+    };
+    const events = [
+      { type: 'response.output_item.added', output_index: 0, item: { type: 'reasoning', summary: [] } },
+      {
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: { type: 'reasoning', summary: [{ text: 'Hm' }] },
+      },
+      { type: 'response.output_item.added', output_index: 1, item: { type: 'message', role: 'assistant' } },
+      { type: 'response.output_text.delta', output_index: 1, delta: 'Ye' },
+      { type: 'response.output_text.delta', output_index: 1, delta: 's' },
+    ];
+    expect(pieces('responses', request, { stream: true, events })).toEqual([
+      ['system', { kind: 'text', text: 'Be brief' }],
+      ['user', { kind: 'text', text: 'Hi' }],
+      [
+        'assistant',
+        {
+          kind: 'call',
+          id: 'c',
+          name: 'look',
+          args: '{}',
+          result: { kind: 'result', callId: 'c', text: 'found', failed: false },
+        },
+      ],
+      ['assistant', { kind: 'reasoning', text: 'Hm' }, { kind: 'text', text: 'Yes' }],
+    ]);
+  });
+
+  it('reads embeddings: texts asked for, and vectors by length and first numbers', () => {
+    const response = { body: { data: [{ embedding: [0.5, 1, 2, 3, 4, '[TRUNCATED 3 items]'] }] } };
+    expect(pieces('embeddings', { input: ['a', 'b'] }, response)).toEqual([
+      ['user', { kind: 'text', text: 'a' }, { kind: 'text', text: 'b' }],
+      [
+        'assistant',
+        {
+          kind: 'other',
+          what: 'vector',
+          text: '5 numbers and [TRUNCATED 3 items]: 0.5, 1, 2, 3, …',
+        },
+      ],
+    ]);
+  });
+
+  it('never throws, whatever is stored; what cannot be read is undefined', () => {
+    const words = [
+      'messages',
+      'role',
+      'content',
+      'type',
+      'text',
+      'tool_calls',
+      'choices',
+      'delta',
+      'index',
+      'input',
+      'output',
+      'events',
+      'stream',
+      'body',
+      'error',
+      'item',
+      'data',
+      'embedding',
+      'tools',
+      'function',
+      '__proto__',
+    ];
+    const anything = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 6 },
+        fc.constantFrom(...words, '[REDACTED]', '[TRUNCATED 2 items]'),
+        fc.constantFrom(null, true, 1, -1, 1e300),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.dictionary(fc.constantFrom(...words), tie('value'), { maxKeys: 6 }),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(fc.constantFrom(...families, 'toString', undefined), anything, anything, (family, a, b) => {
+        conversationOf(family, a, b);
+        conversationOf(family, { body: a }, { stream: true, events: b });
+        conversationOf(family, { body: { messages: a, input: a, tools: a } }, { body: b });
+      }),
+    );
+    expect(conversationOf('chat_completions', null, undefined)).toBeUndefined();
+    expect(conversationOf('later_family', { body: {} }, null)).toBeUndefined();
+  });
+
+  it('is read in linear time', () => {
+    const timeOf = (count: number): number => {
+      const messages = Array.from({ length: count }, (_, n) =>
+        n % 2 === 0
+          ? { role: 'assistant', tool_calls: [{ id: `c${n}`, function: { name: 'f', arguments: '{}' } }] }
+          : { role: 'tool', tool_call_id: `c${n - 1}`, content: 'x' },
+      );
+      const begun = performance.now();
+      expect(pieces('chat_completions', { messages }, null)).toHaveLength(count / 2);
+      return performance.now() - begun;
+    };
+    timeOf(4_000);
+    expect(timeOf(40_000)).toBeLessThan(60 * Math.max(timeOf(4_000), 5));
+  });
+});
+
+describe('marks in a text', () => {
+  it('are told from words, with their reason', () => {
+    expect(partsOf('key [REDACTED], data:,[TRUNCATED 40 characters]')).toEqual([
+      { kind: 'words', text: 'key ' },
+      { kind: 'redacted', text: '[REDACTED]', reason: expect.stringContaining('credential') },
+      { kind: 'words', text: ', data:,' },
+      { kind: 'truncated', text: '[TRUNCATED 40 characters]', reason: expect.stringContaining('byte limit') },
+    ]);
+    expect(partsOf('[TRUNCATED: nested too deeply]')[0]).toMatchObject({
+      reason: expect.stringContaining('deeper'),
+    });
+    expect(partsOf('[REDACTION] [TRUNCATED')).toEqual([{ kind: 'words', text: '[REDACTION] [TRUNCATED' }]);
+    expect(countMarks('[REDACTED][REDACTED][TRUNCATED]')).toEqual({ redacted: 2, truncated: 1 });
+  });
+});
+
+describe('stored JSON as text', () => {
+  const text =
+    '{"2": 9007199254740993, "1":0.10,"a":{"body":"}"},"body": {"b\\"": [1, {}], "c": []} ,"z":"\\u00e9"}';
+
+  it('gives a member as it is written', () => {
+    expect(memberText(text, 'body')).toBe(' {"b\\"": [1, {}], "c": []}');
+    expect(memberText(text, 'z')).toBe('"\\u00e9"');
+    expect(memberText(text, 'none')).toBeUndefined();
+    expect(memberText('[1]', 'a')).toBeUndefined();
+    expect(memberText('', 'a')).toBeUndefined();
+  });
+
+  it('keeps every digit, escape and the order of keys with a line for each member', () => {
+    expect(prettyJson(text).split('\n')).toEqual([
+      '{',
+      '  "2": 9007199254740993,',
+      '  "1": 0.10,',
+      '  "a": {',
+      '    "body": "}"',
+      '  },',
+      '  "body": {',
+      '    "b\\"": [',
+      '      1,',
+      '      {}',
+      '    ],',
+      '    "c": []',
+      '  },',
+      '  "z": "\\u00e9"',
+      '}',
+    ]);
+  });
+
+  it('means the same as before', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const written = JSON.stringify(value);
+        expect(JSON.parse(prettyJson(written))).toEqual(JSON.parse(written));
+      }),
+    );
+  });
+
+  it('is searched in any case, and says no more than it can show', () => {
+    expect(placesOf('aXbxX', 'x')).toEqual([1, 3, 4]);
+    expect(placesOf('İstanbul x', 'x')).toEqual([9]);
+    expect(placesOf('aaa', '')).toEqual([]);
+    expect(placesOf('a'.repeat(maxFound + 5), 'A')).toHaveLength(maxFound);
+  });
+});
+
+describe('a request as a curl command', () => {
+  const stored = `{"headers":{"x-api-key":"[REDACTED]","host":"h","x-gateway-env":"it's","anthropic-version":"1"},"body":{"n":9007199254740993,"t":"don't"}}`;
+
+  it('has the body as it came and what headers say of it, and no key', () => {
+    expect(
+      curlOf({ origin: 'https://g', operation: 'messages', stream: true, requestText: stored })?.split('\n'),
+    ).toEqual([
+      "curl -sSN 'https://g/v1/messages' \\",
+      '  -H "authorization: Bearer $GATEWAY_API_KEY" \\',
+      "  -H 'content-type: application/json' \\",
+      String.raw`  -H 'x-gateway-env: it'\''s' ` + '\\',
+      "  -H 'anthropic-version: 1' \\",
+      String.raw`  --data-raw '{"n":9007199254740993,"t":"don'\''t"}'`,
+    ]);
+  });
+
+  it('is none without a stored body or a family that is known', () => {
+    const ask = { origin: 'https://g', operation: 'messages', stream: false, requestText: '{"body":null}' };
+    expect(curlOf(ask)).toBeUndefined();
+    expect(curlOf({ ...ask, requestText: undefined })).toBeUndefined();
+    expect(curlOf({ ...ask, requestText: stored, operation: 'toString' })).toBeUndefined();
+  });
+});
+
+describe('what the address asks for', () => {
+  const now = Date.UTC(2026, 0, 31, 12);
+
+  it('is a range that goes with the clock, or instants of its own', () => {
+    expect([rangeOf({}), rangeOf({ range: '7d' }), rangeOf({ range: 'x' })]).toEqual(['all', '7d', 'all']);
+    expect(rangeOf({ range: '7d', from: '2026-01-01T00:00:00Z' })).toBe('custom');
+    expect(instantsOf({ range: '24h' }, now)).toEqual({ from: '2026-01-30T12:00:00.000Z' });
+    expect(instantsOf({ range: '1h', to: '2026-01-01T00:00:00Z' }, now)).toEqual({
+      to: '2026-01-01T00:00:00Z',
+    });
+    expect(instantsOf({}, now)).toEqual({});
+  });
+
+  it('reads fields of date and time as UTC', () => {
+    expect(instantOfField('2026-01-31T12:30')).toBe('2026-01-31T12:30:00.000Z');
+    expect([instantOfField(''), instantOfField('2026-02-31'), instantOfField('2026-13-01T00:00')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(fieldOfInstant('2026-01-31T12:30:05Z')).toBe('2026-01-31T12:30:05');
+    expect([fieldOfInstant('soon'), fieldOfInstant(undefined)]).toEqual(['', '']);
+  });
+
+  it('has every filter; half a tag, and what is none, is left out', () => {
+    const filters = {
+      model_key: 'fast',
+      tag_key: 'customer',
+      status_code: '502',
+      open: 'x',
+      page: '2',
+      live: 'on',
+    };
+    expect(queryOf(filters, now)).toEqual({ model_key: 'fast', status_code: 502 });
+    expect(queryOf({ tag_key: 'a', tag_value: 'b', status_code: 'ok' }, now)).toEqual({
+      tag_key: 'a',
+      tag_value: 'b',
+      status_code: 0,
+    });
+  });
+});
+
+describe('saved views', () => {
+  it('are read as far as they are views', () => {
+    const view = { name: 'a', filters: { model_key: 'fast' } };
+    expect(viewsOf(JSON.stringify([view, 1, null, { name: 'b' }, { name: 1, filters: {} }]))).toEqual([view]);
+    expect([viewsOf(null), viewsOf('{'), viewsOf('{}')]).toEqual([[], [], []]);
+    expect(viewsOf('[{"name":"a","filters":{"x":1,"y":"z"}}]')).toEqual([{ name: 'a', filters: { y: 'z' } }]);
+  });
+
+  it('have one of a name, and a bound', () => {
+    const a = { name: 'a', filters: { env: 'x' } };
+    expect(withView([a], { name: 'a', filters: { env: 'y' } })).toEqual([
+      { name: 'a', filters: { env: 'y' } },
+    ]);
+    const many = Array.from({ length: maxViews }, (_, n) => ({ name: `v${n}`, filters: {} }));
+    expect(withView(many, a)).toHaveLength(maxViews);
+    expect(withView(many, a).at(-1)).toBe(a);
+    expect(withoutView([a], 'a')).toEqual([]);
+  });
+});

@@ -1,0 +1,240 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { axeViolations } from './page-scene.ts';
+import { requestsScene } from './requests-scene.ts';
+
+const scene = requestsScene();
+const root = '/observability/request-logs';
+const listRoute = '**/api/v1/admin/observability/request-logs?*';
+
+const tags = {
+  'x-gateway-service': 'checkout',
+  'x-gateway-component': 'cart',
+  'x-gateway-env': 'prod',
+  'x-gateway-tags': 'customer=acme',
+};
+
+const table = (page: Page) => page.getByRole('table');
+const rowsOf = (page: Page) => table(page).locator('tbody tr');
+const searchOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
+/** Waits for a list of so many rows. */
+async function count(page: Page, n: number): Promise<void> {
+  const timeout = 8_000;
+  if (n > 0)
+    await rowsOf(page)
+      .nth(n - 1)
+      .waitFor({ timeout });
+  await rowsOf(page).nth(n).waitFor({ state: 'detached', timeout });
+}
+
+beforeAll(async () => {
+  const hello = [{ role: 'user', content: 'Hello' }];
+  await scene.ask('/v1/chat/completions', { model: 'fast', messages: hello }, { 'x-request-id': 'r-fast' });
+  await scene.ask(
+    '/v1/chat/completions',
+    { model: 'thinker', messages: hello, stream: true },
+    { ...tags, 'x-request-id': 'r-tags' },
+  );
+  await scene.ask('/v1/chat/completions', { model: 'broken', messages: hello }, { 'x-request-id': 'r-502' });
+  await scene.ask(
+    '/v1/chat/completions',
+    { model: 'unpriced', messages: hello },
+    { 'x-request-id': 'r-free' },
+  );
+  await scene.query(
+    `update request_logs set occurred_at = occurred_at - interval '3 hours' where request_id = 'r-free'`,
+  );
+});
+
+describe('the list of requests', () => {
+  it('shows outcome, model, exact cost and pricing state, and keeps null and zero apart', async () => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    const text = async (id: string) => await rowsOf(page).filter({ hasText: id }).innerText();
+    const [charged] = await scene.query<{ usd: string }>(
+      `select trim_scale(cost_picousd / 1e12)::text as usd from usage_cost_events where request_id = 'r-fast'`,
+    );
+    expect(await text('r-fast')).toMatch(/200 success/);
+    expect(await text('r-fast')).toContain(`${charged?.usd} USD`);
+    expect(await text('r-fast')).toContain('0 / 0');
+    expect(await text('r-502')).toMatch(/502 upstream_error/);
+    expect(await text('r-502')).toContain('n/a');
+    expect(await text('r-free')).toContain('unpriced');
+    expect(await text('r-tags')).toContain('checkout / prod');
+    expect(await page.locator('.facts').innerText()).toBe('4 requests that are kept, newest first');
+  });
+
+  it.each([
+    ['Request id', 'request_id', 'r-fast', 1],
+    ['Model', 'model_key', 'thinker', 1],
+    ['Provider', 'provider_key', 'up', 4],
+    ['Status', 'status_code', '502', 1],
+    ['Service', 'service', 'checkout', 1],
+    ['Environment', 'env', 'prod', 1],
+    ['Component', 'component', 'cart', 1],
+    ['Team', 'team_id', 'nobody', 0],
+    ['Service account', 'service_account_id', 'worker', 0],
+    ['Person', 'user_id', 'user', 4],
+    ['Key', 'api_key_id', 'key', 4],
+    ['Harness', 'agent_harness_key', 'other', 4],
+    ['SHA-256 of a long request id', 'request_id_sha256', 'a'.repeat(64), 0],
+  ])('filters by %s, and the address says so', async (label, name, value, found) => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    const [ids] = await scene.query<Record<string, string>>(
+      `select user_id::text as user, api_key_id::text as key from request_logs limit 1`,
+    );
+    const wanted = ids?.[value] ?? value;
+    const field = page.locator('.filters').getByLabel(label, { exact: true }).first();
+    if (!(await field.isVisible())) await page.getByText('More filters').click();
+    await field.fill(wanted);
+    await page.waitForURL((url) => url.searchParams.get(name) === wanted);
+    await count(page, found);
+    await page.getByRole('button', { name: `Remove the filter ${label}` }).click();
+    await count(page, 4);
+    expect(searchOf(page)).toEqual({});
+  });
+
+  it('filters by a tag once its name and value are there', async () => {
+    const page = await scene.open(root);
+    await page.getByText('More filters').click();
+    await page.getByLabel('Tag', { exact: true }).fill('customer');
+    await page.getByText('by its name and its value together').waitFor();
+    await page.getByLabel('Tag value').fill('acme');
+    await count(page, 1);
+    expect(searchOf(page)).toEqual({ tag_key: 'customer', tag_value: 'acme' });
+  });
+
+  it('filters by a range that goes with the clock, and by two instants', async () => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    await page.getByRole('button', { name: 'Last hour' }).click();
+    await count(page, 3);
+    expect(searchOf(page)).toEqual({ range: '1h' });
+    await page.getByRole('button', { name: 'Last day' }).click();
+    await count(page, 4);
+    await page.getByRole('button', { name: 'Custom' }).click();
+    await page.getByLabel('To (UTC)').fill(new Date(Date.now() - 3_600_000).toISOString().slice(0, 19));
+    await count(page, 1);
+    expect(searchOf(page)['to']).toMatch(/Z$/);
+    await page.getByRole('button', { name: 'All', exact: true }).click();
+    await count(page, 4);
+  });
+
+  it('makes a filter of a cell, and leaves the row closed', async () => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    await rowsOf(page).filter({ hasText: 'r-tags' }).hover();
+    await page.getByRole('button', { name: 'Only model thinker' }).click();
+    await count(page, 1);
+    expect(searchOf(page)).toEqual({ model_key: 'thinker' });
+  });
+
+  it('names the field of a wrong filter at the field', async () => {
+    const page = await scene.open(`${root}?status_code=abc`);
+    const field = page.getByLabel('Status', { exact: true });
+    await page.locator('.typed-filter [role=alert]').getByText('from 100 to 599').waitFor();
+    expect(await field.getAttribute('aria-invalid')).toBe('true');
+  });
+
+  it('saves a set of filters under a name, shows it again, and removes it', async () => {
+    const page = await scene.open(`${root}?status_code=502`);
+    await count(page, 1);
+    await page.getByText('Saved views').click();
+    await page.getByLabel('Name for these filters').fill('Upstream faults');
+    await page.getByRole('button', { name: 'Save view' }).click();
+    await scene.open(root);
+    await count(page, 4);
+    await page.getByText('Saved views (1)').click();
+    await page.getByRole('link', { name: 'Upstream faults' }).click();
+    await count(page, 1);
+    expect(searchOf(page)).toEqual({ status_code: '502' });
+    await page.getByRole('button', { name: 'Remove the view Upstream faults' }).click();
+    expect(await page.evaluate(`localStorage.getItem('gateway.views.request-logs')`)).toBe('[]');
+  });
+
+  it('is walked, opened and closed by keyboard alone, and the focus returns to the row', async () => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    await rowsOf(page).first().focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Request' }).waitFor();
+    expect(searchOf(page)['open']).toBe(await scene.logIdOf('r-tags'));
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(searchOf(page)).toEqual({});
+    expect(await page.evaluate('document.activeElement.textContent')).toContain('r-tags');
+  });
+
+  it('says what would fill it, and what failed', async () => {
+    const page = await scene.open(`${root}?model_key=none`);
+    await page.getByText('No request meets every filter').waitFor();
+    await page.route(listRoute, (route) =>
+      route.fulfill({ status: 500, json: { error: { message: 'It broke', code: 'internal_error' } } }),
+    );
+    await scene.open(root);
+    await page.getByText('It broke').waitFor();
+    await page.unroute(listRoute);
+    await page.route(listRoute, (route) =>
+      route.fulfill({
+        json: {
+          data: { items: [], page: 1, page_size: 50, total: 0, total_is_lower_bound: false },
+          meta: { generated_at: new Date().toISOString() },
+        },
+      }),
+    );
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('No request has been logged yet').waitFor();
+    await page.getByLabel('A first request').getByText('/v1/chat/completions').waitFor();
+    await page.unroute(listRoute);
+  });
+
+  it.each(['light', 'dark'])('has nothing that axe-core finds wrong (%s)', async (theme) => {
+    const page = await scene.open(`${root}?model_key=thinker&status_code=200&range=24h`);
+    await page.evaluate(`localStorage.setItem('gateway.theme', '${theme}')`);
+    await page.reload();
+    await count(page, 1);
+    await page.getByText('More filters').click();
+    await page.getByText('Saved views').click();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.evaluate(`localStorage.removeItem('gateway.theme')`);
+  });
+});
+
+describe('the live tail', () => {
+  it('shows what comes, waits while somebody is about to read, and can be paused', async () => {
+    const page = await scene.open(`${root}?service=tail`);
+    await page.getByText('No request meets every filter').waitFor();
+    const come = (id: string) =>
+      scene.ask(
+        '/v1/chat/completions',
+        { model: 'fast', messages: [{ role: 'user', content: 'Hi' }] },
+        { 'x-gateway-service': 'tail', 'x-request-id': id },
+      );
+    await page.getByRole('button', { name: 'Live tail' }).click();
+    await page.mouse.move(5, 5);
+    expect(searchOf(page)['live']).toBe('on');
+    await come('t-1');
+    await count(page, 1);
+    await page.getByText(/Live, [0-3] s behind/).waitFor();
+
+    await rowsOf(page).first().hover();
+    await page.getByText(/waits while you point at the list, \d+ s behind/).waitFor();
+    await come('t-2');
+    await page.getByText(/waits while you point at the list, [3-9] s behind/).waitFor();
+    expect(await rowsOf(page).count()).toBe(1);
+    await page.mouse.move(5, 5);
+    await count(page, 2);
+
+    await rowsOf(page).first().focus();
+    await page.getByText('waits while a row has the focus').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.mouse.move(5, 5);
+    await page.getByText(/Paused, [3-9] s behind/).waitFor();
+    await come('t-3');
+    expect(await rowsOf(page).count()).toBe(2);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await count(page, 3);
+  });
+});
