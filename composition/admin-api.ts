@@ -13,9 +13,11 @@ import { databaseFault, isDatabaseTrouble } from '../infrastructure/postgres/dat
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-store.ts';
 import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
+import { overviewStore } from '../infrastructure/postgres/overview-store.ts';
 import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
+import { searchStore } from '../infrastructure/postgres/search-store.ts';
 import { serviceAccountsStore } from '../infrastructure/postgres/service-accounts-store.ts';
 import { teamsStore } from '../infrastructure/postgres/teams-store.ts';
 import { usersStore } from '../infrastructure/postgres/users-store.ts';
@@ -25,6 +27,7 @@ import type { ModelRoutePorts } from '../interfaces/http/admin/model-routes.ts';
 import { adminRoutes } from '../interfaces/http/admin/routes.ts';
 import type { AdminApiPorts } from '../interfaces/http/app.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
+import { configuredSetup, journalAttention } from './overview.ts';
 import { mailReady } from './settling.ts';
 import { signInUseCases } from './sign-in.ts';
 
@@ -34,12 +37,14 @@ export const adminRoutesOf = (
   config: LiveConfig,
   clock: Clock,
   testModel: ModelRoutePorts['testModel'],
-): readonly AdminRoute[] =>
-  adminRoutes({
-    modelList: modelListStore(
-      pool,
-      catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now }),
-    ),
+): readonly AdminRoute[] => {
+  const insight = catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now });
+  return adminRoutes({
+    overview: overviewStore(pool, insight),
+    journalRecords: () => journalAttention(config),
+    configuredSetup: () => configuredSetup(config),
+    search: searchStore(pool),
+    modelList: modelListStore(pool, insight),
     testModel,
     budgets: budgetsStore(pool, mailReady(config)),
     budgetAlerts: alertsStore(pool),
@@ -57,6 +62,7 @@ export const adminRoutesOf = (
     clock,
     isTimeZone,
   });
+};
 
 interface AdminFoundations {
   readonly config: LiveConfig;

@@ -26,6 +26,9 @@ export interface RecoveryOptions {
 
 type Replay = (record: string) => Promise<Replayed>;
 
+/** What the names of files end in that are kept for a person to look at. */
+export const refusedSuffix = '.refused';
+
 /** A living process settles its files every few seconds; one this old has no owner, whoever has its number now. */
 const abandonedMs = 600_000;
 
@@ -84,7 +87,7 @@ async function recovered(options: RecoveryOptions, file: string, replay: Replay,
     if (replayed === 'refused') refused += 1;
   }
   // For a person to look at: it says what was delivered and could not be recorded.
-  const kept = refused + damaged > 0 ? `${at.slice(0, -suffix.length)}.refused` : undefined;
+  const kept = refused + damaged > 0 ? `${at.slice(0, -suffix.length)}${refusedSuffix}` : undefined;
   await unlessGone(kept === undefined ? rm(at) : rename(at, kept));
   journal.forget(file);
   if (records.length + damaged > 0)

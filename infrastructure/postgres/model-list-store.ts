@@ -108,7 +108,10 @@ async function models(
     select m.model_key, m.enabled, m.created_at from ${which}
   `);
   const keys = rows.map(({ model_key }) => model_key);
-  const routes = await routesOf(connection, insight, keys);
+  const routes = Map.groupBy(
+    await routesWhere(connection, insight, sql.fragment`r.model_key = any (${sql.array(keys, 'text')})`),
+    ({ modelKey }) => modelKey,
+  );
   const lastDays: (key: string) => LastDay = await lastDayOf(connection, 'model_key', keys);
   return rows.map(({ model_key, enabled, created_at }) => ({
     modelKey: model_key,
@@ -119,37 +122,35 @@ async function models(
   }));
 }
 
-async function routesOf(
+/** Routes by model, in file order; `r` is the route, `p` its provider. */
+export async function routesWhere(
   connection: CommonQueryMethods,
   insight: CatalogueInsight,
-  modelKeys: readonly string[],
-): Promise<ReadonlyMap<string, readonly ListedRoute[]>> {
+  which: FragmentSqlToken,
+): Promise<readonly ListedRoute[]> {
   const rows = await connection.any(sql.type(row(routeRow))`
     select r.model_key, r.position, r.upstream_model, r.priority, r.enabled, r.compatibility_json, r.config_json,
            p.provider_key, p.kind as provider_kind, p.enabled as provider_enabled, p.config_json as provider_config
     from model_routes r join providers p on p.provider_key = r.provider_key
-    where r.model_key = any (${sql.array(modelKeys, 'text')})
+    where ${which}
     order by r.model_key, r.position
   `);
-  return Map.groupBy(
-    rows.map((found): ListedRoute => {
-      const stored = {
-        modelKey: found.model_key,
-        position: found.position,
-        upstreamModel: found.upstream_model,
-        priority: found.priority,
-        enabled: found.enabled,
-        compatibility: found.compatibility_json,
-        config: found.config_json,
-        provider: {
-          providerKey: found.provider_key,
-          kind: found.provider_kind,
-          enabled: found.provider_enabled,
-          config: found.provider_config,
-        },
-      };
-      return { ...stored, ...insight.ofRoute(stored) };
-    }),
-    ({ modelKey }) => modelKey,
-  );
+  return rows.map((found): ListedRoute => {
+    const stored = {
+      modelKey: found.model_key,
+      position: found.position,
+      upstreamModel: found.upstream_model,
+      priority: found.priority,
+      enabled: found.enabled,
+      compatibility: found.compatibility_json,
+      config: found.config_json,
+      provider: {
+        providerKey: found.provider_key,
+        kind: found.provider_kind,
+        enabled: found.provider_enabled,
+        config: found.provider_config,
+      },
+    };
+    return { ...stored, ...insight.ofRoute(stored) };
+  });
 }

@@ -44,21 +44,19 @@ const maxTextChars = 1024;
 /** A request id is the caller's, and may fill the headers of its request (rule 33.17). */
 const maxRequestIdChars = 32 * 1024;
 
-/** Any text of so many characters that a table can hold; may be left out. */
-const textUpTo = (maxChars: number): Input<string | undefined> =>
-  optionalInput(
-    param(
-      `must have 1 to ${maxChars} characters`,
-      { type: 'string', minLength: 1, maxLength: maxChars },
-      (given) => (given !== '' && given.length <= maxChars && !given.includes('\0') ? given : undefined),
-    ),
+/** Any text of so many characters that a table can hold. */
+export const textUpTo = (maxChars: number): Input<string> =>
+  param(
+    `must have 1 to ${maxChars} characters`,
+    { type: 'string', minLength: 1, maxLength: maxChars },
+    (given) => (given !== '' && given.length <= maxChars && !given.includes('\0') ? given : undefined),
   );
 
 /** An id or a name; may be left out. */
-export const nameParam = textUpTo(maxTextChars);
+export const nameParam = optionalInput(textUpTo(maxTextChars));
 
 /** A request id, as long as any that is stored; may be left out. */
-export const requestIdText = textUpTo(maxRequestIdChars);
+export const requestIdText = optionalInput(textUpTo(maxRequestIdChars));
 
 /** A SHA-256 in hex; may be left out. */
 export const sha256: Input<string | undefined> = optionalInput(

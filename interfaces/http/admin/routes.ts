@@ -6,6 +6,7 @@ import { type EventRoutePorts, eventRoutes } from './event-routes.ts';
 import { keyRoutes } from './key-routes.ts';
 import { type McpRoutePorts, mcpRoutes } from './mcp-routes.ts';
 import { type ModelRoutePorts, modelRoutes } from './model-routes.ts';
+import { type OverviewRoutePorts, overviewRoutes } from './overview-routes.ts';
 import { type RateLimitRoutePorts, rateLimitRoutes } from './rate-limit-routes.ts';
 import { type ReportRoutePorts, reportRoutes } from './report-routes.ts';
 import { type RequestLogRoutePorts, requestLogRoutes } from './request-log-routes.ts';
@@ -15,7 +16,8 @@ import { type TokenRoutePorts, tokenRoutes } from './token-routes.ts';
 import { type UserRoutePorts, userRoutes } from './user-routes.ts';
 
 /** What the parts below need. */
-export type AdminRoutePorts = BudgetRoutePorts &
+export type AdminRoutePorts = OverviewRoutePorts &
+  BudgetRoutePorts &
   BudgetSpendRoutePorts &
   RateLimitRoutePorts &
   EventRoutePorts &
@@ -31,6 +33,7 @@ export type AdminRoutePorts = BudgetRoutePorts &
 
 /** Every admin endpoint but those of the session itself. */
 export const adminRoutes = (ports: AdminRoutePorts): readonly AdminRoute[] => [
+  ...overviewRoutes(ports),
   ...budgetRoutes(ports),
   ...budgetSpendRoutes(ports),
   ...rateLimitRoutes(ports),

@@ -312,6 +312,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened in the last 24 hours, and what needs attention. */
+        get: operations["get_admin_overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** People, keys, teams, service accounts, models, providers and request logs by an id or a name. */
+        get: operations["get_admin_search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/spend/budgets": {
         parameters: {
             query?: never;
@@ -2740,6 +2774,342 @@ export interface operations {
             409: components["responses"]["openai.conflict"];
             413: components["responses"]["openai.request_too_large"];
             429: components["responses"]["openai.too_many_attempts"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
+        };
+    };
+    get_admin_overview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "now": "2026-01-31T12:00:00.000Z",
+                     *         "window_start": "2026-01-31T12:00:00.000Z",
+                     *         "window_end": "2026-01-31T12:00:00.000Z",
+                     *         "logs_since": "2026-01-31T12:00:00.000Z",
+                     *         "today": {
+                     *           "day": "2026-01-31",
+                     *           "request_count": 0,
+                     *           "spend_usd": "0.25",
+                     *           "spend_usd_10000": 1
+                     *         },
+                     *         "last_day": {
+                     *           "request_count": 0,
+                     *           "spend_usd": "0.25",
+                     *           "spend_usd_10000": 1,
+                     *           "logged_count": 0,
+                     *           "errors": {
+                     *             "caller": 0,
+                     *             "upstream": 0,
+                     *             "gateway": 0
+                     *           },
+                     *           "latency_ms": {
+                     *             "median": 0,
+                     *             "p95": 0
+                     *           },
+                     *           "time_to_first_token_ms": {
+                     *             "median": 0,
+                     *             "p95": 0
+                     *           }
+                     *         },
+                     *         "hours": [
+                     *           {
+                     *             "hour_start": "2026-01-31T12:00:00.000Z",
+                     *             "request_count": 0,
+                     *             "spend_usd": "0.25",
+                     *             "spend_usd_10000": 1,
+                     *             "logged_count": 0,
+                     *             "errors": {
+                     *               "caller": 0,
+                     *               "upstream": 0,
+                     *               "gateway": 0
+                     *             },
+                     *             "latency_ms": {
+                     *               "median": 0,
+                     *               "p95": 0
+                     *             },
+                     *             "time_to_first_token_ms": {
+                     *               "median": 0,
+                     *               "p95": 0
+                     *             }
+                     *           }
+                     *         ],
+                     *         "top_models": [
+                     *           {
+                     *             "model_key": "fast",
+                     *             "request_count": 0,
+                     *             "spend_usd": "0.25",
+                     *             "spend_usd_10000": 1
+                     *           }
+                     *         ],
+                     *         "top_owners": [
+                     *           {
+                     *             "owner_kind": "user",
+                     *             "owner_id": "019a0000-0000-7000-8000-000000000001",
+                     *             "owner_name": "Platform",
+                     *             "request_count": 0,
+                     *             "spend_usd": "0.25",
+                     *             "spend_usd_10000": 1
+                     *           }
+                     *         ],
+                     *         "budgets": {
+                     *           "total": 0,
+                     *           "above_80_percent": 0,
+                     *           "blocked": 0,
+                     *           "items": [
+                     *             {
+                     *               "owner_kind": "user",
+                     *               "owner_id": "019a0000-0000-7000-8000-000000000001",
+                     *               "owner_name": "Platform",
+                     *               "cadence": "daily",
+                     *               "amount_10000": 1000000,
+                     *               "amount_usd": "0.25",
+                     *               "hard_limit": false,
+                     *               "window_start": "2026-01-31T12:00:00.000Z",
+                     *               "window_end": "2026-01-31T12:00:00.000Z",
+                     *               "spend_usd": "0.25",
+                     *               "spend_usd_10000": 1,
+                     *               "share_bps": 0,
+                     *               "blocked_answer_count": 0
+                     *             }
+                     *           ]
+                     *         },
+                     *         "attention": [
+                     *           {
+                     *             "kind": "unpriced_models",
+                     *             "count": 0,
+                     *             "count_is_lower_bound": false,
+                     *             "items": [
+                     *               {
+                     *                 "kind": "model",
+                     *                 "id": "text",
+                     *                 "title": "text",
+                     *                 "count": 0
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "setup": {
+                     *           "model_answered": false,
+                     *           "key_exists": false,
+                     *           "budget_set": false,
+                     *           "mail_configured": false,
+                     *           "telemetry_configured": false,
+                     *           "own_database": false
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: date-time */
+                            now: string;
+                            /** Format: date-time */
+                            window_start: string;
+                            /** Format: date-time */
+                            window_end: string;
+                            logs_since: string | null;
+                            today: {
+                                /** Format: date */
+                                day: string;
+                                request_count: number;
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                            };
+                            last_day: {
+                                request_count: number;
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                                logged_count: number;
+                                errors: {
+                                    caller: number;
+                                    upstream: number;
+                                    gateway: number;
+                                };
+                                latency_ms: {
+                                    median: number;
+                                    p95: number;
+                                } | null;
+                                time_to_first_token_ms: {
+                                    median: number;
+                                    p95: number;
+                                } | null;
+                            };
+                            hours: {
+                                /** Format: date-time */
+                                hour_start: string;
+                                request_count: number;
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                                logged_count: number;
+                                errors: {
+                                    caller: number;
+                                    upstream: number;
+                                    gateway: number;
+                                };
+                                latency_ms: {
+                                    median: number;
+                                    p95: number;
+                                } | null;
+                                time_to_first_token_ms: {
+                                    median: number;
+                                    p95: number;
+                                } | null;
+                            }[];
+                            top_models: {
+                                model_key: string;
+                                request_count: number;
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                            }[];
+                            top_owners: {
+                                /** @enum {unknown} */
+                                owner_kind: "user" | "team";
+                                owner_id: string;
+                                owner_name: string;
+                                request_count: number;
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                            }[];
+                            budgets: {
+                                total: number;
+                                above_80_percent: number;
+                                blocked: number;
+                                items: {
+                                    /** @enum {unknown} */
+                                    owner_kind: "user" | "team";
+                                    owner_id: string;
+                                    owner_name: string;
+                                    /** @enum {unknown} */
+                                    cadence: "daily" | "weekly" | "monthly";
+                                    amount_10000: number;
+                                    /** @example 0.25 */
+                                    amount_usd: string;
+                                    hard_limit: boolean;
+                                    /** Format: date-time */
+                                    window_start: string;
+                                    /** Format: date-time */
+                                    window_end: string;
+                                    /** @example 0.25 */
+                                    spend_usd: string;
+                                    spend_usd_10000: number;
+                                    share_bps: number | null;
+                                    blocked_answer_count: number;
+                                }[];
+                            };
+                            attention: {
+                                /** @enum {unknown} */
+                                kind: "unpriced_models" | "budget_blocks" | "failed_mails" | "journal_records" | "replicas_behind" | "provider_errors";
+                                count: number;
+                                count_is_lower_bound: boolean;
+                                items: {
+                                    /** @enum {unknown} */
+                                    kind: "model" | "user" | "team" | "journal_file" | "gateway_process" | "route";
+                                    id: string;
+                                    title: string;
+                                    count: number;
+                                }[];
+                            }[];
+                            setup: {
+                                model_answered: boolean;
+                                key_exists: boolean;
+                                budget_set: boolean;
+                                mail_configured: boolean;
+                                telemetry_configured: boolean;
+                                own_database: boolean;
+                            };
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
+        };
+    };
+    get_admin_search: {
+        parameters: {
+            query: {
+                q: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "items": [
+                     *           {
+                     *             "kind": "user",
+                     *             "id": "text",
+                     *             "title": "text",
+                     *             "detail": "text"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            items: {
+                                /** @enum {unknown} */
+                                kind: "user" | "team" | "service_account" | "api_key" | "model" | "provider" | "request_log";
+                                id: string;
+                                title: string;
+                                detail: string | null;
+                            }[];
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
             500: components["responses"]["openai.internal_error"];
             503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
@@ -8419,4 +8789,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 ff21dbbfd95a068bf5cd2ff13d012faab0d863d0baf8ebdabbe46e0d8655f998.
+// Of the description with SHA-256 a6ed4f4a9df4f3c27da052ec068ed0de16531d5ff5797e6d4144591c37d05b93.

@@ -1,0 +1,160 @@
+import type { Picodollars } from '../money/money.ts';
+import type { EndCode } from '../shared/request-failure.ts';
+import type { Window } from '../shared/window.ts';
+
+const hourMs = 3_600_000;
+const hoursShown = 24;
+
+/** The last 24 UTC hours: the last one holds now, and the end is exclusive. */
+export function lastHours(now: Date): Window {
+  const until = (Math.floor(now.getTime() / hourMs) + 1) * hourMs;
+  return { from: new Date(until - hoursShown * hourMs), until: new Date(until) };
+}
+
+/** Whose doing an error is: the caller's (4xx), the upstream's, or the gateway's own. */
+export const errorClasses = ['caller', 'upstream', 'gateway'] as const;
+export type ErrorClass = (typeof errorClasses)[number];
+
+/** A caller who left is no error (rule 35.25). Rows without a code, of another time, go by their status. */
+const classOf = {
+  client_closed: undefined,
+  missing_api_key: 'caller',
+  invalid_api_key: 'caller',
+  session_required: 'caller',
+  invalid_credentials: 'caller',
+  second_factor_required: 'caller',
+  enrolment_required: 'caller',
+  admin_required: 'caller',
+  cross_origin: 'caller',
+  too_many_attempts: 'caller',
+  model_not_granted: 'caller',
+  not_found: 'caller',
+  model_not_found: 'caller',
+  method_not_allowed: 'caller',
+  duplicate_request_id: 'caller',
+  conflict: 'caller',
+  request_too_large: 'caller',
+  invalid_request: 'caller',
+  thread_unsupported_request: 'caller',
+  not_supported: 'caller',
+  budget_exceeded: 'caller',
+  too_many_requests: 'caller',
+  rate_limited: 'caller',
+  no_routes_available: 'gateway',
+  overloaded: 'gateway',
+  store_unavailable: 'gateway',
+  shutting_down: 'gateway',
+  sign_in_unavailable: 'gateway',
+  internal_error: 'gateway',
+  upstream_error: 'upstream',
+} as const satisfies Record<EndCode, ErrorClass | undefined>;
+
+const leftStatus = 499;
+
+/** The class of a logged request; undefined: it was no error. */
+export function errorClassOf(statusCode: number, errorCode: string | undefined): ErrorClass | undefined {
+  if (errorCode !== undefined && isKnown(errorCode)) return classOf[errorCode];
+  if (statusCode < 400 || statusCode === leftStatus) return undefined;
+  return statusCode < 500 ? 'caller' : 'gateway';
+}
+
+const isKnown = (code: string): code is EndCode => Object.hasOwn(classOf, code);
+
+/** Of values in milliseconds: the one in the middle, and the one that 95 of 100 do not exceed; both are real values. */
+export interface Quantiles {
+  readonly median: number;
+  readonly p95: number;
+}
+
+/** Ledger rows of an hour. */
+export interface HourSpend {
+  readonly hourStart: Date;
+  readonly requestCount: number;
+  readonly spend: Picodollars;
+}
+
+/** How long the requests took that ended well; `hourStart` is undefined for all of the window. */
+export interface HourTimes {
+  readonly hourStart: Date | undefined;
+  readonly latency: Quantiles | undefined;
+  readonly firstToken: Quantiles | undefined;
+}
+
+/** Logged requests of an hour that ended alike. */
+export interface HourEnds {
+  readonly hourStart: Date;
+  readonly statusCode: number;
+  readonly errorCode: string | undefined;
+  readonly count: number;
+}
+
+/** Requests and spend are of the ledger, the rest of the request logs as retained. */
+export interface Usage {
+  readonly requestCount: number;
+  readonly spend: Picodollars;
+  readonly loggedCount: number;
+  readonly errors: Readonly<Record<ErrorClass, number>>;
+  /** Undefined where no request that ended well was logged. */
+  readonly latency: Quantiles | undefined;
+  readonly firstToken: Quantiles | undefined;
+}
+
+export interface HourUsage extends Usage {
+  readonly hourStart: Date;
+}
+
+export interface WindowFacts {
+  readonly spends: readonly HourSpend[];
+  readonly times: readonly HourTimes[];
+  readonly ends: readonly HourEnds[];
+}
+
+/** Every hour of the window, none left out, and the whole of it. */
+export function usageOf(
+  window: Window,
+  { spends, times, ends }: WindowFacts,
+): { readonly hours: readonly HourUsage[]; readonly whole: Usage } {
+  const spendOf = new Map(spends.map((each) => [each.hourStart.getTime(), each]));
+  const timesOf = new Map(times.map((each) => [each.hourStart?.getTime(), each]));
+  const endsOf = Map.groupBy(ends, ({ hourStart }) => hourStart.getTime());
+  const hours = startsOf(window).map((at): HourUsage => {
+    const spent = spendOf.get(at);
+    return {
+      hourStart: new Date(at),
+      requestCount: spent?.requestCount ?? 0,
+      spend: spent?.spend ?? 0n,
+      ...logged(endsOf.get(at) ?? []),
+      latency: timesOf.get(at)?.latency,
+      firstToken: timesOf.get(at)?.firstToken,
+    };
+  });
+  const whole = {
+    requestCount: hours.reduce((sum, each) => sum + each.requestCount, 0),
+    spend: hours.reduce((sum, each) => sum + each.spend, 0n),
+    ...logged(ends),
+    latency: timesOf.get(undefined)?.latency,
+    firstToken: timesOf.get(undefined)?.firstToken,
+  };
+  return { hours, whole };
+}
+
+const startsOf = ({ from, until }: Window): readonly number[] =>
+  Array.from(
+    { length: (until.getTime() - from.getTime()) / hourMs },
+    (_, index) => from.getTime() + index * hourMs,
+  );
+
+function logged(ends: readonly HourEnds[]): Pick<Usage, 'loggedCount' | 'errors'> {
+  const errors = { caller: 0, upstream: 0, gateway: 0 };
+  let loggedCount = 0;
+  for (const { statusCode, errorCode, count } of ends) {
+    loggedCount += count;
+    const kind = errorClassOf(statusCode, errorCode);
+    if (kind !== undefined) errors[kind] += count;
+  }
+  return { loggedCount, errors };
+}
+
+/** What of an amount is spent, in hundredths of a percent, rounded down; undefined: nothing may be spent. */
+export const shareBps = (spent: Picodollars, amount: Picodollars): number | undefined =>
+  amount === 0n ? undefined : Number((spent * 10_000n) / amount);

@@ -1,0 +1,52 @@
+import { createReadStream } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { unlessGone } from './disk.ts';
+import { suffix } from './file-journal.ts';
+import { refusedSuffix } from './recovery.ts';
+
+/** Records of one file; `refused` ones were read and could not be settled. */
+export interface WaitingFile {
+  readonly name: string;
+  readonly refused: boolean;
+  readonly records: number;
+}
+
+export interface WaitingRecords {
+  readonly files: readonly WaitingFile[];
+  /** More files or records are there than were looked at. */
+  readonly isLowerBound: boolean;
+}
+
+/** Files that are looked at, and records that are counted in all of them: some tens of megabytes. */
+const maxFiles = 100;
+const maxRecords = 10_000;
+
+/** What waits in a journal folder, of all the processes that share it, and what of it will not be settled. */
+export async function waitingRecords(directory: string): Promise<WaitingRecords> {
+  const names = ((await unlessGone(readdir(directory))) ?? [])
+    .filter((name) => name.endsWith(suffix) || name.endsWith(refusedSuffix))
+    .sort();
+  const files: WaitingFile[] = [];
+  let left = maxRecords;
+  for (const name of names.slice(0, maxFiles)) {
+    if (left === 0) break;
+    const records = (await unlessGone(linesIn(path.join(directory, name), left))) ?? 0;
+    left -= records;
+    if (records > 0) files.push({ name, refused: name.endsWith(refusedSuffix), records });
+  }
+  return { files, isLowerBound: left === 0 || names.length > maxFiles };
+}
+
+const lineEnd = 0x0a;
+
+/** Whole lines, at most so many. */
+async function linesIn(file: string, most: number): Promise<number> {
+  let lines = 0;
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>)
+    for (let at = chunk.indexOf(lineEnd); at >= 0; at = chunk.indexOf(lineEnd, at + 1)) {
+      lines += 1;
+      if (lines === most) return lines;
+    }
+  return lines;
+}

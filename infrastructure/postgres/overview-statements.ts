@@ -1,0 +1,208 @@
+import * as t from 'io-ts';
+import { sql } from 'slonik';
+import type { Window } from '../../domain/shared/window.ts';
+import { int8, nullable, timestamp } from './codecs.ts';
+import { row } from './pool.ts';
+
+/**
+ * Every question of the overview. The ledger is read by time, one day of it (`usage_cost_events_occurred_at_idx`), and so
+ * are the request logs (`request_logs_occurred_at_idx`); what is of today or of a budget's window, in rollups.
+ */
+
+/** So many items of each list. */
+const mostTop = 5;
+export const mostItems = 10;
+/** Alerts whose mails are looked at, the newest. */
+export const mostAlerts = 1000;
+
+const counted = t.type({ request_count: int8, spend: int8 });
+
+const hour = sql.fragment`date_bin('1 hour', occurred_at, timestamptz '2000-01-01 00:00:00+00')`;
+const during = ({ from, until }: Window) => sql.fragment`
+  occurred_at >= ${from.toISOString()}::timestamptz and occurred_at < ${until.toISOString()}::timestamptz
+`;
+
+/** Either of an hour, or of a model that has unpriced rows. */
+const dayRow = t.intersection([
+  counted,
+  t.type({ hour_start: nullable(timestamp), model_key: nullable(t.string), unpriced_count: int8 }),
+]);
+
+export const ledgerDay = (window: Window) => sql.type(row(dayRow))`
+  with parts as materialized (
+    select ${hour} as hour_start, model_key, pricing_status, count(*) as request_count,
+           coalesce(sum(cost_picousd) filter (where counts_toward_spend(pricing_status)), 0) as spend
+    from usage_cost_events where ${during(window)}
+    group by 1, 2, 3
+  )
+  select hour_start, model_key, sum(request_count) as request_count, sum(spend) as spend,
+         coalesce(sum(request_count) filter (where pricing_status = 'unpriced'), 0) as unpriced_count
+  from parts group by grouping sets ((hour_start), (model_key))
+  having hour_start is not null or coalesce(sum(request_count) filter (where pricing_status = 'unpriced'), 0) > 0
+`;
+
+const timesRow = t.type({ hour_start: nullable(timestamp), latencies: t.array(t.number) });
+
+/** Of requests that ended well. */
+export const logTimes = (window: Window) => sql.type(row(timesRow))`
+  select ${hour} as hour_start, percentile_disc(array[0.5, 0.95]) within group (order by latency_ms) as latencies
+  from request_logs where ${during(window)} and status_code < 400
+  group by grouping sets ((1), ())
+  having count(*) > 0
+`;
+
+const endsRow = t.type({
+  hour_start: timestamp,
+  status_code: t.number,
+  error_code: nullable(t.string),
+  ended: int8,
+});
+
+export const logEnds = (window: Window) => sql.type(row(endsRow))`
+  select ${hour} as hour_start, status_code, error_code, count(*) as ended
+  from request_logs where ${during(window)} group by 1, 2, 3
+`;
+
+export const itemRow = t.type({
+  kind: t.keyof({ user: null, team: null, route: null, gateway_process: null }),
+  id: t.string,
+  title: t.string,
+  counted: int8,
+  total: int8,
+});
+
+export const providerErrors = () => sql.type(row(itemRow))`
+  select 'route' as kind, model_key as id, provider_key as title,
+         count(*) as counted, count(*) over () as total
+  from request_logs
+  where occurred_at >= gateway_now() - interval '1 hour' and error_code = 'upstream_error'
+    and model_key is not null and provider_key is not null
+  group by model_key, provider_key order by counted desc, id, title limit ${mostItems}
+`;
+
+/** From when on rollups are of today: two buckets make a UTC day. */
+const today = sql.fragment`bucket_start >= (select budget_window_start('daily', gateway_now()))`;
+
+export const spentToday = () => sql.type(row(counted))`
+  select coalesce(sum(request_count), 0) as request_count, coalesce(sum(counted_picousd), 0) as spend
+  from usage_rollups where ${today}
+`;
+
+const modelRow = t.intersection([counted, t.type({ model_key: t.string })]);
+
+export const topModels = () => sql.type(row(modelRow))`
+  select model_key, sum(request_count) as request_count, sum(counted_picousd) as spend
+  from usage_rollups where ${today} group by model_key
+  order by spend desc, request_count desc, model_key limit ${mostTop}
+`;
+
+const ownerRow = t.intersection([
+  counted,
+  t.type({ user_id: nullable(t.string), team_id: nullable(t.string), owner_name: nullable(t.string) }),
+]);
+
+export const topOwners = () => sql.type(row(ownerRow))`
+  select g.user_id, case when g.user_id is null then g.team_id end as team_id, coalesce(u.name, t.name) as owner_name,
+         g.request_count, g.spend
+  from (
+    select user_id, max(team_id) as team_id, sum(request_count) as request_count, sum(counted_picousd) as spend
+    from usage_rollups where ${today} group by ownership_scope_key, user_id
+    order by spend desc, request_count desc, ownership_scope_key limit ${mostTop}
+  ) g
+  left join users u on u.user_id = g.user_id
+  left join teams t on t.team_id = g.team_id and g.user_id is null
+  order by g.spend desc, g.request_count desc, g.user_id, g.team_id
+`;
+
+export const standingRow = t.type({
+  total: int8,
+  above: int8,
+  blocking: int8,
+  user_id: nullable(t.string),
+  team_id: nullable(t.string),
+  owner_name: t.string,
+  cadence: t.keyof({ daily: null, weekly: null, monthly: null }),
+  amount_10000: int8,
+  hard_limit: t.boolean,
+  window_start: timestamp,
+  window_end: timestamp,
+  spent: int8,
+  blocked: int8,
+  has_blocked: t.boolean,
+  by_share: int8,
+  by_blocked: int8,
+});
+
+/** The budgets that are nearest to their amount and those that blocked most, with how many there are of each. */
+export const budgetStandings = () => sql.type(row(standingRow))`
+  with budgets as (
+    select user_id, null as team_id, 'user:' || user_id as scope, cadence, amount_10000, hard_limit
+    from user_budgets where active
+    union all
+    select null, team_id, 'team:' || team_id || ':actor:none', cadence, amount_10000, hard_limit
+    from team_budgets where active
+  ), standing as (
+    select b.*, w.starts as window_start, w.ends as window_end, s.spent, x.blocked,
+           x.blocked > 0 or b.hard_limit and s.spent >= b.amount_10000 * 100000000::numeric as has_blocked
+    from (select gateway_now() as now) clock cross join budgets b
+    cross join lateral (
+      select budget_window_start(b.cadence, clock.now) as starts, budget_window_end(b.cadence, clock.now) as ends
+    ) w
+    cross join lateral (
+      select coalesce(sum(d.counted_picousd), 0) as spent from usage_daily_totals d
+      where d.ownership_scope_key = b.scope
+        and d.day >= (w.starts at time zone 'UTC')::date and d.day < (w.ends at time zone 'UTC')::date
+    ) s
+    cross join lateral (
+      select count(*) as blocked from blocked_answers a
+      where a.ownership_scope_key = b.scope and a.occurred_at >= w.starts and a.occurred_at < w.ends
+    ) x
+  ), ranked as (
+    select standing.*, count(*) over () as total,
+           count(*) filter (where spent > amount_10000 * 80000000::numeric) over () as above,
+           count(*) filter (where has_blocked) over () as blocking,
+           row_number() over (order by spent / greatest(amount_10000 * 100000000::numeric, 1) desc, scope) as by_share,
+           row_number() over (order by has_blocked desc, blocked desc, scope) as by_blocked
+    from standing
+  )
+  select r.total, r.above, r.blocking, r.user_id, r.team_id, coalesce(u.name, t.name, r.user_id::text, r.team_id) as owner_name,
+         r.cadence, r.amount_10000::text as amount_10000, r.hard_limit, r.window_start, r.window_end, r.spent, r.blocked,
+         r.has_blocked, r.by_share, r.by_blocked
+  from ranked r
+  left join users u on u.user_id = r.user_id
+  left join teams t on t.team_id = r.team_id
+  where r.by_share <= ${mostItems} or r.has_blocked and r.by_blocked <= ${mostItems}
+  order by r.by_share
+`;
+
+export const failedMails = () => sql.type(row(itemRow))`
+  select case when a.user_id is null then 'team' else 'user' end as kind, coalesce(a.user_id::text, a.team_id) as id,
+         coalesce(u.name, t.name, a.user_id::text, a.team_id) as title, count(*) as counted,
+         sum(count(*)) over () as total
+  from (
+    select * from budget_alerts where created_at >= gateway_now() - interval '24 hours'
+    order by created_at desc, budget_alert_id desc limit ${mostAlerts}
+  ) a
+  join budget_alert_deliveries d on d.budget_alert_id = a.budget_alert_id
+    and d.ownership_scope_key = a.ownership_scope_key and d.delivery_status = 'failed'
+  left join users u on u.user_id = a.user_id
+  left join teams t on t.team_id = a.team_id
+  group by a.user_id, a.team_id, u.name, t.name order by counted desc, id limit ${mostItems}
+`;
+
+/** Not seen for the five beats after which a process is taken for gone (`process_is_gone`), and not yet forgotten. */
+export const replicasBehind = () => sql.type(row(itemRow))`
+  select 'gateway_process' as kind, process_id::text as id, process_id::text as title,
+         floor(extract(epoch from clock_timestamp() - seen_at))::bigint as counted, count(*) over () as total
+  from gateway_processes where seen_at <= clock_timestamp() - interval '5 seconds'
+  order by seen_at, process_id limit ${mostItems}
+`;
+
+const setupRow = t.type({ model_answered: t.boolean, key_exists: t.boolean, budget_set: t.boolean });
+
+export const setup = () => sql.type(row(setupRow))`
+  select exists (select from usage_rollups) as model_answered,
+         exists (select from api_keys
+                 where revoked_at is null and (expires_at is null or expires_at > gateway_now())) as key_exists,
+         exists (select from user_budgets where active) or exists (select from team_budgets where active) as budget_set
+`;

@@ -1,0 +1,189 @@
+import type * as t from 'io-ts';
+import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
+import type { CatalogueInsight } from '../../application/ports/model-list.ts';
+import type {
+  Attention,
+  BudgetStanding,
+  BudgetStandings,
+  OverviewFacts,
+  OverviewStore,
+  Spent,
+} from '../../application/ports/overview.ts';
+import type { Owner } from '../../domain/identity/caller.ts';
+import { ascending, descending, inOrder } from '../../domain/reports/ranking.ts';
+import { lastHours, type WindowFacts } from '../../domain/reports/overview.ts';
+import type { Window } from '../../domain/shared/window.ts';
+import { routesWhere } from './model-list-store.ts';
+import * as ask from './overview-statements.ts';
+import { moment } from './report-statements.ts';
+
+/** Routes that are looked at for a price. */
+const mostRoutes = 5000;
+
+/** What an admin sees first, in one transaction of one snapshot. */
+export const overviewStore = (pool: DatabasePool, insight: CatalogueInsight): OverviewStore => ({
+  read: () =>
+    pool.transaction(async (connection) => {
+      await connection.query(sql.unsafe`set transaction isolation level repeatable read, read only`);
+      await connection.query(
+        sql.unsafe`select set_config('jit', 'off', true), set_config('work_mem', '32MB', true)`,
+      );
+      return facts(connection, insight);
+    }),
+});
+
+async function facts(connection: CommonQueryMethods, insight: CatalogueInsight): Promise<OverviewFacts> {
+  const { now, logs_since } = await connection.one(moment());
+  const window = lastHours(now);
+  const ledger = await connection.any(ask.ledgerDay(window));
+  const standings = await connection.any(ask.budgetStandings());
+  const setup = await connection.one(ask.setup());
+  const unpriced = new Map(
+    ledger.flatMap(({ model_key, unpriced_count }) =>
+      model_key === null ? [] : [[model_key, Number(unpriced_count)] as const],
+    ),
+  );
+  return {
+    now,
+    window,
+    logsSince: logs_since ?? undefined,
+    usage: {
+      spends: ledger.flatMap((found) =>
+        found.hour_start === null ? [] : [{ hourStart: found.hour_start, ...spent(found) }],
+      ),
+      ...(await logFacts(connection, window)),
+    },
+    today: spent(await connection.one(ask.spentToday())),
+    topModels: (await connection.any(ask.topModels())).map((found) => ({
+      modelKey: found.model_key,
+      ...spent(found),
+    })),
+    topOwners: (await connection.any(ask.topOwners())).map((found) => {
+      const owner = ownerOf(found);
+      return { owner, ownerName: found.owner_name ?? idOf(owner), ...spent(found) };
+    }),
+    budgets: budgets(standings),
+    attention: {
+      unpriced_models: await unpricedModels(connection, insight, unpriced),
+      budget_blocks: budgetBlocks(standings),
+      failed_mails: counted(await connection.any(ask.failedMails())),
+      replicas_behind: counted(await connection.any(ask.replicasBehind())),
+      provider_errors: counted(await connection.any(ask.providerErrors())),
+    },
+    setup: {
+      modelAnswered: setup.model_answered,
+      keyExists: setup.key_exists,
+      budgetSet: setup.budget_set,
+    },
+  };
+}
+
+async function logFacts(
+  connection: CommonQueryMethods,
+  window: Window,
+): Promise<Pick<WindowFacts, 'times' | 'ends'>> {
+  const times = await connection.any(ask.logTimes(window));
+  const ends = await connection.any(ask.logEnds(window));
+  return {
+    times: times.map(({ hour_start, latencies: [median = 0, p95 = 0] }) => ({
+      hourStart: hour_start ?? undefined,
+      latency: { median, p95 },
+      firstToken: undefined,
+    })),
+    ends: ends.map((found) => ({
+      hourStart: found.hour_start,
+      statusCode: found.status_code,
+      errorCode: found.error_code ?? undefined,
+      count: Number(found.ended),
+    })),
+  };
+}
+
+const spent = (found: { readonly request_count: bigint; readonly spend: bigint }): Spent => ({
+  requestCount: Number(found.request_count),
+  spend: found.spend,
+});
+
+const ownerOf = (found: { readonly user_id: string | null; readonly team_id: string | null }): Owner =>
+  found.user_id === null
+    ? { kind: 'team', teamId: found.team_id ?? '' }
+    : { kind: 'user', userId: found.user_id };
+
+const idOf = (owner: Owner): string => (owner.kind === 'user' ? owner.userId : owner.teamId);
+
+type StandingRow = t.TypeOf<typeof ask.standingRow>;
+
+const budgets = (rows: readonly StandingRow[]): BudgetStandings => ({
+  total: Number(rows[0]?.total ?? 0n),
+  above80Percent: Number(rows[0]?.above ?? 0n),
+  blocked: Number(rows[0]?.blocking ?? 0n),
+  nearest: rows.filter(({ by_share }) => by_share <= ask.mostItems).map(budgetStanding),
+});
+
+function budgetStanding(found: StandingRow): BudgetStanding {
+  const owner = ownerOf(found);
+  return {
+    owner,
+    ownerName: found.owner_name,
+    cadence: found.cadence,
+    amount10000: found.amount_10000,
+    hardLimit: found.hard_limit,
+    window: { from: found.window_start, until: found.window_end },
+    spent: found.spent,
+    blockedAnswers: Number(found.blocked),
+  };
+}
+
+const budgetBlocks = (rows: readonly StandingRow[]): Attention => ({
+  count: Number(rows[0]?.blocking ?? 0n),
+  isLowerBound: false,
+  items: rows
+    .filter(({ has_blocked, by_blocked }) => has_blocked && by_blocked <= ask.mostItems)
+    .toSorted((one, other) => Number(one.by_blocked - other.by_blocked))
+    .map((found) => {
+      const owner = ownerOf(found);
+      return { kind: owner.kind, id: idOf(owner), title: found.owner_name, count: Number(found.blocked) };
+    }),
+});
+
+const counted = (rows: readonly t.TypeOf<typeof ask.itemRow>[]): Attention => ({
+  count: Number(rows[0]?.total ?? 0n),
+  isLowerBound: false,
+  items: rows.map(({ kind, id, title, counted: count }) => ({ kind, id, title, count: Number(count) })),
+});
+
+/** Models with unpriced requests in the last day, and those of which an enabled route has no price now. */
+async function unpricedModels(
+  connection: CommonQueryMethods,
+  insight: CatalogueInsight,
+  requests: ReadonlyMap<string, number>,
+): Promise<Attention> {
+  const routes = await routesWhere(
+    connection,
+    insight,
+    sql.fragment`
+      (r.model_key, r.position) in (
+        select e.model_key, e.position from model_routes e
+        join models m on m.model_key = e.model_key and m.enabled
+        where e.enabled order by e.model_key, e.position limit ${mostRoutes + 1}
+      )
+    `,
+  );
+  const without = routes
+    .filter(({ price }) => price === undefined)
+    .map(({ modelKey }) => [modelKey, 0] as const);
+  const models = [...new Map([...without, ...requests])];
+  return {
+    count: models.length,
+    isLowerBound: routes.length > mostRoutes,
+    items: models
+      .toSorted(
+        inOrder(
+          descending(([, count]) => count),
+          ascending(([modelKey]) => modelKey),
+        ),
+      )
+      .slice(0, ask.mostItems)
+      .map(([modelKey, count]) => ({ kind: 'model', id: modelKey, title: modelKey, count })),
+  };
+}

@@ -1,0 +1,109 @@
+import * as t from 'io-ts';
+import { type CommonQueryMethods, type DatabasePool, type FragmentSqlToken, sql } from 'slonik';
+import type { Hit, HitKind, Search } from '../../application/ports/search.ts';
+import { nullable } from './codecs.ts';
+import { isUuid } from './instants.ts';
+import { holds } from './object-list.ts';
+import { row } from './pool.ts';
+import { readList } from './time-list.ts';
+
+/** So many hits of each kind. */
+const most = 8;
+
+/**
+ * One statement for each kind, in one snapshot. What an id or a key's prefix names is found by its index; parts of names
+ * in the index of the list, which holds them folded, newest first.
+ */
+export const searchStore = (pool: DatabasePool): Search => ({
+  find: (text) =>
+    readList(pool, async (connection) => {
+      const hits: Hit[] = [];
+      for (const [kind, statement] of Object.entries(statements) as [
+        HitKind,
+        (text: string) => FragmentSqlToken,
+      ][])
+        hits.push(...(await found(connection, kind, statement(text))));
+      return hits;
+    }),
+});
+
+const hitRow = t.type({ id: t.string, title: t.string, detail: nullable(t.string) });
+
+async function found(
+  connection: CommonQueryMethods,
+  kind: HitKind,
+  statement: FragmentSqlToken,
+): Promise<readonly Hit[]> {
+  const rows = await connection.any(sql.type(row(hitRow))`${statement}`);
+  return rows.map(({ id, title, detail }) => ({ kind, id, title, detail: detail ?? undefined }));
+}
+
+/** No row has this id. */
+const uuidOf = (text: string): string | null => (isUuid(text) ? text : null);
+
+/** A whole key is looked for by its public id alone: what is behind the point is its secret, and no index has it. */
+const publicIdOf = (text: string): string => /^(?:gwk_)?([A-Za-z0-9]*)/.exec(text)?.[1] ?? '';
+
+const statements = {
+  user: (text) => sql.fragment`
+    with named as (
+      select user_id, created_at from users where user_id = ${uuidOf(text)}::uuid or email_folded = lower(${text})
+    ), holding as (
+      select user_id, created_at from users
+      where ${holds(sql.fragment`email_folded`, text)} or ${holds(sql.fragment`name_folded`, text)}
+      order by created_at desc, user_id desc limit ${most}
+    ), ranked as (
+      select user_id, min(first) as first, created_at
+      from (select *, 0 as first from named union all select *, 1 from holding) each group by user_id, created_at
+      order by first, created_at desc, user_id desc limit ${most}
+    )
+    select u.user_id::text as id, u.name as title, u.email as detail
+    from ranked r join users u on u.user_id = r.user_id order by r.first, r.created_at desc, r.user_id desc
+  `,
+  team: (text) => sql.fragment`
+    select team_id as id, name as title, null as detail from teams
+    where ${holds(sql.fragment`lower(team_id)`, text)} or ${holds(sql.fragment`lower(name)`, text)}
+    order by team_id <> ${text}, created_at desc, team_id desc limit ${most}
+  `,
+  service_account: (text) => sql.fragment`
+    select service_account_id as id, name as title, team_id as detail from service_accounts
+    where ${holds(sql.fragment`lower(service_account_id)`, text)} or ${holds(sql.fragment`lower(name)`, text)}
+    order by service_account_id <> ${text}, created_at desc, service_account_id desc limit ${most}
+  `,
+  api_key: (text) => sql.fragment`
+    with named as (
+      select api_key_id, created_at from api_keys where api_key_id = ${uuidOf(text)}::uuid
+      union all
+      (select api_key_id, created_at from api_keys
+       where public_id >= ${publicIdOf(text)} and starts_with(public_id, ${publicIdOf(text)}) and ${publicIdOf(text) !== ''}
+       order by public_id limit ${most})
+    ), holding as (
+      select api_key_id, created_at from api_keys where ${holds(sql.fragment`name_folded`, text)}
+      order by created_at desc, api_key_id desc limit ${most}
+    ), ranked as (
+      select api_key_id, min(first) as first, created_at
+      from (select *, 0 as first from named union all select *, 1 from holding) each group by api_key_id, created_at
+      order by first, created_at desc, api_key_id desc limit ${most}
+    )
+    select k.api_key_id::text as id, k.name as title, k.public_id as detail
+    from ranked r join api_keys k on k.api_key_id = r.api_key_id order by r.first, r.created_at desc, r.api_key_id desc
+  `,
+  model: (text) => sql.fragment`
+    select model_key as id, model_key as title, null as detail from models
+    where ${holds(sql.fragment`lower(model_key)`, text)} order by model_key <> ${text}, model_key limit ${most}
+  `,
+  provider: (text) => sql.fragment`
+    select provider_key as id, provider_key as title, kind as detail from providers
+    where ${holds(sql.fragment`lower(provider_key)`, text)} order by provider_key <> ${text}, provider_key limit ${most}
+  `,
+  request_log: (text) => sql.fragment`
+    select request_log_id::text as id, request_id as title, model_key as detail from (
+      (select request_log_id, request_id, model_key, occurred_at from request_logs
+       where request_log_id = ${uuidOf(text)}::uuid limit ${most})
+      union all
+      (select request_log_id, request_id, model_key, occurred_at from request_logs
+       where hashtextextended(request_id, 0) = hashtextextended(${text}, 0) and request_id = ${text}
+       order by list_bucket desc limit ${most})
+    ) each order by occurred_at desc, request_log_id desc limit ${most}
+  `,
+} as const satisfies Record<HitKind, (text: string) => FragmentSqlToken>;

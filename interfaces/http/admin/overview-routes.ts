@@ -1,0 +1,53 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { hitKinds, type Search } from '../../../application/ports/search.ts';
+import { type OverviewPorts, reportOverview } from '../../../application/reports/report-overview.ts';
+import { arrayOf, choiceValue, objectOf, orNull, textValue } from '../answers.ts';
+import { nullIfMissing } from '../json-text.ts';
+import { type AdminRoute, adminRoute } from './admin-route.ts';
+import { overviewBody, presentOverview } from './overview-bodies.ts';
+import { textUpTo } from './query.ts';
+
+export interface OverviewRoutePorts extends OverviewPorts {
+  readonly search: Search;
+}
+
+const root = '/api/v1/admin';
+
+/** Longer ones are in no name; a request id may be longer, and is found by the list of request logs. */
+const maxSearchChars = 200;
+
+const hit = objectOf({
+  kind: choiceValue(hitKinds),
+  id: textValue,
+  title: textValue,
+  detail: orNull(textValue),
+});
+
+/** What an admin sees first, and the search from there. */
+export const overviewRoutes = ({ search, ...ports }: OverviewRoutePorts): readonly AdminRoute[] => [
+  adminRoute({
+    method: 'GET',
+    path: `${root}/overview`,
+    summary: 'What happened in the last 24 hours, and what needs attention.',
+    answer: overviewBody,
+    handle: async () => E.right(presentOverview(await reportOverview(ports)())),
+  }),
+  adminRoute({
+    method: 'GET',
+    path: `${root}/search`,
+    summary: 'People, keys, teams, service accounts, models, providers and request logs by an id or a name.',
+    query: { q: textUpTo(maxSearchChars) },
+    answer: objectOf({ items: arrayOf(hit) }),
+    handle: async ({ query }) => {
+      const found = await search.find(query.q);
+      return E.right({
+        items: found.map(({ kind, id, title, detail }) => ({
+          kind,
+          id,
+          title,
+          detail: nullIfMissing(detail),
+        })),
+      });
+    },
+  }),
+];
