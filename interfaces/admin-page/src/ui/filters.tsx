@@ -7,10 +7,13 @@ export function TextFilter({
   name,
   label,
   width,
+  fault,
 }: {
   readonly name: string;
   readonly label: string;
   readonly width?: 'wide';
+  /** What is wrong with it. */
+  readonly fault?: string | undefined;
 }) {
   const { filters, set } = useAddress();
   const inForce = filters[name] ?? '';
@@ -33,7 +36,13 @@ export function TextFilter({
         value={text}
         onChange={({ target }) => setText(target.value)}
         autoComplete="off"
+        aria-invalid={fault !== undefined}
       />
+      {fault === undefined ? null : (
+        <span className="error-text" role="alert">
+          {fault}
+        </span>
+      )}
     </label>
   );
 }

@@ -1,0 +1,36 @@
+import { percentText, shareBps } from './amounts.ts';
+
+/** Spend against an amount, with a mark where 20 % remain: there the alert is sent. */
+export function BudgetBar({
+  spendUsd,
+  amountUsd,
+  label,
+}: {
+  readonly spendUsd: string;
+  readonly amountUsd: string;
+  /** Whose it is. */
+  readonly label: string;
+}) {
+  const share = shareBps(spendUsd, amountUsd);
+  if (share === undefined) return <span className="muted">refuses all</span>;
+  const tone = share >= 10_000 ? 'bad' : share >= 8_000 ? 'warn' : '';
+  const text = percentText(share);
+  return (
+    <span className="budget-bar">
+      <span
+        className={`meter ${tone}`}
+        role="meter"
+        aria-label={`Spent of the budget of ${label}`}
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={Math.min(100, Math.floor(share / 100))}
+        aria-valuetext={`${text}, ${spendUsd} of ${amountUsd} USD`}
+        title={`${spendUsd} of ${amountUsd} USD; the mark is at 80 %, where the alert is sent`}
+      >
+        <span style={{ width: `${Math.min(100, share / 100)}%` }} />
+        <i className="meter-mark" />
+      </span>
+      <span className="number budget-share">{text}</span>
+    </span>
+  );
+}
