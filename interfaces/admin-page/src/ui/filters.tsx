@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useId, useState } from 'react';
 import { useAddress } from '../app/address.ts';
+import { faultOf } from './fields.tsx';
 import { Icon } from './icons.tsx';
 
 /** A filter that is typed: it takes effect when typing pauses. */
@@ -7,14 +8,19 @@ export function TextFilter({
   name,
   label,
   width,
-  fault,
+  error = null,
+  known = [],
 }: {
   readonly name: string;
   readonly label: string;
   readonly width?: 'wide';
-  /** What is wrong with it. */
-  readonly fault?: string | undefined;
+  /** What came of the list; the fault of this filter stands beneath it. */
+  readonly error?: Error | null;
+  /** Values to choose from; others may be typed. */
+  readonly known?: readonly string[];
 }) {
+  const id = useId();
+  const fault = faultOf(error, name);
   const { filters, set } = useAddress();
   const inForce = filters[name] ?? '';
   const [text, setText] = useState(inForce);
@@ -28,22 +34,33 @@ export function TextFilter({
     return () => clearTimeout(timer);
   }, [text, inForce, name, set]);
   return (
-    <label className="filter">
-      <span>{label}</span>
-      <input
-        type="search"
-        className={width}
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-        autoComplete="off"
-        aria-invalid={fault !== undefined}
-      />
+    <div className="typed-filter">
+      <label className="filter">
+        <span>{label}</span>
+        <input
+          type="search"
+          className={width}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+          autoComplete="off"
+          list={known.length === 0 ? undefined : `${id}-known`}
+          aria-invalid={fault !== undefined}
+          aria-describedby={fault === undefined ? undefined : `${id}-fault`}
+        />
+      </label>
+      {known.length === 0 ? null : (
+        <datalist id={`${id}-known`}>
+          {known.map((value) => (
+            <option key={value} value={value} />
+          ))}
+        </datalist>
+      )}
       {fault === undefined ? null : (
-        <span className="error-text" role="alert">
+        <span id={`${id}-fault`} className="error-text" role="alert">
           {fault}
         </span>
       )}
-    </label>
+    </div>
   );
 }
 
@@ -82,7 +99,14 @@ export function ChoiceFilter({
 }
 
 /** The filters in force, each with its way out. */
-export function FilterChips({ names }: { readonly names: Readonly<Record<string, string>> }) {
+export function FilterChips({
+  names,
+  says = (_, value) => value,
+}: {
+  readonly names: Readonly<Record<string, string>>;
+  /** How a value is called: an id by its name. */
+  readonly says?: (name: string, value: string) => string;
+}) {
   const { filters, set } = useAddress();
   const active = Object.entries(filters).filter(([name]) => name in names);
   if (active.length === 0) return null;
@@ -93,10 +117,10 @@ export function FilterChips({ names }: { readonly names: Readonly<Record<string,
           <button
             type="button"
             className="chip"
-            aria-label={`Remove the filter ${names[name]}: ${value}`}
+            aria-label={`Remove the filter ${names[name]}: ${says(name, value)}`}
             onClick={() => set({ [name]: undefined, page: undefined })}
           >
-            {names[name]}: {value} <Icon name="close" />
+            {names[name]}: {says(name, value)} <Icon name="close" />
           </button>
         </li>
       ))}

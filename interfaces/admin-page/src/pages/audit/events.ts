@@ -43,11 +43,19 @@ export const targetKinds = [
 ] as const satisfies readonly NonNullable<Query['target_kind']>[];
 
 /** What the address asks for; a word that there is not is refused by its name, as the API does. */
-export const askOf = (filters: Readonly<Record<string, string>>): Query => ({
-  ...filters,
-  action: wordOf('action', actions, filters['action']),
-  target_kind: wordOf('target_kind', targetKinds, filters['target_kind']),
-});
+export function askOf({
+  action: asked,
+  target_kind: kind,
+  ...others
+}: Readonly<Record<string, string>>): Query {
+  const action = wordOf('action', actions, asked);
+  const targetKind = wordOf('target_kind', targetKinds, kind);
+  return {
+    ...others,
+    ...(action === undefined ? {} : { action }),
+    ...(targetKind === undefined ? {} : { target_kind: targetKind }),
+  };
+}
 
 function wordOf<W extends string>(
   name: string,
