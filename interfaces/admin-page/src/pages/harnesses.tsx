@@ -64,7 +64,7 @@ export function Page() {
 function Programs({ usage }: { readonly usage: Usage }) {
   const window = { from: usage.window_start, to: usage.window_end };
   const columns: readonly Column<Usage['leaders'][number]>[] = [
-    { key: 'rank', title: 'Rank', align: 'end', cell: ({ rank }) => rank, text: ({ rank }) => rank },
+    { key: 'rank', title: 'Rank', cell: ({ rank }) => rank, text: ({ rank }) => rank },
     {
       key: 'label',
       title: 'Program',

@@ -106,7 +106,7 @@ const average = (
 });
 
 const columnsFor = (window: Readonly<Record<string, string>>): readonly Column<Leader>[] => [
-  { key: 'rank', title: 'Rank', align: 'end', cell: ({ rank }) => rank, text: ({ rank }) => rank },
+  { key: 'rank', title: 'Rank', cell: ({ rank }) => rank, text: ({ rank }) => rank },
   {
     key: 'user',
     title: 'Person',

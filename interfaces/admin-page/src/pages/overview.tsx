@@ -67,8 +67,8 @@ const Used = ({ of }: { readonly of: Overview }) => (
     <HourTable of={of} />
     <div className="halves">
       <NearestBudgets budgets={of.budgets} />
-      <LatestAlerts />
       <Top of={of} />
+      <LatestAlerts />
     </div>
     {isDone(of.setup) ? null : <Setup setup={of.setup} isOpen={false} />}
   </>

@@ -46,7 +46,7 @@ export function Pager({ list }: { readonly list: ListPage<unknown> | undefined }
   const to = from + list.items.length - 1;
   const go = (next: number): void => set({ page: next === 1 ? undefined : String(next) });
   return (
-    <nav className="pager" aria-label="Pages">
+    <nav className="pager" aria-label="Walk through the list">
       <button type="button" className="button" disabled={page <= 1} onClick={() => go(page - 1)}>
         <Icon name="previous" /> Previous
       </button>

@@ -5,7 +5,7 @@ import { colourOf, type Point, type Series } from './stacked.tsx';
  * The bars themselves: recharts is big, so that this file is fetched only where a chart is shown. Heights are numbers;
  * what is read comes as text, exact. Arrows walk from bar to bar, and what stands there is read aloud.
  */
-export default function StackedChart({
+export function StackedChart({
   label,
   series,
   points,

@@ -2,7 +2,7 @@ import { lazy, type ReactNode, Suspense } from 'react';
 import { Icon } from './icons.tsx';
 import { type Column, Table } from './table.tsx';
 
-const StackedChart = lazy(() => import('./stacked-chart.tsx'));
+const StackedChart = lazy(async () => ({ default: (await import('./stacked-chart.tsx')).StackedChart }));
 
 export interface Series {
   readonly key: string;

@@ -46,11 +46,13 @@ const columns: readonly Column<Standing>[] = [
 
 /** This window against the budgets: the ten that are nearest to their amount. */
 export const NearestBudgets = ({ budgets }: { readonly budgets: Overview['budgets'] }) => (
-  <section className="stack wide-half" aria-labelledby="budgets">
-    <h2 id="budgets">
-      Budgets, the nearest to their amount <Link to="/budgets">All {budgets.total}</Link>
-    </h2>
+  <div className="whole">
     <Table
+      tools={
+        <h2>
+          Budgets, the nearest to their amount <Link to="/budgets">All {budgets.total}</Link>
+        </h2>
+      }
       caption="Nearest budgets"
       columns={columns}
       rows={budgets.items}
@@ -61,5 +63,5 @@ export const NearestBudgets = ({ budgets }: { readonly budgets: Overview['budget
         </p>
       }
     />
-  </section>
+  </div>
 );

@@ -47,11 +47,13 @@ export function LatestAlerts() {
     refetchInterval: 30_000,
   });
   return (
-    <section className="stack" aria-labelledby="latest-alerts">
-      <h2 id="latest-alerts">
-        Latest alerts <Link to="/alerts">All</Link>
-      </h2>
+    <div className="whole">
       <Table
+        tools={
+          <h2>
+            Latest alerts <Link to="/alerts">All</Link>
+          </h2>
+        }
         caption="Latest alerts"
         columns={columns}
         rows={data?.items}
@@ -60,6 +62,6 @@ export function LatestAlerts() {
         again={() => void refetch()}
         empty={<p className="muted">No budget has come near its amount.</p>}
       />
-    </section>
+    </div>
   );
 }

@@ -53,33 +53,33 @@ export function Top({ of }: { readonly of: Overview }) {
   const none = <p className="muted">No request in the last 24 hours.</p>;
   return (
     <>
-      <section className="stack" aria-labelledby="top-models">
-        <h2 id="top-models">
-          Top models{' '}
-          <Link to="/spend" search={{ by: 'model' }}>
-            All
-          </Link>
-        </h2>
-        <Table
-          caption="Top models"
-          columns={models}
-          rows={of.top_models}
-          rowKey={({ model_key: model }) => model}
-          empty={none}
-        />
-      </section>
-      <section className="stack" aria-labelledby="top-owners">
-        <h2 id="top-owners">
-          Top owners <Link to="/spend">All</Link>
-        </h2>
-        <Table
-          caption="Top owners"
-          columns={owners}
-          rows={of.top_owners}
-          rowKey={({ owner_kind: kind, owner_id: id }) => `${kind} ${id}`}
-          empty={none}
-        />
-      </section>
+      <Table
+        tools={
+          <h2>
+            Top models{' '}
+            <Link to="/spend" search={{ by: 'model' }}>
+              All
+            </Link>
+          </h2>
+        }
+        caption="Top models"
+        columns={models}
+        rows={of.top_models}
+        rowKey={({ model_key: model }) => model}
+        empty={none}
+      />
+      <Table
+        tools={
+          <h2>
+            Top owners <Link to="/spend">All</Link>
+          </h2>
+        }
+        caption="Top owners"
+        columns={owners}
+        rows={of.top_owners}
+        rowKey={({ owner_kind: kind, owner_id: id }) => `${kind} ${id}`}
+        empty={none}
+      />
     </>
   );
 }

@@ -86,25 +86,23 @@ export function BudgetList({ kind }: { readonly kind: 'all' | 'user' | 'team' })
   });
   const rows = budgets.data === undefined ? undefined : standings(budgets.data, kind);
   return (
-    <div className="stack">
-      <h2>Budgets</h2>
-      <BoundedTable
-        caption="Spend against budgets"
-        columns={columns}
-        rows={rows}
-        rowKey={({ owner_kind, owner_id }) => `${owner_kind} ${owner_id}`}
-        error={budgets.error}
-        again={() => void budgets.refetch()}
-        empty={
-          <Empty title="No budget is set">
-            <p>
-              A budget of a person or a team says how much may be spent in a day, a week or a month, and warns
-              when 20 % are left. <Link to="/budgets">Set one</Link>
-            </p>
-          </Empty>
-        }
-      />
-    </div>
+    <BoundedTable
+      tools={<h2>Budgets</h2>}
+      caption="Spend against budgets"
+      columns={columns}
+      rows={rows}
+      rowKey={({ owner_kind, owner_id }) => `${owner_kind} ${owner_id}`}
+      error={budgets.error}
+      again={() => void budgets.refetch()}
+      empty={
+        <Empty title="No budget is set">
+          <p>
+            A budget of a person or a team says how much may be spent in a day, a week or a month, and warns
+            when 20 % are left. <Link to="/budgets">Set one</Link>
+          </p>
+        </Empty>
+      }
+    />
   );
 }
 

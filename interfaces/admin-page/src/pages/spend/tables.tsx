@@ -87,16 +87,14 @@ export function OwnerTable({ report }: { readonly report: Report }) {
     ...tallyColumns<Report['owners'][number]>((owner) => ({ ...ofOwner(owner), ...windowOf(report) })),
   ];
   return (
-    <div className="stack">
-      <h2>Owners</h2>
-      <BoundedTable
-        caption="Spend by owner"
-        columns={columns}
-        rows={report.owners}
-        rowKey={({ owner_kind: kind, owner_id: id }) => `${kind} ${id}`}
-        empty={<p className="muted">Nobody sent a request in this time.</p>}
-      />
-    </div>
+    <BoundedTable
+      tools={<h2>Owners</h2>}
+      caption="Spend by owner"
+      columns={columns}
+      rows={report.owners}
+      rowKey={({ owner_kind: kind, owner_id: id }) => `${kind} ${id}`}
+      empty={<p className="muted">Nobody sent a request in this time.</p>}
+    />
   );
 }
 
@@ -114,15 +112,13 @@ export function ModelTable({ report }: { readonly report: Report }) {
     })),
   ];
   return (
-    <div className="stack">
-      <h2>Models</h2>
-      <BoundedTable
-        caption="Spend by model"
-        columns={columns}
-        rows={report.models}
-        rowKey={({ model_key: model }) => model}
-        empty={<p className="muted">No model was asked in this time.</p>}
-      />
-    </div>
+    <BoundedTable
+      tools={<h2>Models</h2>}
+      caption="Spend by model"
+      columns={columns}
+      rows={report.models}
+      rowKey={({ model_key: model }) => model}
+      empty={<p className="muted">No model was asked in this time.</p>}
+    />
   );
 }
