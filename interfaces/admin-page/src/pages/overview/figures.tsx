@@ -16,7 +16,7 @@ export function Figures({ of }: { readonly of: Overview }) {
       text: `${hourText(hour)} UTC: ${text(hour)}`,
     }));
   return (
-    <section className="figures" aria-label="The last 24 hours">
+    <section className="figures" aria-label="Figures of the day">
       <Figure
         title="Spend today (UTC)"
         value={
