@@ -105,9 +105,14 @@ describe('the audit', () => {
   it('names the field that is wrong, at the field', async () => {
     const page = await scene.open('/audit?action=team.create');
     await page.locator('.filters').getByLabel("Actor's user id").fill('nobody');
-    const alert = page.locator('.filter').filter({ hasText: 'Actor' }).getByRole('alert');
-    await alert.waitFor();
-    expect(await alert.textContent()).toContain('must be a UUID');
+    const fault = page.locator('.filters').getByRole('alert');
+    await fault.waitFor();
+    expect(await fault.textContent()).toContain('must be a UUID');
+    const field = page.locator('.filters').getByLabel("Actor's user id");
+    expect(await field.getAttribute('aria-invalid')).toBe('true');
+    await scene.open('/audit?from=yesterday');
+    await fault.waitFor();
+    expect(await fault.textContent()).toContain('must be an instant of RFC 3339');
     await scene.open('/audit?action=nothing.such');
     await page.getByText('must be one of').waitFor();
   });

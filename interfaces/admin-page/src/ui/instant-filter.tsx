@@ -1,3 +1,4 @@
+import { useId } from 'react';
 import { useAddress } from '../app/address.ts';
 
 /** An instant to the minute, in UTC, whatever the browser's own time is. */
@@ -12,27 +13,31 @@ export function InstantFilter({
   readonly fault?: string | undefined;
 }) {
   const { filters, set } = useAddress();
+  const faultId = useId();
   return (
-    <label className="filter">
-      <span>{label} (UTC)</span>
-      <input
-        type="datetime-local"
-        className="instant"
-        value={minuteOf(filters[name])}
-        aria-invalid={fault !== undefined}
-        onChange={({ target }) =>
-          set({
-            [name]: target.value === '' ? undefined : `${target.value.slice(0, 16)}:00Z`,
-            page: undefined,
-          })
-        }
-      />
+    <div>
+      <label className="filter">
+        <span>{label} (UTC)</span>
+        <input
+          type="datetime-local"
+          className="instant"
+          value={minuteOf(filters[name])}
+          aria-invalid={fault !== undefined}
+          aria-describedby={fault === undefined ? undefined : faultId}
+          onChange={({ target }) =>
+            set({
+              [name]: target.value === '' ? undefined : `${target.value.slice(0, 16)}:00Z`,
+              page: undefined,
+            })
+          }
+        />
+      </label>
       {fault === undefined ? null : (
-        <span className="error-text" role="alert">
+        <span id={faultId} className="error-text" role="alert">
           {fault}
         </span>
       )}
-    </label>
+    </div>
   );
 }
 
