@@ -38,6 +38,7 @@ const cases: readonly (readonly [path: string, query: string])[] = [
   ['/api/v1/admin/spend/report', 'days=7'],
   ['/api/v1/admin/spend/report', 'days=30'],
   ['/api/v1/admin/spend/report', 'days=30&owner_kind=user'],
+  ['/api/v1/admin/spend/days', 'days=30'],
   ['/api/v1/admin/observability/leaderboard', 'range=7d'],
   ['/api/v1/admin/observability/leaderboard', 'range=31d'],
   ['/api/v1/admin/observability/harness-usage', 'range=7d'],

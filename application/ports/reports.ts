@@ -1,7 +1,8 @@
 import type { Window } from '../../domain/shared/window.ts';
 import type { HarnessBucketCount } from '../../domain/reports/harness-usage.ts';
 import type { BucketSpend, UserModelUsage, UserToolCounts } from '../../domain/reports/leaderboard.ts';
-import type { LedgerUsage, OwnerKind } from '../../domain/reports/spend-report.ts';
+import type { CohortSpend } from '../../domain/reports/spend-by-day.ts';
+import type { LedgerUsage, NamedOwner, OwnerKind } from '../../domain/reports/spend-report.ts';
 
 /** What was committed at one moment: everything that is read from it fits together. */
 export interface ReportSnapshot {
@@ -10,6 +11,14 @@ export interface ReportSnapshot {
   /** The oldest retained request log's time; undefined when there is none. */
   readonly logsSince: Date | undefined;
   readonly ledgerUsage: (window: Window, ownerKind: OwnerKind) => Promise<LedgerUsage>;
+  /** Of these owners; keys as `ownerKey` has them. A service account's spend is its team's. */
+  readonly ownerSpend: (window: Window, owners: readonly NamedOwner[]) => Promise<readonly CohortSpend[]>;
+  /** Of these models, by owners of that kind. */
+  readonly modelSpend: (
+    window: Window,
+    ownerKind: OwnerKind,
+    modelKeys: readonly string[],
+  ) => Promise<readonly CohortSpend[]>;
   /** Users renamed or deactivated since are in it; the spend of teams is nobody's. */
   readonly userModelUsage: (window: Window) => Promise<readonly UserModelUsage[]>;
   readonly userSpend: (window: Window, userIds: readonly string[]) => Promise<readonly BucketSpend[]>;

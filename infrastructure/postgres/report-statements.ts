@@ -48,6 +48,38 @@ export const ledgerUsage = (window: Window, ownerKind: OwnerKind) => sql.type(ro
   left join teams t on t.team_id = g.team_id and g.user_id is null
 `;
 
+const ownerSpendRow = t.type({
+  bucket_start: timestamp,
+  user_id: nullable(t.string),
+  team_id: nullable(t.string),
+  spend: int8,
+});
+
+/** Of these users, and of these teams with their service accounts. */
+export const ownerSpend = (
+  window: Window,
+  { userIds, teamIds }: { readonly userIds: readonly string[]; readonly teamIds: readonly string[] },
+) => sql.type(row(ownerSpendRow))`
+  select bucket_start, user_id, case when user_id is null then team_id end as team_id,
+         sum(counted_picousd) as spend
+  from usage_rollups
+  where ${inWindow(window)}
+    and (user_id = any (${sql.array([...userIds], 'uuid')})
+         or user_id is null and team_id = any (${sql.array([...teamIds], 'text')}))
+  group by 1, 2, 3
+`;
+
+const modelSpendRow = t.type({ bucket_start: timestamp, model_key: t.string, spend: int8 });
+
+export const modelSpend = (window: Window, ownerKind: OwnerKind, modelKeys: readonly string[]) => sql.type(
+  row(modelSpendRow),
+)`
+  select bucket_start, model_key, sum(counted_picousd) as spend
+  from usage_rollups
+  where ${inWindow(window)} and ${owners[ownerKind]} and model_key = any (${sql.array([...modelKeys], 'text')})
+  group by bucket_start, model_key
+`;
+
 export const userModelUsageRow = t.type({
   user_id: t.string,
   user_name: nullable(t.string),

@@ -3,6 +3,7 @@ import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import type { ReportSnapshot, Reports } from '../../application/ports/reports.ts';
 import type { HarnessBucketCount } from '../../domain/reports/harness-usage.ts';
 import type { UserModelUsage, UserToolCounts } from '../../domain/reports/leaderboard.ts';
+import { type CohortSpend, ownerKey } from '../../domain/reports/spend-by-day.ts';
 import type { LedgerUsage, NamedOwner } from '../../domain/reports/spend-report.ts';
 import * as ask from './report-statements.ts';
 
@@ -24,6 +25,14 @@ async function snapshot(connection: CommonQueryMethods): Promise<ReportSnapshot>
     logsSince: logs_since ?? undefined,
     ledgerUsage: async (window, ownerKind) =>
       ledgerUsage(await connection.any(ask.ledgerUsage(window, ownerKind))),
+    ownerSpend: async (window, owners) =>
+      (await connection.any(ask.ownerSpend(window, idsOf(owners)))).flatMap(ownerSpend),
+    modelSpend: async (window, ownerKind, modelKeys) =>
+      (await connection.any(ask.modelSpend(window, ownerKind, modelKeys))).map((found) => ({
+        bucketStart: found.bucket_start,
+        key: found.model_key,
+        spend: found.spend,
+      })),
     userModelUsage: async (window) => (await connection.any(ask.userModelUsage(window))).map(userModelUsage),
     userSpend: async (window, userIds) =>
       (await connection.any(ask.userSpend(window, userIds))).map((found) => ({
@@ -35,6 +44,23 @@ async function snapshot(connection: CommonQueryMethods): Promise<ReportSnapshot>
       (await connection.any(ask.toolCounts(window, userIds))).map(userToolCounts),
     harnessCounts: async (window) => (await connection.any(ask.harnessCounts(window))).map(harnessCount),
   };
+}
+
+const idsOf = (owners: readonly NamedOwner[]) => ({
+  userIds: owners.flatMap((each) => (each.ownerKind === 'user' ? [each.ownerId] : [])),
+  teamIds: owners.flatMap((each) => (each.ownerKind === 'team' ? [each.ownerId] : [])),
+});
+
+function ownerSpend(found: {
+  readonly bucket_start: Date;
+  readonly user_id: string | null;
+  readonly team_id: string | null;
+  readonly spend: bigint;
+}): readonly CohortSpend[] {
+  const ownerId = found.user_id ?? found.team_id;
+  if (ownerId === null) return [];
+  const key = ownerKey({ ownerKind: found.user_id === null ? 'team' : 'user', ownerId });
+  return [{ bucketStart: found.bucket_start, key, spend: found.spend }];
 }
 
 function ledgerUsage(rows: readonly t.TypeOf<typeof ask.ledgerUsageRow>[]): LedgerUsage {

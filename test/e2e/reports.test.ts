@@ -163,6 +163,38 @@ describe('reports over requests that were served', () => {
     expect((await dataOf('/spend/report?days=30&owner_kind=user'))['daily']).toHaveLength(30);
   });
 
+  it('each day is cut by owner and by model, and the parts add up to it', async () => {
+    const found = await dataOf('/spend/days?days=7');
+    const cut = (values: readonly number[], rest = 0) => ({ values: values.map(spend), rest: spend(rest) });
+    const day = (text: string, of: number, owners: object, models: object) => ({
+      day: text,
+      ...spend(of),
+      owners,
+      models,
+    });
+    const none = (text: string) => day(text, 0, cut([0, 0, 0]), cut([0]));
+    expect(found).toEqual({
+      window_days: 7,
+      owner_kind: 'all',
+      window_start: '2028-02-24T00:00:00.000Z',
+      window_end: '2028-03-02T00:00:00.000Z',
+      chart_owners: [
+        { owner_kind: 'user', owner_id: idOf['Ann'], owner_name: 'Ann', ...spend(2) },
+        { owner_kind: 'user', owner_id: idOf['Bea'], owner_name: 'Bea', ...spend(1) },
+        { owner_kind: 'team', owner_id: 'platform', owner_name: 'Platform', ...spend(1) },
+      ],
+      chart_models: [{ model_key: 'fast', ...spend(4) }],
+      days: [
+        ...['2028-02-24', '2028-02-25', '2028-02-26', '2028-02-27', '2028-02-28'].map(none),
+        day('2028-02-29', 1, cut([0, 1, 0]), cut([1])),
+        day('2028-03-01', 3, cut([2, 0, 1]), cut([3])),
+      ],
+    });
+    expect((await dataOf('/spend/days?owner_kind=team'))['days']?.at(-1)).toEqual(
+      day('2028-03-01', 1, cut([1]), cut([1])),
+    );
+  });
+
   it('the leaderboard ranks users by spend, and averages what their logs have recorded', async () => {
     const board = await dataOf('/observability/leaderboard');
     const averages = (exposed: number | null, invoked: number | null) => ({

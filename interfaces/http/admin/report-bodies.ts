@@ -1,9 +1,11 @@
 import type * as t from 'io-ts';
 import type { OverRange } from '../../../application/reports/report-leaderboard.ts';
+import type { SpendByDay } from '../../../application/reports/report-spend-by-day.ts';
 import type { Window } from '../../../domain/shared/window.ts';
 import type { HarnessUsage, RankedHarness } from '../../../domain/reports/harness-usage.ts';
 import type { Leader, Leaderboard, ToolAverages } from '../../../domain/reports/leaderboard.ts';
 import { bucketHours, type ReportDays, type ReportRange } from '../../../domain/reports/report-window.ts';
+import type { DayCut } from '../../../domain/reports/spend-by-day.ts';
 import type { OwnerKind, SpendReport, Tally } from '../../../domain/reports/spend-report.ts';
 import {
   countValue,
@@ -46,6 +48,28 @@ export const spendReportBody = objectOf({
     }),
   ),
   models: arrayOf(objectOf({ model_key: textValue, ...tally })),
+});
+
+/** What the series have on a day, in their order, and what all others have. */
+const dayCut = objectOf({
+  values: arrayOf(objectOf(moneyValues('spend'))),
+  rest: objectOf(moneyValues('spend')),
+});
+
+export const spendByDayBody = objectOf({
+  window_days: countValue,
+  owner_kind: choiceValue(['all', 'user', 'team']),
+  ...windowMembers,
+  chart_owners: arrayOf(
+    objectOf({
+      owner_kind: choiceValue(['user', 'team']),
+      owner_id: textValue,
+      owner_name: textValue,
+      ...moneyValues('spend'),
+    }),
+  ),
+  chart_models: arrayOf(objectOf({ model_key: textValue, ...moneyValues('spend') })),
+  days: arrayOf(objectOf({ day: dayValue, ...moneyValues('spend'), owners: dayCut, models: dayCut })),
 });
 
 const rangeMembers = {
@@ -130,6 +154,37 @@ export const presentSpendReport = (
     ...tallyFields(owner),
   })),
   models: report.models.map((model) => ({ model_key: model.modelKey, ...tallyFields(model) })),
+});
+
+export const presentSpendByDay = (
+  days: ReportDays,
+  ownerKind: OwnerKind,
+  { window, cohort, days: found }: SpendByDay,
+): t.TypeOf<typeof spendByDayBody> => ({
+  window_days: days,
+  owner_kind: ownerKind,
+  ...windowFields(window),
+  chart_owners: cohort.owners.map((owner) => ({
+    owner_kind: owner.ownerKind,
+    owner_id: owner.ownerId,
+    owner_name: owner.ownerName,
+    ...moneyFields('spend', owner.spend),
+  })),
+  chart_models: cohort.models.map(({ modelKey, spend }) => ({
+    model_key: modelKey,
+    ...moneyFields('spend', spend),
+  })),
+  days: found.map(({ day, spend, owners, models }) => ({
+    day: day.toISOString().slice(0, 'YYYY-MM-DD'.length),
+    ...moneyFields('spend', spend),
+    owners: cutFields(owners),
+    models: cutFields(models),
+  })),
+});
+
+const cutFields = ({ values, rest }: DayCut): t.TypeOf<typeof dayCut> => ({
+  values: values.map((spend) => moneyFields('spend', spend)),
+  rest: moneyFields('spend', rest),
 });
 
 const tallyFields = ({ requestCount, spend, counts }: Tally) => ({

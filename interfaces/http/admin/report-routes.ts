@@ -3,6 +3,7 @@ import type { Reports } from '../../../application/ports/reports.ts';
 import { reportHarnessUsage } from '../../../application/reports/report-harness-usage.ts';
 import { reportLeaderboard } from '../../../application/reports/report-leaderboard.ts';
 import { reportSpend } from '../../../application/reports/report-spend.ts';
+import { reportSpendByDay } from '../../../application/reports/report-spend-by-day.ts';
 import { type AdminRoute, adminRoute } from './admin-route.ts';
 import { word } from './query.ts';
 import {
@@ -10,7 +11,9 @@ import {
   leaderboardBody,
   presentHarnessUsage,
   presentLeaderboard,
+  presentSpendByDay,
   presentSpendReport,
+  spendByDayBody,
   spendReportBody,
 } from './report-bodies.ts';
 
@@ -40,6 +43,18 @@ export const reportRoutes = ({ reports }: ReportRoutePorts): readonly AdminRoute
       const { days, owner_kind: ownerKind } = query;
       const report = await reportSpend(reports)({ days: daysOf[days], ownerKind });
       return E.right(presentSpendReport(daysOf[days], ownerKind, report));
+    },
+  }),
+  adminRoute({
+    method: 'GET',
+    path: `${root}/spend/days`,
+    summary: 'Spend of each day by the owners and models with the highest spend, and by the others together.',
+    query: spendShape,
+    answer: spendByDayBody,
+    handle: async ({ query }) => {
+      const { days, owner_kind: ownerKind } = query;
+      const found = await reportSpendByDay(reports)({ days: daysOf[days], ownerKind });
+      return E.right(presentSpendByDay(daysOf[days], ownerKind, found));
     },
   }),
   adminRoute({

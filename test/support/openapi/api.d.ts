@@ -709,6 +709,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/spend/days": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Spend of each day by the owners and models with the highest spend, and by the others together. */
+        get: operations["get_admin_spend_days"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/observability/leaderboard": {
         parameters: {
             query?: never;
@@ -5942,6 +5959,155 @@ export interface operations {
             503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
+    get_admin_spend_days: {
+        parameters: {
+            query?: {
+                days?: "7" | "30";
+                owner_kind?: "all" | "user" | "team";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "window_days": 0,
+                     *         "owner_kind": "all",
+                     *         "window_start": "2026-01-31T12:00:00.000Z",
+                     *         "window_end": "2026-01-31T12:00:00.000Z",
+                     *         "chart_owners": [
+                     *           {
+                     *             "owner_kind": "user",
+                     *             "owner_id": "019a0000-0000-7000-8000-000000000001",
+                     *             "owner_name": "Platform",
+                     *             "spend_usd": "0.25",
+                     *             "spend_usd_10000": 1
+                     *           }
+                     *         ],
+                     *         "chart_models": [
+                     *           {
+                     *             "model_key": "fast",
+                     *             "spend_usd": "0.25",
+                     *             "spend_usd_10000": 1
+                     *           }
+                     *         ],
+                     *         "days": [
+                     *           {
+                     *             "day": "2026-01-31",
+                     *             "spend_usd": "0.25",
+                     *             "spend_usd_10000": 1,
+                     *             "owners": {
+                     *               "values": [
+                     *                 {
+                     *                   "spend_usd": "0.25",
+                     *                   "spend_usd_10000": 1
+                     *                 }
+                     *               ],
+                     *               "rest": {
+                     *                 "spend_usd": "0.25",
+                     *                 "spend_usd_10000": 1
+                     *               }
+                     *             },
+                     *             "models": {
+                     *               "values": [
+                     *                 {
+                     *                   "spend_usd": "0.25",
+                     *                   "spend_usd_10000": 1
+                     *                 }
+                     *               ],
+                     *               "rest": {
+                     *                 "spend_usd": "0.25",
+                     *                 "spend_usd_10000": 1
+                     *               }
+                     *             }
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            window_days: number;
+                            /** @enum {unknown} */
+                            owner_kind: "all" | "user" | "team";
+                            /** Format: date-time */
+                            window_start: string;
+                            /** Format: date-time */
+                            window_end: string;
+                            chart_owners: {
+                                /** @enum {unknown} */
+                                owner_kind: "user" | "team";
+                                owner_id: string;
+                                owner_name: string;
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                            }[];
+                            chart_models: {
+                                model_key: string;
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                            }[];
+                            days: {
+                                /** Format: date */
+                                day: string;
+                                /** @example 0.25 */
+                                spend_usd: string;
+                                spend_usd_10000: number;
+                                owners: {
+                                    values: {
+                                        /** @example 0.25 */
+                                        spend_usd: string;
+                                        spend_usd_10000: number;
+                                    }[];
+                                    rest: {
+                                        /** @example 0.25 */
+                                        spend_usd: string;
+                                        spend_usd_10000: number;
+                                    };
+                                };
+                                models: {
+                                    values: {
+                                        /** @example 0.25 */
+                                        spend_usd: string;
+                                        spend_usd_10000: number;
+                                    }[];
+                                    rest: {
+                                        /** @example 0.25 */
+                                        spend_usd: string;
+                                        spend_usd_10000: number;
+                                    };
+                                };
+                            }[];
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
+        };
+    };
     get_admin_observability_leaderboard: {
         parameters: {
             query?: {
@@ -8805,4 +8971,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 c2ed829ffed4f4f487d95c26353aea0eb85eb51aa8fb081f0954866dac1d54f4.
+// Of the description with SHA-256 b06f226adcf8b98d5a05bce39934be71f27e1efa008a58910c2a9c7e0bea6bde.

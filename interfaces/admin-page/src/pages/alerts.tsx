@@ -1,7 +1,113 @@
+import { api, read } from '../api/client.ts';
+import { useAddress } from '../app/address.ts';
+import { Drawer } from '../ui/dialog.tsx';
+import { Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { Empty, Waiting } from '../ui/states.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { OwnerLink, RequestsLink } from '../ui/things.tsx';
+import { Count, Money, Time } from '../ui/values.tsx';
+import { type Alert, AlertDetail, Mails } from './alerts/detail.tsx';
+import { windowRequests } from './alerts/window.ts';
 
-export const Page = () => (
-  <Frame title="alerts">
-    <p>Under construction.</p>
-  </Frame>
-);
+const columns: readonly Column<Alert>[] = [
+  {
+    key: 'at',
+    title: 'Made (UTC)',
+    cell: (alert) => <Time at={alert.created_at} />,
+    text: (alert) => alert.created_at,
+  },
+  {
+    key: 'owner',
+    title: 'Owner',
+    cell: (alert) => <OwnerLink owner={alert} />,
+    text: (alert) => alert.owner_name,
+  },
+  { key: 'cadence', title: 'Budget', cell: (alert) => alert.cadence, text: (alert) => alert.cadence },
+  {
+    key: 'spend',
+    title: 'Spent then',
+    align: 'end',
+    cell: (alert) => (
+      <RequestsLink where={windowRequests(alert)}>
+        <Money usd={alert.spend_after_usd} />
+      </RequestsLink>
+    ),
+    text: (alert) => alert.spend_after_usd,
+  },
+  {
+    key: 'left',
+    title: 'Left then',
+    align: 'end',
+    cell: (alert) => <Money usd={alert.remaining_usd} />,
+    text: (alert) => alert.remaining_usd,
+  },
+  {
+    key: 'end',
+    title: 'Window ends (UTC)',
+    cell: (alert) => <Time at={alert.window_end} />,
+    text: (alert) => alert.window_end,
+  },
+  {
+    key: 'mails',
+    title: 'Mails',
+    cell: (alert) => <Mails deliveries={alert.deliveries} />,
+    text: ({ deliveries }) =>
+      deliveries.map((each) => `${each.recipient ?? 'nobody'}: ${each.delivery_status}`).join('; '),
+  },
+];
+
+/** Budgets of which 20 % or less were left, and the mails that said so. */
+export function Page() {
+  const { filters, set } = useAddress();
+  const alerts = useList(['budget-alerts'], (page, signal) =>
+    read(api.GET('/api/v1/admin/spend/budget-alerts', { params: { query: { page } }, signal })),
+  );
+  const open = filters['open'];
+  const shown = alerts.data?.items.find(({ budget_alert_id: id }) => id === open);
+  return (
+    <Frame
+      title="Alerts"
+      facts={
+        alerts.data === undefined ? undefined : (
+          <>
+            <Count of={alerts.data.total} /> alerts{alerts.data.total_is_lower_bound ? ' and more' : ''}. One
+            is made when 20 % or less of a budget is left, once in a window.
+          </>
+        )
+      }
+    >
+      <Table
+        caption="Alerts"
+        columns={columns}
+        rows={alerts.data?.items}
+        rowKey={({ budget_alert_id: id }) => id}
+        onOpen={({ budget_alert_id: id }) => set({ open: id })}
+        openKey={open}
+        error={alerts.error}
+        again={() => void alerts.refetch()}
+        empty={
+          <Empty title="No budget has come near its amount">
+            <p>An alert is made, and mails are sent, when 20 % or less of a budget is left.</p>
+          </Empty>
+        }
+      />
+      <Pager list={alerts.data} />
+      {open === undefined ? null : (
+        <Drawer
+          title={shown === undefined ? 'Alert' : `Alert of ${shown.owner_name}`}
+          open
+          onClose={() => set({ open: undefined })}
+        >
+          {shown !== undefined ? (
+            <AlertDetail alert={shown} />
+          ) : alerts.isPending ? (
+            <Waiting for="the alert" />
+          ) : (
+            <p>This alert is not on this page of the list.</p>
+          )}
+        </Drawer>
+      )}
+    </Frame>
+  );
+}

@@ -1,7 +1,163 @@
+import { api, read } from '../api/client.ts';
+import { useAddress } from '../app/address.ts';
+import { Drawer } from '../ui/dialog.tsx';
+import { faultOf } from '../ui/fields.tsx';
+import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
+import { InstantFilter } from '../ui/instant-filter.tsx';
+import { Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { Empty, Waiting } from '../ui/states.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Count, Dash, Id, Time } from '../ui/values.tsx';
+import { Actor } from './audit/actor.tsx';
+import { EventDetail } from './audit/detail.tsx';
+import { type AdminEvent, actions, askOf, targetKinds } from './audit/events.ts';
+import { changedFields } from './audit/difference.ts';
+import { TargetLink } from './audit/target-link.tsx';
 
-export const Page = () => (
-  <Frame title="audit">
-    <p>Under construction.</p>
-  </Frame>
-);
+const names = {
+  actor_user_id: 'Actor',
+  action: 'Action',
+  target_kind: 'Kind',
+  target_id: 'Id',
+  from: 'From',
+  to: 'To',
+} as const;
+
+const columns: readonly Column<AdminEvent>[] = [
+  {
+    key: 'at',
+    title: 'When (UTC)',
+    cell: (event) => <Time at={event.occurred_at} />,
+    text: (event) => event.occurred_at,
+  },
+  {
+    key: 'actor',
+    title: 'Who',
+    cell: (event) => <Actor of={event} />,
+    text: (event) => event.actor_user_id ?? 'command line',
+  },
+  {
+    key: 'action',
+    title: 'Action',
+    cell: (event) => <code>{event.action}</code>,
+    text: (event) => event.action,
+  },
+  { key: 'kind', title: 'Kind', cell: (event) => event.target_kind, text: (event) => event.target_kind },
+  {
+    key: 'target',
+    title: 'Of',
+    cell: (event) => <TargetLink event={event} />,
+    text: (event) => event.target_id,
+  },
+  {
+    key: 'changed',
+    title: 'Fields',
+    cell: (event) => <Changed event={event} />,
+    text: (event) => changedFields(event).join(' '),
+  },
+  {
+    key: 'address',
+    title: 'From address',
+    hidden: true,
+    cell: (event) => event.remote_address ?? <Dash />,
+    text: (event) => event.remote_address,
+  },
+  {
+    key: 'token',
+    title: 'API token',
+    hidden: true,
+    cell: (event) => <Id of={event.admin_token_id} />,
+    text: (event) => event.admin_token_id,
+  },
+];
+
+const fieldsNamed = 3;
+
+function Changed({ event }: { readonly event: AdminEvent }) {
+  const fields = changedFields(event);
+  if (fields.length === 0) return <Dash />;
+  const more = fields.length - fieldsNamed;
+  return (
+    <span className="muted">
+      {fields.slice(0, fieldsNamed).join(', ')}
+      {more > 0 ? ` and ${more} more` : ''}
+    </span>
+  );
+}
+
+/** Who changed what. */
+export function Page() {
+  const { filters, set } = useAddress();
+  const ask = Object.fromEntries(Object.entries(filters).filter(([name]) => name in names));
+  const events = useList(['admin-events', ask], (page, signal) =>
+    read(api.GET('/api/v1/admin/events', { params: { query: { ...askOf(ask), page } }, signal })),
+  );
+  const fault = (name: string): string | undefined => faultOf(events.error, name);
+  const isFieldFault = Object.keys(names).some((name) => fault(name) !== undefined);
+  const open = filters['open'];
+  const shown = events.data?.items.find(({ admin_event_id: id }) => id === open);
+  return (
+    <Frame
+      title="Audit"
+      facts={
+        events.data === undefined ? undefined : (
+          <>
+            {events.data.total_is_lower_bound ? 'More than ' : ''}
+            <Count of={events.data.total} /> changes. An event is written with its change, and is never
+            changed or deleted.
+          </>
+        )
+      }
+      filters={
+        <>
+          <ChoiceFilter name="action" label="Action" options={actions.map((each) => [each, each])} />
+          <ChoiceFilter name="target_kind" label="Kind" options={targetKinds.map((each) => [each, each])} />
+          <TextFilter name="target_id" label="Id of what was changed" width="wide" error={events.error} />
+          <TextFilter name="actor_user_id" label="Actor's user id" width="wide" error={events.error} />
+          <InstantFilter name="from" label="From" fault={fault('from')} />
+          <InstantFilter name="to" label="To" fault={fault('to')} />
+        </>
+      }
+    >
+      <FilterChips names={names} />
+      {isFieldFault && events.data === undefined ? null : (
+        <Table
+          caption="Audit"
+          columns={columns}
+          rows={events.data?.items}
+          rowKey={({ admin_event_id: id }) => id}
+          onOpen={({ admin_event_id: id }) => set({ open: id })}
+          openKey={open}
+          error={isFieldFault ? null : events.error}
+          again={() => void events.refetch()}
+          empty={
+            Object.keys(ask).length === 0 ? (
+              <Empty title="Nothing has been changed yet">
+                <p>Each change over this page, the admin API or the command line leaves an event here.</p>
+              </Empty>
+            ) : (
+              <Empty title="No change meets these filters" />
+            )
+          }
+        />
+      )}
+      <Pager list={events.data} />
+      {open === undefined ? null : (
+        <Drawer
+          title={shown === undefined ? 'Change' : shown.action}
+          open
+          onClose={() => set({ open: undefined })}
+        >
+          {shown !== undefined ? (
+            <EventDetail event={shown} />
+          ) : events.isPending ? (
+            <Waiting for="the change" />
+          ) : (
+            <p>This change is not on this page of the list.</p>
+          )}
+        </Drawer>
+      )}
+    </Frame>
+  );
+}

@@ -1,7 +1,123 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { api, read } from '../api/client.ts';
+import { useAddress } from '../app/address.ts';
 import { Page as Frame } from '../ui/page.tsx';
+import { bucketText, endOfBucket, RangeFilter, rangeOf } from '../ui/range.tsx';
+import { type Point, Stacked } from '../ui/stacked.tsx';
+import { Empty, Failed, Waiting } from '../ui/states.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { RequestsLink } from '../ui/things.tsx';
+import { Count, Time } from '../ui/values.tsx';
+import type { paths } from '../../../../test/support/openapi/api.d.ts';
 
-export const Page = () => (
-  <Frame title="harnesses">
-    <p>Under construction.</p>
-  </Frame>
-);
+type Usage =
+  paths['/api/v1/admin/observability/harness-usage']['get']['responses'][200]['content']['application/json']['data'];
+
+/** The programs that send the requests, as their `User-Agent` says. */
+export function Page() {
+  const { filters } = useAddress();
+  const range = rangeOf(filters['range']);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['harness-usage', range],
+    queryFn: ({ signal }) =>
+      read(api.GET('/api/v1/admin/observability/harness-usage', { params: { query: { range } }, signal })),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Frame
+      title="Harnesses"
+      facts={
+        data === undefined ? undefined : (
+          <>
+            The programs that sent requests from <Time at={data.window_start} /> to{' '}
+            <Time at={data.window_end} /> (UTC), as they name themselves. Counted from the request logs that
+            are left
+            {data.logs_since === null ? null : (
+              <>
+                , since <Time at={data.logs_since} />
+              </>
+            )}
+            .
+          </>
+        )
+      }
+      filters={<RangeFilter />}
+    >
+      {error === null ? null : <Failed error={error} again={() => void refetch()} />}
+      {data === undefined ? (
+        error === null ? (
+          <Waiting for="the harnesses" />
+        ) : null
+      ) : data.leaders.length === 0 ? (
+        <Empty title="No request has been logged in this time">
+          <p>
+            Point an agent at the gateway: its <code>User-Agent</code> says which one it is.
+          </p>
+        </Empty>
+      ) : (
+        <Programs usage={data} />
+      )}
+    </Frame>
+  );
+}
+
+function Programs({ usage }: { readonly usage: Usage }) {
+  const window = { from: usage.window_start, to: usage.window_end };
+  const columns: readonly Column<Usage['leaders'][number]>[] = [
+    { key: 'rank', title: 'Rank', cell: ({ rank }) => rank, text: ({ rank }) => rank },
+    {
+      key: 'label',
+      title: 'Program',
+      cell: ({ agent_harness_label: label }) => label,
+      text: ({ agent_harness_label: label }) => label,
+    },
+    {
+      key: 'key',
+      title: 'Key',
+      cell: ({ agent_harness_key: key }) => <code>{key}</code>,
+      text: ({ agent_harness_key: key }) => key,
+    },
+    {
+      key: 'requests',
+      title: 'Requests',
+      align: 'end',
+      cell: ({ agent_harness_key, request_count: count }) => (
+        <RequestsLink where={{ agent_harness_key, ...window }}>
+          <Count of={count} />
+        </RequestsLink>
+      ),
+      text: ({ request_count: count }) => count,
+    },
+  ];
+  return (
+    <>
+      <Stacked
+        label="Requests of the first five"
+        unit="requests in 12 hours"
+        when="From"
+        series={usage.chart_harnesses.map((each) => ({
+          key: each.agent_harness_key,
+          name: each.agent_harness_label,
+        }))}
+        points={usage.series.map(
+          ({ bucket_start: start, values }): Point => ({
+            key: start,
+            tick: bucketText(start),
+            title: `12 hours from ${bucketText(start)}`,
+            parts: values.map(({ request_count: count }) => ({ height: count, text: String(count) })),
+          }),
+        )}
+        linkOf={({ key }) => (
+          <RequestsLink where={{ from: key, to: endOfBucket(key) }}>{bucketText(key)}</RequestsLink>
+        )}
+      />
+      <Table
+        caption="Harness usage"
+        columns={columns}
+        rows={usage.leaders}
+        rowKey={({ agent_harness_key: key }) => key}
+        empty={null}
+      />
+    </>
+  );
+}

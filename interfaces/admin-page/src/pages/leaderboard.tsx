@@ -1,7 +1,146 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { api, read } from '../api/client.ts';
+import { useAddress } from '../app/address.ts';
 import { Page as Frame } from '../ui/page.tsx';
+import { RangeFilter, bucketText, endOfBucket, rangeOf } from '../ui/range.tsx';
+import { type Point, Stacked } from '../ui/stacked.tsx';
+import { Empty, Failed, Waiting } from '../ui/states.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { ModelLink, OwnerLink, RequestsLink } from '../ui/things.tsx';
+import { Count, Dash, Money, NotAvailable, Time } from '../ui/values.tsx';
+import type { paths } from '../../../../test/support/openapi/api.d.ts';
 
-export const Page = () => (
-  <Frame title="leaderboard">
-    <p>Under construction.</p>
-  </Frame>
-);
+type Board =
+  paths['/api/v1/admin/observability/leaderboard']['get']['responses'][200]['content']['application/json']['data'];
+type Leader = Board['leaders'][number];
+
+/** The people who spend most. */
+export function Page() {
+  const { filters } = useAddress();
+  const range = rangeOf(filters['range']);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['leaderboard', range],
+    queryFn: ({ signal }) =>
+      read(api.GET('/api/v1/admin/observability/leaderboard', { params: { query: { range } }, signal })),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Frame
+      title="Leaderboard"
+      facts={
+        data === undefined ? undefined : (
+          <>
+            The people with the highest spend from <Time at={data.window_start} /> to{' '}
+            <Time at={data.window_end} /> (UTC). Averages of tools are of the request logs that are left
+            {data.logs_since === null ? null : (
+              <>
+                , since <Time at={data.logs_since} />
+              </>
+            )}
+            .
+          </>
+        )
+      }
+      filters={<RangeFilter />}
+    >
+      {error === null ? null : <Failed error={error} again={() => void refetch()} />}
+      {data === undefined ? (
+        error === null ? (
+          <Waiting for="the leaderboard" />
+        ) : null
+      ) : data.leaders.length === 0 ? (
+        <Empty title="Nobody has sent a request in this time">
+          <p>A request with a person's key puts the person on the board.</p>
+        </Empty>
+      ) : (
+        <Board board={data} />
+      )}
+    </Frame>
+  );
+}
+
+function Board({ board }: { readonly board: Board }) {
+  const window = { from: board.window_start, to: board.window_end };
+  return (
+    <>
+      <Stacked
+        label="Spend of the first five"
+        unit="USD in 12 hours"
+        when="From"
+        series={board.chart_users.map((user) => ({ key: user.user_id, name: user.user_name }))}
+        points={board.series.map(
+          ({ bucket_start: start, values }): Point => ({
+            key: start,
+            tick: bucketText(start),
+            title: `12 hours from ${bucketText(start)}`,
+            parts: values.map(({ spend_usd: usd }) => ({ height: Number(usd), text: usd })),
+          }),
+        )}
+        linkOf={({ key }) => (
+          <RequestsLink where={{ from: key, to: endOfBucket(key) }}>{bucketText(key)}</RequestsLink>
+        )}
+      />
+      <Table
+        caption="Leaderboard"
+        columns={columnsFor(window)}
+        rows={board.leaders}
+        rowKey={({ user_id: id }) => id}
+        empty={null}
+      />
+    </>
+  );
+}
+
+const average = (
+  key: keyof Leader['tool_cardinality_averages'],
+  title: string,
+  hidden = false,
+): Column<Leader> => ({
+  key,
+  title,
+  align: 'end',
+  hidden,
+  cell: ({ tool_cardinality_averages: found }) =>
+    found[key] === null ? <NotAvailable /> : <span className="number">{found[key].toFixed(2)}</span>,
+  text: ({ tool_cardinality_averages: found }) => found[key] ?? 'n/a',
+});
+
+const columnsFor = (window: Readonly<Record<string, string>>): readonly Column<Leader>[] => [
+  { key: 'rank', title: 'Rank', cell: ({ rank }) => rank, text: ({ rank }) => rank },
+  {
+    key: 'user',
+    title: 'Person',
+    cell: ({ user_id, user_name }) => (
+      <OwnerLink owner={{ owner_kind: 'user', owner_id: user_id, owner_name: user_name }} />
+    ),
+    text: ({ user_name: name }) => name,
+  },
+  {
+    key: 'spend',
+    title: 'Spend',
+    align: 'end',
+    cell: ({ spend_usd: usd }) => <Money usd={usd} />,
+    text: ({ spend_usd: usd }) => usd,
+  },
+  {
+    key: 'requests',
+    title: 'Requests',
+    align: 'end',
+    cell: ({ user_id, total_requests: total }) => (
+      <RequestsLink where={{ user_id, ...window }}>
+        <Count of={total} />
+      </RequestsLink>
+    ),
+    text: ({ total_requests: total }) => total,
+  },
+  {
+    key: 'model',
+    title: 'Most used model',
+    cell: ({ dominant_model: model }) => (model === null ? <Dash /> : <ModelLink model={model} />),
+    text: ({ dominant_model: model }) => model,
+  },
+  average('exposed_tool_count', 'Tools exposed'),
+  average('invoked_tool_count', 'Tools invoked'),
+  average('filtered_tool_count', 'Tools filtered', true),
+  average('referenced_mcp_server_count', 'MCP servers', true),
+];

@@ -1,7 +1,75 @@
+import { useQuery } from '@tanstack/react-query';
+import { api, read } from '../api/client.ts';
 import { Page as Frame } from '../ui/page.tsx';
+import { Failed, Waiting } from '../ui/states.tsx';
+import { RequestsLink } from '../ui/things.tsx';
+import { Count, Money } from '../ui/values.tsx';
+import { Attention } from './overview/attention.tsx';
+import { NearestBudgets } from './overview/budgets.tsx';
+import { Figures } from './overview/figures.tsx';
+import { HourTable } from './overview/hour-table.tsx';
+import { LatestAlerts } from './overview/latest-alerts.tsx';
+import { isDone, Setup } from './overview/setup.tsx';
+import { Top } from './overview/top.tsx';
+import { type Overview, windowOf } from './overview/overview-data.ts';
 
-export const Page = () => (
-  <Frame title="overview">
-    <p>Under construction.</p>
-  </Frame>
+const everyMs = 30_000;
+/** While a gateway is set up: each step is ticked off soon after it was done. */
+const setupEveryMs = 5_000;
+
+/** What happened in the last 24 hours, and what needs attention. */
+export function Page() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['overview'],
+    queryFn: ({ signal }) => read(api.GET('/api/v1/admin/overview', { signal })),
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && !isUsed(state.data) ? setupEveryMs : everyMs,
+  });
+  return (
+    <Frame title="Overview" facts={data === undefined ? undefined : <Facts of={data} />}>
+      {error === null ? null : <Failed error={error} again={() => void refetch()} />}
+      {data === undefined ? (
+        error === null ? (
+          <Waiting for="the overview" />
+        ) : null
+      ) : isUsed(data) ? (
+        <Used of={data} />
+      ) : (
+        <Setup setup={data.setup} isOpen />
+      )}
+    </Frame>
+  );
+}
+
+/** Somebody has sent something: there are figures to show. */
+const isUsed = ({ setup, last_day: day }: Overview): boolean =>
+  setup.model_answered || day.request_count > 0 || day.logged_count > 0;
+
+function Facts({ of: { last_day: day, budgets, setup, ...others } }: { readonly of: Overview }) {
+  if (!isUsed({ last_day: day, budgets, setup, ...others }))
+    return <>Nothing has been sent through this gateway yet. These steps make it ready.</>;
+  return (
+    <>
+      Last 24 hours:{' '}
+      <RequestsLink where={windowOf(others)}>
+        <Count of={day.request_count} /> requests
+      </RequestsLink>
+      , <Money usd={day.spend_usd} />; {budgets.above_80_percent} of {budgets.total} budgets above 80 %
+      {budgets.blocked === 0 ? '' : `, ${budgets.blocked} met a block`}.
+    </>
+  );
+}
+
+const Used = ({ of }: { readonly of: Overview }) => (
+  <>
+    <Attention facts={of.attention} now={of.now} />
+    <Figures of={of} />
+    <HourTable of={of} />
+    <div className="halves">
+      <NearestBudgets budgets={of.budgets} />
+      <Top of={of} />
+      <LatestAlerts />
+    </div>
+    {isDone(of.setup) ? null : <Setup setup={of.setup} isOpen={false} />}
+  </>
 );

@@ -1,7 +1,78 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { api, read } from '../api/client.ts';
+import { useAddress } from '../app/address.ts';
+import { ChoiceFilter } from '../ui/filters.tsx';
 import { Page as Frame } from '../ui/page.tsx';
+import { Failed, Waiting } from '../ui/states.tsx';
+import { Count, Money } from '../ui/values.tsx';
+import { BudgetList } from './spend/budget-list.tsx';
+import { DailyChart } from './spend/daily-chart.tsx';
+import { ModelTable, OwnerTable } from './spend/tables.tsx';
+import { type SpendAsk, until } from './spend/window.ts';
 
-export const Page = () => (
-  <Frame title="spend">
-    <p>Under construction.</p>
-  </Frame>
-);
+/** What was spent, by whom and on which models, and how it stands against the budgets. */
+export function Page() {
+  const { filters } = useAddress();
+  const ask: SpendAsk = {
+    days: filters['days'] === '30' ? '30' : '7',
+    owner_kind:
+      filters['owner_kind'] === 'user' || filters['owner_kind'] === 'team' ? filters['owner_kind'] : 'all',
+  };
+  const report = useQuery({
+    queryKey: ['spend-report', ask],
+    queryFn: ({ signal }) => read(api.GET('/api/v1/admin/spend/report', { params: { query: ask }, signal })),
+    placeholderData: keepPreviousData,
+  });
+  const { data } = report;
+  return (
+    <Frame
+      title="Spend"
+      facts={
+        data === undefined ? undefined : (
+          <>
+            <Money usd={data.totals.spend_usd} /> in <Count of={data.totals.request_count} /> requests, from{' '}
+            {data.window_start.slice(0, 10)} to {until(data.window_end)} (UTC)
+            {data.totals.unpriced_count === 0 ? null : (
+              <>
+                ; <Count of={data.totals.unpriced_count} /> had no price
+              </>
+            )}
+            {data.totals.usage_missing_count === 0 ? null : (
+              <>
+                ; of <Count of={data.totals.usage_missing_count} /> the provider told no usage
+              </>
+            )}
+          </>
+        )
+      }
+      filters={
+        <>
+          <ChoiceFilter name="days" label="Days" all="7 days" options={[['30', '30 days']]} />
+          <ChoiceFilter
+            name="owner_kind"
+            label="Owners"
+            options={[
+              ['user', 'People'],
+              ['team', 'Teams'],
+            ]}
+          />
+          <ChoiceFilter name="by" label="Chart" all="By owner" options={[['model', 'By model']]} />
+        </>
+      }
+    >
+      <DailyChart ask={ask} by={filters['by'] === 'model' ? 'model' : 'owner'} />
+      <BudgetList kind={ask.owner_kind} />
+      {report.error !== null ? (
+        <Failed error={report.error} again={() => void report.refetch()} />
+      ) : data === undefined ? (
+        <Waiting for="the spend" />
+      ) : null}
+      {data === undefined ? null : (
+        <>
+          <OwnerTable report={data} />
+          <ModelTable report={data} />
+        </>
+      )}
+    </Frame>
+  );
+}

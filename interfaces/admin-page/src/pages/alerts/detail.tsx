@@ -1,0 +1,150 @@
+import { Link } from '@tanstack/react-router';
+import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import { type Column, Table } from '../../ui/table.tsx';
+import { OwnerLink, RequestsLink } from '../../ui/things.tsx';
+import { Badge, Dash, Id, Money, Time } from '../../ui/values.tsx';
+import { windowRequests } from './window.ts';
+
+export type Alert =
+  paths['/api/v1/admin/spend/budget-alerts']['get']['responses'][200]['content']['application/json']['data']['items'][number];
+type Delivery = Alert['deliveries'][number];
+type Status = Delivery['delivery_status'];
+
+const tones = { pending: 'plain', sending: 'plain', sent: 'good', failed: 'bad' } as const satisfies Record<
+  Status,
+  string
+>;
+const order: readonly Status[] = ['failed', 'sending', 'pending', 'sent'];
+
+/** “1 failed, 2 sent”: the worst first. */
+export function Mails({ deliveries }: { readonly deliveries: readonly Delivery[] }) {
+  if (deliveries.length === 0) return <Dash />;
+  const counts = order.map((status) => ({
+    status,
+    count: deliveries.filter((each) => each.delivery_status === status).length,
+  }));
+  return (
+    <span className="row tight">
+      {counts
+        .filter(({ count }) => count > 0)
+        .map(({ status, count }) => (
+          <Badge key={status} tone={tones[status]}>
+            {count} {status}
+          </Badge>
+        ))}
+    </span>
+  );
+}
+
+/** What to do about a mail that was not sent, where the reason is one of the gateway's own. */
+const advice: Readonly<Record<string, string>> = {
+  mail_not_configured: 'Add a mail section to the configuration: the next alert is sent then.',
+  no_recipient: 'Nobody active is there to tell. Give the team an active owner or admin.',
+  dispatcher_died: 'A replica ended while it sent this mail. It may have arrived: ask.',
+};
+
+const columns: readonly Column<Delivery>[] = [
+  {
+    key: 'recipient',
+    title: 'To',
+    cell: ({ recipient }) => recipient ?? <span className="muted">nobody</span>,
+    text: ({ recipient }) => recipient,
+  },
+  {
+    key: 'status',
+    title: 'State',
+    cell: ({ delivery_status: status }) => <Badge tone={tones[status]}>{status}</Badge>,
+    text: ({ delivery_status: status }) => status,
+  },
+  {
+    key: 'attempted',
+    title: 'Tried (UTC)',
+    cell: ({ attempted_at: at }) => <Time at={at} />,
+    text: ({ attempted_at: at }) => at,
+  },
+  {
+    key: 'sent',
+    title: 'Sent (UTC)',
+    cell: ({ sent_at: at }) => <Time at={at} />,
+    text: ({ sent_at: at }) => at,
+  },
+  {
+    key: 'reason',
+    title: 'Why it failed',
+    cell: ({ failure_reason: reason }) =>
+      reason === null ? (
+        <Dash />
+      ) : (
+        <span className="reason">
+          <code>{reason}</code> {advice[reason]}
+        </span>
+      ),
+    text: ({ failure_reason: reason }) => reason,
+  },
+];
+
+export const AlertDetail = ({ alert }: { readonly alert: Alert }) => (
+  <>
+    <dl className="pairs">
+      <div>
+        <dt>Owner</dt>
+        <dd>
+          <OwnerLink owner={alert} />
+        </dd>
+      </div>
+      <div>
+        <dt>Budget</dt>
+        <dd>
+          {alert.cadence},{' '}
+          <Link to="/budgets" search={{ open: alert.owner_id }}>
+            open the budget
+          </Link>
+        </dd>
+      </div>
+      <div>
+        <dt>Made (UTC)</dt>
+        <dd>
+          <Time at={alert.created_at} />
+        </dd>
+      </div>
+      <div>
+        <dt>Window (UTC)</dt>
+        <dd>
+          <Time at={alert.window_start} /> to <Time at={alert.window_end} />
+        </dd>
+      </div>
+      <div>
+        <dt>Spent before and after the request that met the mark</dt>
+        <dd>
+          <Money usd={alert.spend_before_usd} />, <Money usd={alert.spend_after_usd} />
+        </dd>
+      </div>
+      <div>
+        <dt>Left then</dt>
+        <dd>
+          <Money usd={alert.remaining_usd} /> (alert at {alert.threshold_bps / 100} % left)
+        </dd>
+      </div>
+      <div>
+        <dt>Requests</dt>
+        <dd>
+          <RequestsLink where={windowRequests(alert)}>Those of the window</RequestsLink>
+        </dd>
+      </div>
+      <div>
+        <dt>Alert id</dt>
+        <dd>
+          <Id of={alert.budget_alert_id} short={false} />
+        </dd>
+      </div>
+    </dl>
+    <Table
+      caption="Mails of the alert"
+      columns={columns}
+      rows={alert.deliveries}
+      rowKey={({ recipient, channel }) => `${channel} ${recipient ?? ''}`}
+      empty={<p className="muted">No mail was queued.</p>}
+    />
+    <p className="muted">A mail is tried once, and never again: a second one could be one too many.</p>
+  </>
+);

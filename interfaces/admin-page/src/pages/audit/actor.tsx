@@ -1,0 +1,31 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { api, read } from '../../api/client.ts';
+import { Badge, Id } from '../../ui/values.tsx';
+import type { AdminEvent } from './events.ts';
+
+/** Who made the change: a person, by name where there still is one; without a session it was the command line. */
+export const Actor = ({ of: { actor_user_id: id, admin_token_id: token } }: { readonly of: AdminEvent }) =>
+  id === null ? (
+    <span className="muted">command line</span>
+  ) : (
+    <span className="row tight">
+      <Person id={id} />
+      {token === null ? null : <Badge tone="plain">API token</Badge>}
+    </span>
+  );
+
+function Person({ id }: { readonly id: string }) {
+  const person = useQuery({
+    queryKey: ['user', id, 'name'],
+    queryFn: ({ signal }) =>
+      read(api.GET('/api/v1/admin/users/{user_id}', { params: { path: { user_id: id } }, signal })),
+    staleTime: 300_000,
+    retry: false,
+  });
+  return (
+    <Link to="/people" search={{ open: id }} title={id}>
+      {person.data === undefined ? <Id of={id} /> : person.data.name}
+    </Link>
+  );
+}

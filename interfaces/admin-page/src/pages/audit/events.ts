@@ -1,0 +1,74 @@
+import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import { ApiError } from '../../api/client.ts';
+
+type Events = paths['/api/v1/admin/events']['get'];
+type Query = NonNullable<Events['parameters']['query']>;
+export type AdminEvent = Events['responses'][200]['content']['application/json']['data']['items'][number];
+
+export const actions = [
+  'budget.set',
+  'budget.delete',
+  'api_key.create',
+  'api_key.update',
+  'api_key.rotate',
+  'api_key.revoke',
+  'user.create',
+  'user.update',
+  'user.set_role',
+  'user.sign_up',
+  'team.create',
+  'team.update',
+  'team_member.set',
+  'team_member.delete',
+  'service_account.create',
+  'service_account.update',
+  'rate_limit.set',
+  'rate_limit.delete',
+  'model.test',
+  'admin_token.create',
+  'admin_token.revoke',
+  'admin.create',
+  'password.change',
+  'second_factor.enrol',
+  'second_factor.remove',
+] as const satisfies readonly NonNullable<Query['action']>[];
+
+export const targetKinds = [
+  'user',
+  'team',
+  'service_account',
+  'api_key',
+  'admin_token',
+  'model',
+] as const satisfies readonly NonNullable<Query['target_kind']>[];
+
+/** What the address asks for; a word that there is not is refused by its name, as the API does. */
+export function askOf({
+  action: asked,
+  target_kind: kind,
+  ...others
+}: Readonly<Record<string, string>>): Query {
+  const action = wordOf('action', actions, asked);
+  const targetKind = wordOf('target_kind', targetKinds, kind);
+  return {
+    ...others,
+    ...(action === undefined ? {} : { action }),
+    ...(targetKind === undefined ? {} : { target_kind: targetKind }),
+  };
+}
+
+function wordOf<W extends string>(
+  name: string,
+  words: readonly W[],
+  text: string | undefined,
+): W | undefined {
+  const found = words.find((each) => each === text);
+  if (text !== undefined && found === undefined)
+    throw new ApiError({
+      status: 400,
+      code: 'invalid_request',
+      message: `\`${name}\` must be one of ${words.join(', ')}.`,
+      param: name,
+    });
+  return found;
+}

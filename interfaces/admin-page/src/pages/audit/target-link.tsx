@@ -1,0 +1,35 @@
+import { Link } from '@tanstack/react-router';
+import { Id } from '../../ui/values.tsx';
+import type { AdminEvent } from './events.ts';
+
+/** The page of each kind. */
+const pageOf: Readonly<Record<string, string>> = {
+  user: '/people',
+  team: '/teams',
+  service_account: '/service-accounts',
+  api_key: '/keys',
+  admin_token: '/account',
+  model: '/models',
+};
+
+/** Of budgets and rate limits the target is whose they are. */
+const pageOfAction: Readonly<Record<string, string>> = { budget: '/budgets', rate_limit: '/rate-limits' };
+
+/** To the thing that was changed. */
+export function TargetLink({
+  event: { action, target_kind: kind, target_id: id },
+  short = true,
+}: {
+  readonly event: Pick<AdminEvent, 'action' | 'target_kind' | 'target_id'>;
+  readonly short?: boolean;
+}) {
+  const page = pageOfAction[action.split('.')[0] ?? ''] ?? pageOf[kind];
+  const shown = <Id of={id} short={short} />;
+  return page === undefined ? (
+    shown
+  ) : (
+    <Link to={page} search={{ open: id }}>
+      {shown}
+    </Link>
+  );
+}

@@ -1,0 +1,177 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Icon } from '../../ui/icons.tsx';
+import { OwnerLink, RequestsLink } from '../../ui/things.tsx';
+import type { Overview } from './overview-data.ts';
+
+type Fact = Overview['attention'][number];
+type Item = Fact['items'][number];
+
+interface Terms {
+  /** How it is called, of one and of several. */
+  readonly one: string;
+  readonly many: string;
+  readonly about: ReactNode;
+  readonly link?: ReactNode;
+  readonly tone: 'warn' | 'bad';
+}
+
+const termsOf: Readonly<Record<Fact['kind'], Terms>> = {
+  unpriced_models: {
+    one: 'model without a price',
+    many: 'models without a price',
+    about: 'Their requests are counted, and cost nothing in the ledger.',
+    link: <Link to="/models">Models</Link>,
+    tone: 'warn',
+  },
+  budget_blocks: {
+    one: 'budget met a block',
+    many: 'budgets met a block',
+    about: 'An answer was blocked, or the hard limit is reached and requests are refused.',
+    link: (
+      <Link to="/budgets" search={{ state: 'blocked' }}>
+        Budgets
+      </Link>
+    ),
+    tone: 'bad',
+  },
+  failed_mails: {
+    one: 'mail was not sent',
+    many: 'mails were not sent',
+    about: 'Somebody was not told that a budget is near its amount.',
+    link: <Link to="/alerts">Alerts</Link>,
+    tone: 'bad',
+  },
+  journal_records: {
+    one: 'record waits in the journal',
+    many: 'records wait in the journal',
+    about: 'They are spend that the database does not have yet. Keep the data folder of this replica.',
+    tone: 'bad',
+  },
+  replicas_behind: {
+    one: 'process was not seen lately',
+    many: 'processes were not seen lately',
+    about: 'A replica was stopped, or cannot reach the database.',
+    tone: 'warn',
+  },
+  provider_errors: {
+    one: 'route failed upstream in the last hour',
+    many: 'routes failed upstream in the last hour',
+    about: 'Callers got an error of the provider.',
+    tone: 'bad',
+  },
+};
+
+/** What somebody should look at; where there is nothing, a line says so. */
+export function Attention({ facts, now }: { readonly facts: readonly Fact[]; readonly now: string }) {
+  const found = facts.filter(({ count }) => count > 0);
+  return (
+    <section aria-labelledby="attention" className="stack">
+      <h2 id="attention">Needs attention</h2>
+      {found.length === 0 ? (
+        <p className="calm">
+          <Icon name="check" /> Nothing does.
+        </p>
+      ) : (
+        <ul className="attention">
+          {found.map((fact) => (
+            <li key={fact.kind} className={termsOf[fact.kind].tone}>
+              <Found fact={fact} now={now} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Found({ fact, now }: { readonly fact: Fact; readonly now: string }) {
+  const { one, many, about, link, tone } = termsOf[fact.kind];
+  const more = fact.count - fact.items.length;
+  return (
+    <>
+      <Icon name={tone === 'bad' ? 'error' : 'warning'} />
+      <div>
+        <p>
+          <strong>
+            {fact.count_is_lower_bound ? 'More than ' : ''}
+            {fact.count.toLocaleString('en')} {fact.count === 1 ? one : many}.
+          </strong>{' '}
+          {about} {link}
+        </p>
+        <ul className="attention-items">
+          {fact.items.map((item) => (
+            <li key={`${item.kind} ${item.id} ${item.title}`}>
+              <Named item={item} now={now} />
+            </li>
+          ))}
+          {isOfItems[fact.kind] && more > 0 ? (
+            <li className="muted">and {more.toLocaleString('en')} more</li>
+          ) : null}
+        </ul>
+      </div>
+    </>
+  );
+}
+
+/** Whether the count is of the items; mails and records are counted over theirs. */
+const isOfItems: Readonly<Record<Fact['kind'], boolean>> = {
+  unpriced_models: true,
+  budget_blocks: true,
+  failed_mails: false,
+  journal_records: false,
+  replicas_behind: true,
+  provider_errors: true,
+};
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+function Named({ item, now }: { readonly item: Item; readonly now: string }) {
+  const since = (ms: number): string => new Date(Date.parse(now) - ms).toISOString();
+  switch (item.kind) {
+    case 'model':
+      return (
+        <>
+          <Link to="/models" search={{ open: item.id }}>
+            {item.id}
+          </Link>
+          :{' '}
+          <RequestsLink where={{ model_key: item.id, from: since(dayMs) }}>
+            {item.count.toLocaleString('en')} unpriced
+          </RequestsLink>
+        </>
+      );
+    case 'user':
+    case 'team':
+      return (
+        <>
+          <OwnerLink owner={{ owner_kind: item.kind, owner_id: item.id, owner_name: item.title }} /> (
+          <Link to="/budgets" search={{ open: item.id }}>
+            budget
+          </Link>
+          )
+        </>
+      );
+    case 'route':
+      return (
+        <RequestsLink
+          where={{ model_key: item.id, provider_key: item.title, status_code: '502', from: since(hourMs) }}
+        >
+          {item.id} at {item.title}: {item.count.toLocaleString('en')}
+        </RequestsLink>
+      );
+    case 'gateway_process':
+      return (
+        <>
+          <code>{item.title}</code>, seen {item.count} s ago
+        </>
+      );
+    case 'journal_file':
+      return (
+        <>
+          <code>{item.title}</code>: {item.count.toLocaleString('en')}
+        </>
+      );
+  }
+}

@@ -1,0 +1,67 @@
+import { Link } from '@tanstack/react-router';
+import { BudgetBar } from '../../ui/bar.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { ofOwner, OwnerLink, RequestsLink } from '../../ui/things.tsx';
+import { Money, Time } from '../../ui/values.tsx';
+import type { Overview } from './overview-data.ts';
+
+type Standing = Overview['budgets']['items'][number];
+
+const columns: readonly Column<Standing>[] = [
+  { key: 'owner', title: 'Owner', cell: (of) => <OwnerLink owner={of} />, text: (of) => of.owner_name },
+  {
+    key: 'share',
+    title: 'Spent',
+    cell: (of) => <BudgetBar spendUsd={of.spend_usd} amountUsd={of.amount_usd} label={of.owner_name} />,
+  },
+  {
+    key: 'spend',
+    title: 'Spend',
+    align: 'end',
+    cell: (of) => (
+      <RequestsLink where={{ ...ofOwner(of), from: of.window_start, to: of.window_end }}>
+        <Money usd={of.spend_usd} />
+      </RequestsLink>
+    ),
+    text: (of) => of.spend_usd,
+  },
+  {
+    key: 'amount',
+    title: 'Budget',
+    align: 'end',
+    cell: (of) => (
+      <Link to="/budgets" search={{ open: of.owner_id }}>
+        <Money usd={of.amount_usd} />
+      </Link>
+    ),
+    text: (of) => of.amount_usd,
+  },
+  {
+    key: 'end',
+    title: 'Window ends (UTC)',
+    cell: (of) => <Time at={of.window_end} />,
+    text: (of) => of.window_end,
+  },
+];
+
+/** This window against the budgets: the ten that are nearest to their amount. */
+export const NearestBudgets = ({ budgets }: { readonly budgets: Overview['budgets'] }) => (
+  <div className="whole">
+    <Table
+      tools={
+        <h2>
+          Budgets, the nearest to their amount <Link to="/budgets">All {budgets.total}</Link>
+        </h2>
+      }
+      caption="Nearest budgets"
+      columns={columns}
+      rows={budgets.items}
+      rowKey={({ owner_kind: kind, owner_id: id }) => `${kind} ${id}`}
+      empty={
+        <p className="muted">
+          No budget is set. <Link to="/budgets">Set one</Link>
+        </p>
+      }
+    />
+  </div>
+);

@@ -1,0 +1,136 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { RequestsLink } from '../../ui/things.tsx';
+import { Count, Duration, durationText, Money, NotAvailable } from '../../ui/values.tsx';
+import { HourBars } from './hour-bars.tsx';
+import { errorsOf, type Hour, hourText, type Overview, windowOf } from './overview-data.ts';
+
+/** Spend, requests, errors and times: of all 24 hours, and hour by hour. */
+export function Figures({ of }: { readonly of: Overview }) {
+  const { last_day: day, today } = of;
+  const last = of.hours.at(-1);
+  const barsOf = (height: (hour: Hour) => number | undefined, text: (hour: Hour) => string) =>
+    of.hours.map((hour) => ({
+      key: hour.hour_start,
+      height: height(hour),
+      text: `${hourText(hour)} UTC: ${text(hour)}`,
+    }));
+  return (
+    <section className="figures" aria-label="Figures of the day">
+      <Figure
+        title="Spend today (UTC)"
+        value={
+          <Link to="/spend">
+            <Money usd={today.spend_usd} />
+          </Link>
+        }
+        more={
+          <>
+            <Money usd={day.spend_usd} /> in 24 hours
+          </>
+        }
+        label="Spend in each of the last 24 hours"
+        bars={barsOf(
+          ({ spend_usd: usd }) => Number(usd),
+          ({ spend_usd: usd }) => `${usd} USD`,
+        )}
+      />
+      <Figure
+        title="Requests"
+        value={
+          <RequestsLink where={windowOf(of)}>
+            <Count of={day.request_count} />
+          </RequestsLink>
+        }
+        more={
+          <>
+            <Count of={last?.request_count} /> in this hour, <Count of={today.request_count} /> today
+          </>
+        }
+        label="Requests in each of the last 24 hours"
+        bars={barsOf(
+          ({ request_count: count }) => count,
+          ({ request_count: count }) => `${count} requests`,
+        )}
+      />
+      <Figure
+        title="Errors"
+        value={<Count of={errorsOf(day)} />}
+        more={
+          <>
+            {day.errors.caller} by callers, {day.errors.upstream} upstream, {day.errors.gateway} of the
+            gateway
+          </>
+        }
+        label="Errors in each of the last 24 hours"
+        tone="bad"
+        bars={barsOf(errorsOf, (hour) => `${errorsOf(hour)} errors of ${hour.logged_count} logged`)}
+      />
+      <Times title="Latency" of={of} measure="latency_ms" barsOf={barsOf} />
+      <Times title="First token" of={of} measure="time_to_first_token_ms" barsOf={barsOf} />
+    </section>
+  );
+}
+
+type Bars = (
+  height: (hour: Hour) => number | undefined,
+  text: (hour: Hour) => string,
+) => Parameters<typeof HourBars>[0]['bars'];
+
+/** The one in the middle, and the one that 95 of 100 do not exceed. */
+function Times({
+  title,
+  of,
+  measure: key,
+  barsOf,
+}: {
+  readonly title: string;
+  readonly of: Overview;
+  readonly measure: 'latency_ms' | 'time_to_first_token_ms';
+  readonly barsOf: Bars;
+}) {
+  const whole = of.last_day[key];
+  const last = of.hours.at(-1)?.[key];
+  return (
+    <Figure
+      title={`${title}, median`}
+      value={<Duration ms={whole?.median} />}
+      more={
+        <>
+          95 % within <Duration ms={whole?.p95} />, <Duration ms={last?.median} /> in this hour
+        </>
+      }
+      label={`${title}, the median of each of the last 24 hours`}
+      bars={barsOf(
+        (hour) => hour[key]?.median,
+        ({ [key]: found }) =>
+          found === null
+            ? 'not measured'
+            : `median ${durationText(found.median)}, 95 % within ${durationText(found.p95)}`,
+      )}
+    />
+  );
+}
+
+const Figure = ({
+  title,
+  value,
+  more,
+  label,
+  bars,
+  tone = 'plain',
+}: {
+  readonly title: string;
+  readonly value: ReactNode;
+  readonly more: ReactNode;
+  readonly label: string;
+  readonly bars: Parameters<typeof HourBars>[0]['bars'];
+  readonly tone?: 'plain' | 'bad';
+}) => (
+  <div className={`figure ${tone}`}>
+    <h2>{title}</h2>
+    <p className="figure-value">{value ?? <NotAvailable />}</p>
+    <p className="muted">{more}</p>
+    <HourBars label={label} bars={bars} />
+  </div>
+);

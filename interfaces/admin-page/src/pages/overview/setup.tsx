@@ -1,0 +1,123 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Badge, Copyable } from '../../ui/values.tsx';
+import type { Overview } from './overview-data.ts';
+
+type Steps = Overview['setup'];
+
+const curl = (): string => `curl ${window.location.origin}/v1/chat/completions \\
+  -H "authorization: Bearer $GATEWAY_KEY" -H "content-type: application/json" \\
+  -d '{"model": "MODEL", "messages": [{"role": "user", "content": "Hello"}]}'`;
+
+const mail = `mail:
+  from: alerts@example.com
+  smtp: { host: smtp.example.com, port: 587, starttls: true, username: gateway, password: "\${SMTP_PASSWORD}" }`;
+
+const collector = `server:
+  otel_endpoint: http://127.0.0.1:4318`;
+
+const database = 'DATABASE_URL=postgresql://USER:PASSWORD@HOST/DATABASE npx gateway serve';
+
+const steps: readonly {
+  readonly key: keyof Steps;
+  readonly title: string;
+  readonly how: () => ReactNode;
+}[] = [
+  {
+    key: 'key_exists',
+    title: 'A key exists',
+    how: () => (
+      <p>
+        Callers need a key. <Link to="/keys">Create one</Link>: its secret is shown once.
+      </p>
+    ),
+  },
+  {
+    key: 'model_answered',
+    title: 'A model answers',
+    how: () => (
+      <>
+        <p>
+          Open a model under <Link to="/models">Models</Link> and try it, or send a request with a key:
+        </p>
+        <Copyable text={curl()} label="A first request" block />
+      </>
+    ),
+  },
+  {
+    key: 'budget_set',
+    title: 'A budget is set',
+    how: () => (
+      <p>
+        Without one, everybody may spend without a bound. <Link to="/budgets">Set a budget</Link> of a person
+        or a team.
+      </p>
+    ),
+  },
+  {
+    key: 'mail_configured',
+    title: 'Mail can be sent',
+    how: () => (
+      <>
+        <p>Alerts of budgets go by mail. Add this to the configuration file, and start the gateway again:</p>
+        <Copyable text={mail} label="Section for mail" block />
+      </>
+    ),
+  },
+  {
+    key: 'telemetry_configured',
+    title: 'A collector is connected',
+    how: () => (
+      <>
+        <p>
+          Traces and metrics go to an OpenTelemetry collector. Add this to the configuration file, and start
+          the gateway again:
+        </p>
+        <Copyable text={collector} label="Endpoint of the collector" block />
+      </>
+    ),
+  },
+  {
+    key: 'own_database',
+    title: 'The database is your own',
+    how: () => (
+      <>
+        <p>
+          The embedded database is for trying things out. Start the gateway with a PostgreSQL of your own:
+        </p>
+        <Copyable text={database} label="Start with a database" block />
+      </>
+    ),
+  },
+];
+
+export const isDone = (setup: Steps): boolean => steps.every(({ key }) => setup[key]);
+
+/** What makes a gateway ready; each step is ticked off by itself. */
+export function Setup({ setup, isOpen }: { readonly setup: Steps; readonly isOpen: boolean }) {
+  const done = steps.filter(({ key }) => setup[key]).length;
+  const list = (
+    <ol className="steps">
+      {steps.map(({ key, title, how }) => (
+        <li key={key} className="stack">
+          <h3>
+            {title} {setup[key] ? <Badge tone="good">done</Badge> : <Badge tone="plain">to do</Badge>}
+          </h3>
+          {setup[key] ? null : how()}
+        </li>
+      ))}
+    </ol>
+  );
+  const heading = `Set-up: ${done} of ${steps.length} done`;
+  return isOpen ? (
+    <section className="stack" aria-label="Set-up">
+      <h2>{heading}</h2>
+      {list}
+    </section>
+  ) : (
+    <details className="same">
+      <summary>{heading}</summary>
+      {list}
+    </details>
+  );
+}

@@ -1,0 +1,60 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { api, read } from '../../api/client.ts';
+import { type Point, type Series, Stacked } from '../../ui/stacked.tsx';
+import { Empty, Failed, Waiting } from '../../ui/states.tsx';
+import { RequestsLink } from '../../ui/things.tsx';
+import { ofDay, type SpendAsk } from './window.ts';
+
+/** Each day as a bar, cut by the five who spend most, or by the five models. */
+export function DailyChart({ ask, by }: { readonly ask: SpendAsk; readonly by: 'owner' | 'model' }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['spend-days', ask],
+    queryFn: ({ signal }) => read(api.GET('/api/v1/admin/spend/days', { params: { query: ask }, signal })),
+    placeholderData: keepPreviousData,
+  });
+  if (error !== null) return <Failed error={error} again={() => void refetch()} />;
+  if (data === undefined)
+    return (
+      <div className="chart-frame">
+        <Waiting for="the spend of each day" />
+      </div>
+    );
+  const named: readonly Series[] =
+    by === 'owner'
+      ? data.chart_owners.map((each) => ({
+          key: `${each.owner_kind} ${each.owner_id}`,
+          name: each.owner_name,
+        }))
+      : data.chart_models.map(({ model_key: model }) => ({ key: model, name: model }));
+  if (named.length === 0)
+    return (
+      <Empty title="Nothing was spent in this time">
+        <p>The first request of a model with a price shows here.</p>
+      </Empty>
+    );
+  const others: Series = {
+    key: 'others',
+    name: by === 'owner' ? 'All other owners' : 'All other models',
+    isRest: true,
+  };
+  const points = data.days.map((day): Point => {
+    const cut = by === 'owner' ? day.owners : day.models;
+    return {
+      key: day.day,
+      tick: day.day.slice(5),
+      title: day.day,
+      parts: [...cut.values, cut.rest].map(({ spend_usd: usd }) => ({ height: Number(usd), text: usd })),
+      total: day.spend_usd,
+    };
+  });
+  return (
+    <Stacked
+      label={by === 'owner' ? 'Spend per day by owner' : 'Spend per day by model'}
+      unit="USD"
+      when="Day"
+      series={[...named, others]}
+      points={points}
+      linkOf={({ key }) => <RequestsLink where={ofDay(key)}>{key}</RequestsLink>}
+    />
+  );
+}

@@ -1,0 +1,15 @@
+import { ChoiceFilter } from './filters.tsx';
+
+/** Over how long a report of 12-hour buckets goes. */
+export const rangeOf = (text: string | undefined): '7d' | '31d' => (text === '31d' ? '31d' : '7d');
+
+export const RangeFilter = () => (
+  <ChoiceFilter name="range" label="Range" all="7 days" options={[['31d', '31 days']]} />
+);
+
+const bucketMs = 12 * 3_600_000;
+
+/** “11-22 12:00”, in UTC. */
+export const bucketText = (start: string): string => start.slice(5, 16).replace('T', ' ');
+
+export const endOfBucket = (start: string): string => new Date(Date.parse(start) + bucketMs).toISOString();

@@ -1,0 +1,91 @@
+import { Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts';
+import { colourOf, type Point, type Series } from './stacked.tsx';
+
+/**
+ * The bars themselves: recharts is big, so that this file is fetched only where a chart is shown. Heights are numbers;
+ * what is read comes as text, exact. Arrows walk from bar to bar, and what stands there is read aloud.
+ */
+export function StackedChart({
+  label,
+  series,
+  points,
+}: {
+  readonly label: string;
+  readonly series: readonly Series[];
+  readonly points: readonly Point[];
+}) {
+  return (
+    <ResponsiveContainer width="100%" height={260}>
+      <BarChart
+        data={[...points]}
+        accessibilityLayer
+        title={label}
+        margin={{ top: 8, right: 4, bottom: 0, left: 0 }}
+        barCategoryGap="18%"
+      >
+        <CartesianGrid vertical={false} stroke="var(--line)" />
+        <XAxis
+          dataKey="tick"
+          interval="equidistantPreserveStart"
+          minTickGap={28}
+          tickLine={false}
+          stroke="var(--line-strong)"
+          tick={{ fill: 'var(--muted)', fontSize: 12 }}
+        />
+        <YAxis
+          width={56}
+          axisLine={false}
+          tickLine={false}
+          tickFormatter={(at: number) =>
+            Number(at.toPrecision(6)).toLocaleString('en', { maximumFractionDigits: 9 })
+          }
+          tick={{ fill: 'var(--muted)', fontSize: 12 }}
+        />
+        <Tooltip
+          isAnimationActive={false}
+          cursor={{ fill: 'var(--pressed)' }}
+          content={({ active, label: tick }) =>
+            active ? <Told series={series} point={points.find((each) => each.tick === tick)} /> : null
+          }
+        />
+        {series.map(({ key }, index) => (
+          <Bar
+            key={key}
+            stackId="all"
+            dataKey={({ parts }: Point) => parts[index]?.height ?? 0}
+            fill={colourOf(series, index)}
+            stroke="var(--ground)"
+            strokeWidth={0.5}
+            maxBarSize={56}
+            isAnimationActive={false}
+          />
+        ))}
+      </BarChart>
+    </ResponsiveContainer>
+  );
+}
+
+function Told({ series, point }: { readonly series: readonly Series[]; readonly point: Point | undefined }) {
+  if (point === undefined) return null;
+  return (
+    <div className="chart-told">
+      <strong>{point.title}</strong>
+      <dl>
+        {series.map(({ key, name }, index) => (
+          <div key={key}>
+            <dt>
+              <i className="swatch" style={{ background: colourOf(series, index) }} /> {name}
+            </dt>
+            <dd className="number">{point.parts[index]?.text}</dd>
+          </div>
+        ))}
+        {point.total === undefined ? null : (
+          <div className="chart-total">
+            <dt>Together</dt>
+            <dd className="number">{point.total}</dd>
+          </div>
+        )}
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,103 @@
+import { lazy, type ReactNode, Suspense } from 'react';
+import { Icon } from './icons.tsx';
+import { type Column, Table } from './table.tsx';
+
+const StackedChart = lazy(async () => ({ default: (await import('./stacked-chart.tsx')).StackedChart }));
+
+export interface Series {
+  readonly key: string;
+  readonly name: string;
+  /** All the others together: grey. */
+  readonly isRest?: boolean;
+}
+
+/** A bar. Its parts are in the order of the series. */
+export interface Point {
+  readonly key: string;
+  /** Beneath the bar; no two are the same. */
+  readonly tick: string;
+  readonly title: string;
+  readonly parts: readonly {
+    /** For the eye alone. */
+    readonly height: number;
+    /** What is read: exact. */
+    readonly text: string;
+  }[];
+  /** Of everything; undefined where the series are not all. */
+  readonly total?: string;
+}
+
+export const colourOf = (series: readonly Series[], index: number): string =>
+  series[index]?.isRest === true ? 'var(--series-rest)' : `var(--series-${index + 1})`;
+
+const together: Column<Point> = {
+  key: 'total',
+  title: 'Together',
+  align: 'end',
+  cell: ({ total }) => total,
+  text: ({ total }) => total,
+};
+
+/** Bars of stacked parts, with what the colours mean, and the same as a table with its CSV. */
+export function Stacked({
+  label,
+  unit,
+  series,
+  points,
+  when,
+  linkOf,
+}: {
+  readonly label: string;
+  readonly unit: string;
+  readonly series: readonly Series[];
+  readonly points: readonly Point[];
+  /** What a bar is of: `Day`. */
+  readonly when: string;
+  /** The rows that a bar sums. */
+  readonly linkOf: (point: Point) => ReactNode;
+}) {
+  const columns: readonly Column<Point>[] = [
+    { key: 'when', title: `${when} (UTC)`, cell: linkOf, text: ({ key }) => key },
+    ...series.map(
+      ({ key, name }, index): Column<Point> => ({
+        key,
+        title: name,
+        align: 'end',
+        cell: ({ parts }) => parts[index]?.text,
+        text: ({ parts }) => parts[index]?.text,
+      }),
+    ),
+    ...(points.some(({ total }) => total !== undefined) ? [together] : []),
+  ];
+  return (
+    <figure className="chart">
+      <figcaption className="row">
+        <strong>{label}</strong> <span className="muted">{unit}</span>
+      </figcaption>
+      <ul className="legend">
+        {series.map(({ key, name }, index) => (
+          <li key={key}>
+            <i className="swatch" style={{ background: colourOf(series, index) }} /> {name}
+          </li>
+        ))}
+      </ul>
+      <div className="chart-room">
+        <Suspense fallback={null}>
+          <StackedChart label={label} series={series} points={points} />
+        </Suspense>
+      </div>
+      <details className="same">
+        <summary>
+          <Icon name="columns" /> The same as a table
+        </summary>
+        <Table
+          caption={`${label}, as a table`}
+          columns={columns}
+          rows={points}
+          rowKey={({ key }) => key}
+          empty={null}
+        />
+      </details>
+    </figure>
+  );
+}

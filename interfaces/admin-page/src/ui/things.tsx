@@ -1,0 +1,44 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+
+interface Owner {
+  readonly owner_kind: 'user' | 'team';
+  readonly owner_id: string;
+  readonly owner_name: string;
+}
+
+/** To a person or a team. */
+export const OwnerLink = ({ owner }: { readonly owner: Owner }) => (
+  <Link to={owner.owner_kind === 'user' ? '/people' : '/teams'} search={{ open: owner.owner_id }}>
+    {owner.owner_name}
+  </Link>
+);
+
+/** What the list of requests is asked for, to show an owner's. */
+export const ofOwner = ({
+  owner_kind,
+  owner_id,
+}: Omit<Owner, 'owner_name'>): Readonly<Record<string, string>> =>
+  owner_kind === 'user' ? { user_id: owner_id } : { team_id: owner_id };
+
+/** To the requests that a number sums. */
+export const RequestsLink = ({
+  where,
+  title,
+  children,
+}: {
+  /** Filters of the list of requests. */
+  readonly where: Readonly<Record<string, string>>;
+  readonly title?: string;
+  readonly children: ReactNode;
+}) => (
+  <Link to="/observability/request-logs" search={where} title={title} className="number">
+    {children}
+  </Link>
+);
+
+export const ModelLink = ({ model }: { readonly model: string }) => (
+  <Link to="/models" search={{ open: model }}>
+    {model}
+  </Link>
+);

@@ -1,0 +1,143 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { pageScene } from './page-scene.ts';
+import { axeInBothThemes, csvOf, searchOf, sidewaysAt360, whileFailing } from './report-pages.ts';
+
+const scene = pageScene();
+let userId = '';
+let rootId = '';
+
+const idOf = async (name: string) =>
+  (await scene.query<{ user_id: string }>(`select user_id from users where email = '${name}'`))[0]?.user_id ??
+  '';
+const setBudget = (amount: number) =>
+  scene.admin('PUT', `/api/v1/admin/spend/budgets/users/${userId}`, {
+    cadence: 'daily',
+    amount_10000: amount,
+    hard_limit: false,
+    timezone: 'UTC',
+  });
+const rowsIn = (page: Awaited<ReturnType<typeof scene.open>>) =>
+  page.getByRole('region', { name: 'Audit', exact: true }).locator('tbody tr');
+
+beforeAll(async () => {
+  userId = await idOf('a@example.com');
+  rootId = await idOf('root@example.com');
+  await setBudget(10_000);
+  await setBudget(20_000);
+  await scene.admin('POST', '/api/v1/admin/teams', { team_id: 'research', name: 'Research' });
+});
+
+describe('the audit', () => {
+  it('lists the changes, the newest first, with who made them', async () => {
+    const page = await scene.open('/audit');
+    const lines = await csvOf(page, 'Audit');
+    expect(lines.slice(1, 4).map((line) => line.split(',').slice(1, 5))).toEqual([
+      [rootId, 'team.create', 'team', 'research'],
+      [rootId, 'budget.set', 'user', userId],
+      [rootId, 'budget.set', 'user', userId],
+    ]);
+    await rowsIn(page).first().getByText('root@example.com').waitFor();
+    await rowsIn(page).last().getByText('command line').waitFor();
+  });
+
+  it('takes each filter into the address, and can be rid of it', async () => {
+    const page = await scene.open('/audit');
+    await page.locator('.filters').getByLabel('Action').selectOption('budget.set');
+    await page.waitForURL('**action=budget.set');
+    await expectRows(2);
+    await page.locator('.filters').getByLabel('Kind').selectOption('team');
+    await page.getByText('No change meets these filters').waitFor();
+    expect(searchOf(page)).toEqual({ action: 'budget.set', target_kind: 'team' });
+    await page.getByRole('button', { name: 'Remove the filter Action: budget.set' }).click();
+    await expectRows(1);
+    await page.getByRole('button', { name: 'Remove the filter Kind: team' }).click();
+    await page.locator('.filters').getByLabel('Id of what was changed').fill(userId);
+    await page.waitForURL(`**target_id=${userId}`);
+    await expectRows(2);
+    await page.locator('.filters').getByLabel("Actor's user id").fill(rootId);
+    await page.waitForURL(`**actor_user_id=${rootId}`);
+    await expectRows(2);
+    await page.locator('.filters').getByLabel('From (UTC)').fill('2099-01-01T00:00');
+    await page.getByText('No change meets these filters').waitFor();
+    expect(searchOf(page)['from']).toBe('2099-01-01T00:00:00Z');
+    await page.locator('.filters').getByLabel('From (UTC)').fill('2020-01-01T00:00');
+    await page.locator('.filters').getByLabel('To (UTC)').fill('2099-01-01T12:30');
+    await page.waitForURL('**to=2099-01-01T12%3A30%3A00Z');
+    await expectRows(2);
+    await page.reload();
+    await expectRows(2);
+    expect(await page.locator('.filters').getByLabel('To (UTC)').inputValue()).toBe('2099-01-01T12:30');
+  });
+
+  it('shows what was before and after, field by field, and what stayed', async () => {
+    const page = await scene.open('/audit?action=budget.set');
+    await rowsIn(page).first().focus();
+    await page.keyboard.press('Enter');
+    const drawer = page.getByRole('dialog', { name: 'budget.set' });
+    const changed = drawer.getByRole('region', { name: 'What changed' });
+    const amount = changed.getByRole('row').filter({ hasText: 'amount_10000' });
+    expect(await amount.locator('del').textContent()).toBe('10000');
+    expect(await amount.locator('ins').textContent()).toBe('20000');
+    expect(await changed.getByText('cadence').count()).toBe(0);
+    await drawer.getByText('as before').click();
+    await drawer.getByRole('region', { name: 'Fields as before' }).getByText('cadence').waitFor();
+    expect(await axeInBothThemes(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+    expect(searchOf(page)).toEqual({ action: 'budget.set' });
+  });
+
+  it('leads from a change to what was changed, and to all changes of it', async () => {
+    const page = await scene.open('/audit?action=team.create');
+    await rowsIn(page).first().focus();
+    await page.keyboard.press('Enter');
+    const drawer = page.getByRole('dialog');
+    const link = drawer.getByRole('link', { name: 'research' });
+    expect(await link.getAttribute('href')).toBe('/admin/teams?open=research');
+    expect(await drawer.locator('del').count()).toBe(0);
+    await drawer.getByRole('button', { name: 'All changes of this team' }).click();
+    await page.waitForURL('**target_id=research');
+    await scene.open(`/audit?target_id=${userId}`);
+    const budget = rowsIn(page).first().getByRole('link').last();
+    expect(await budget.getAttribute('href')).toBe(`/admin/budgets?open=${userId}`);
+  });
+
+  it('names the field that is wrong, at the field', async () => {
+    const page = await scene.open('/audit?action=team.create');
+    await page.locator('.filters').getByLabel("Actor's user id").fill('nobody');
+    const fault = page.locator('.filters').getByRole('alert');
+    await fault.waitFor();
+    expect(await fault.textContent()).toContain('must be a UUID');
+    const field = page.locator('.filters').getByLabel("Actor's user id");
+    expect(await field.getAttribute('aria-invalid')).toBe('true');
+    await scene.open('/audit?from=yesterday');
+    await fault.waitFor();
+    expect(await fault.textContent()).toContain('must be an instant of RFC 3339');
+    await scene.open('/audit?action=nothing.such');
+    await page.getByText('must be one of').waitFor();
+  });
+
+  it('says what failed, and tries again', async () => {
+    const page = scene.page();
+    await whileFailing(page, '**/api/v1/admin/events*', async () => {
+      await scene.open('/audit');
+      await page.getByText('Request id request-of-the-fault').waitFor();
+    });
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await rowsIn(page).first().waitFor();
+  });
+
+  it('has nothing that axe-core finds wrong, and does not scroll sideways', async () => {
+    const page = await scene.open('/audit?target_kind=user');
+    await rowsIn(page).first().waitFor();
+    expect(await axeInBothThemes(page)).toEqual([]);
+    expect(await sidewaysAt360(page)).toBe(0);
+  });
+});
+
+/** So many changes are listed. */
+async function expectRows(count: number): Promise<void> {
+  const page = scene.page();
+  await page.getByText(`1–${count} of ${count}`).waitFor();
+  expect(await rowsIn(page).count()).toBe(count);
+}

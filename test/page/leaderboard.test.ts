@@ -1,0 +1,171 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { fill, grow } from '../../bench/data-rows.ts';
+import { pageScene } from './page-scene.ts';
+import { axeInBothThemes, csvOf, filtersOf, searchOf, sidewaysAt360, whileFailing } from './report-pages.ts';
+
+const scene = pageScene();
+
+interface Board {
+  readonly window_start: string;
+  readonly window_end: string;
+  readonly chart_users: readonly { user_name: string }[];
+  readonly series: readonly { bucket_start: string; values: readonly { spend_usd: string }[] }[];
+  readonly leaders: readonly {
+    user_id: string;
+    user_name: string;
+    spend_usd: string;
+    total_requests: number;
+    tool_cardinality_averages: Readonly<Record<string, number | null>>;
+  }[];
+}
+interface Usage {
+  readonly window_start: string;
+  readonly window_end: string;
+  readonly chart_harnesses: readonly { agent_harness_label: string }[];
+  readonly series: readonly { bucket_start: string; values: readonly { request_count: number }[] }[];
+  readonly leaders: readonly {
+    agent_harness_key: string;
+    agent_harness_label: string;
+    request_count: number;
+  }[];
+}
+const root = '/api/v1/admin/observability';
+const board = async (range: string) =>
+  (await scene.admin('GET', `${root}/leaderboard?range=${range}`)).data as Board;
+const usage = async (range: string) =>
+  (await scene.admin('GET', `${root}/harness-usage?range=${range}`)).data as Usage;
+
+describe('an empty gateway', () => {
+  it('has nobody on its board, and no programs, and says what would fill them', async () => {
+    const page = await scene.open('/observability/leaderboard');
+    await page.getByText('Nobody has sent a request in this time').waitFor();
+    await scene.open('/observability/harnesses');
+    await page.getByText('No request has been logged in this time').waitFor();
+  });
+});
+
+describe('a gateway that was used', () => {
+  beforeAll(async () => {
+    await fill(scene.databaseUrl());
+    await grow(scene.databaseUrl(), 1500);
+  }, 120_000);
+
+  it('ranks the first thirty with their exact spend, and leads to their requests', async () => {
+    const page = await scene.open('/observability/leaderboard');
+    const { leaders, window_start: from, window_end: to } = await board('7d');
+    const lines = await csvOf(page, 'Leaderboard');
+    expect(lines.slice(1).map((line) => line.split(',').slice(0, 4))).toEqual(
+      leaders.map((leader, index) => [
+        String(index + 1),
+        leader.user_name,
+        leader.spend_usd,
+        String(leader.total_requests),
+      ]),
+    );
+    expect(leaders.length).toBe(30);
+    const first = page.getByRole('region', { name: 'Leaderboard', exact: true }).getByRole('row').nth(1);
+    const links = first.getByRole('link');
+    expect(filtersOf(await links.nth(1).getAttribute('href'))).toEqual({
+      user_id: leaders[0]?.user_id,
+      from,
+      to,
+    });
+  });
+
+  it('keeps unknown averages apart from real zeroes', async () => {
+    await scene.query(`update tool_cardinality_rollups set exposed_tool_sum = 0`);
+    const page = await scene.open('/observability/leaderboard');
+    await page.getByRole('region', { name: 'Leaderboard', exact: true }).waitFor();
+    const [first] = (await csvOf(page, 'Leaderboard')).slice(1);
+    const averages = (await board('7d')).leaders[0]?.tool_cardinality_averages;
+    expect(averages?.['exposed_tool_count']).toBe(0);
+    expect(averages?.['filtered_tool_count']).toBe(null);
+    expect(first?.split(',').slice(5)).toEqual(['0', String(averages?.['invoked_tool_count']), 'n/a', 'n/a']);
+  });
+
+  it('shows the first five in buckets of twelve hours, each told exactly by keyboard', async () => {
+    const page = await scene.open('/observability/leaderboard');
+    const { series, chart_users: users } = await board('7d');
+    await page.locator('.recharts-bar-rectangle').first().waitFor();
+    await page.locator('.chart svg[tabindex="0"]').focus();
+    for (let at = 0; at < 3; at += 1) await page.keyboard.press('ArrowRight');
+    const told = page.locator('.chart-told');
+    const third = series[3]!;
+    await told.getByText(third.bucket_start.slice(5, 16).replace('T', ' ')).waitFor();
+    expect(await told.locator('dd').allTextContents()).toEqual(third.values.map(({ spend_usd: usd }) => usd));
+    await page.getByText('The same as a table').click();
+    expect(await csvOf(page, 'Spend of the first five, as a table')).toEqual([
+      `From (UTC),${users.map(({ user_name: name }) => name).join(',')}`,
+      ...series.map(({ bucket_start: start, values }) =>
+        [start, ...values.map(({ spend_usd: usd }) => usd)].join(','),
+      ),
+    ]);
+  });
+
+  it('has the range in the address', async () => {
+    const page = await scene.open('/observability/leaderboard');
+    await page.getByLabel('Range').focus();
+    await page.keyboard.press('ArrowDown');
+    await page.waitForURL('**range=31d');
+    expect(searchOf(page)).toEqual({ range: '31d' });
+    await page.getByText('The same as a table').click();
+    await page
+      .getByText((await board('31d')).window_start.slice(0, 10))
+      .first()
+      .waitFor();
+    await page.locator('.same tbody tr').nth(61).waitFor();
+  });
+
+  it('counts the requests of each program, and leads to them', async () => {
+    const page = await scene.open('/observability/harnesses?range=31d');
+    const {
+      leaders,
+      series,
+      chart_harnesses: programs,
+      window_start: from,
+      window_end: to,
+    } = await usage('31d');
+    expect((await csvOf(page, 'Harness usage')).slice(1)).toEqual(
+      leaders.map((each, index) =>
+        [index + 1, each.agent_harness_label, each.agent_harness_key, each.request_count].join(','),
+      ),
+    );
+    const first = page.getByRole('region', { name: 'Harness usage', exact: true }).getByRole('row').nth(1);
+    expect(filtersOf(await first.getByRole('link').getAttribute('href'))).toEqual({
+      agent_harness_key: leaders[0]?.agent_harness_key,
+      from,
+      to,
+    });
+    await page.getByText('The same as a table').click();
+    expect(await csvOf(page, 'Requests of the first five, as a table')).toEqual([
+      `From (UTC),${programs.map(({ agent_harness_label: label }) => label).join(',')}`,
+      ...series.map(({ bucket_start: start, values }) =>
+        [start, ...values.map(({ request_count: count }) => count)].join(','),
+      ),
+    ]);
+  });
+
+  it('says what failed, and tries again', async () => {
+    const page = scene.page();
+    for (const [path, call, region] of [
+      ['/observability/leaderboard?range=31d', '**/leaderboard?range=31d', 'Leaderboard'],
+      ['/observability/harnesses', '**/harness-usage*', 'Harness usage'],
+    ] as const) {
+      await whileFailing(page, `**/api/v1/admin/observability/${call.slice(3)}`, async () => {
+        await scene.open(path);
+        await page.getByText('Request id request-of-the-fault').waitFor();
+      });
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByRole('region', { name: region, exact: true }).waitFor();
+    }
+  });
+
+  it('has nothing that axe-core finds wrong, and does not scroll sideways', async () => {
+    for (const path of ['/observability/leaderboard', '/observability/harnesses']) {
+      const page = await scene.open(path);
+      await page.locator('.recharts-bar-rectangle').first().waitFor();
+      expect(await axeInBothThemes(page)).toEqual([]);
+      expect(await sidewaysAt360(page)).toBe(0);
+    }
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from '@jest/globals';
+import { basicConfig } from '../support/gateway.ts';
+import { pageScene } from './page-scene.ts';
+import { axeInBothThemes, csvOf, filtersOf, sidewaysAt360, whileFailing } from './report-pages.ts';
+
+const usage = { 'x-simulate': 'prompt-tokens=1000&completion-tokens=0&total-tokens=1000' };
+const scene = pageScene((upstream, key) =>
+  basicConfig(upstream, key, {
+    more: {
+      models: [
+        { id: 'fast', routes: [{ provider: 'up', upstream_model: 'simulated-fast', extra_headers: usage }] },
+        { id: 'free', routes: [{ provider: 'up', upstream_model: 'simulated-slow', extra_headers: usage }] },
+        { id: 'broken', routes: [{ provider: 'up', upstream_model: 'simulated-fast?status=500' }] },
+      ],
+    },
+  }),
+);
+const userId = async () =>
+  (await scene.query<{ user_id: string }>(`select user_id from users where name = 'A'`))[0]?.user_id ?? '';
+const step = (name: string) => scene.page().locator('.steps > li').filter({ hasText: name });
+
+describe('the overview of an empty gateway', () => {
+  it('is a list of steps, each with how to do it, that are ticked off by themselves', async () => {
+    const page = await scene.open('/');
+    await page.getByRole('heading', { name: 'Set-up: 2 of 6 done' }).waitFor();
+    await step('A key exists').getByText('done', { exact: true }).waitFor();
+    await step('A model answers').getByText('to do').waitFor();
+    expect(await step('A model answers').locator('pre').textContent()).toContain(
+      `${scene.gateway().url}/v1/chat/completions`,
+    );
+    expect(await step('Mail can be sent').locator('pre').textContent()).toContain('smtp:');
+    expect(await step('A collector').locator('pre').textContent()).toContain('otel_endpoint');
+    expect(await axeInBothThemes(page)).toEqual([]);
+    expect(await sidewaysAt360(page)).toBe(0);
+    await scene.admin('PUT', `/api/v1/admin/spend/budgets/users/${await userId()}`, {
+      cadence: 'daily',
+      amount_10000: 2,
+      hard_limit: true,
+      timezone: 'UTC',
+    });
+    await step('A budget is set').getByText('done', { exact: true }).waitFor({ timeout: 15_000 });
+  });
+});
+
+describe('the overview of a gateway that was used', () => {
+  it('shows spend, requests and errors of the day, and leads to the requests', async () => {
+    const statuses = [];
+    for (const model of ['fast', 'free', 'broken', 'nobody', 'fast'])
+      statuses.push((await scene.chat({ model })).status);
+    expect(statuses).toEqual([200, 200, 502, 404, 429]);
+    const page = await scene.open('/');
+    const figure = (title: string) =>
+      page.locator('.figure').filter({ has: page.getByRole('heading', { name: title }) });
+    expect(await figure('Spend today').locator('.figure-value').textContent()).toBe('0.00015 USD');
+    const requests = figure('Requests').getByRole('link');
+    expect(await requests.textContent()).toBe('2');
+    expect(Object.keys(filtersOf(await requests.getAttribute('href')))).toEqual(['from', 'to']);
+    await figure('Errors').getByText('2 by callers, 1 upstream, 0 of the gateway').waitFor();
+    expect(await figure('Errors').locator('.figure-value').textContent()).toBe('3');
+    expect(await figure('Latency').locator('.figure-value').textContent()).toMatch(/^\d+ ms$/);
+    expect(await figure('First token').locator('.figure-value').textContent()).toBe('n/a');
+  });
+
+  it('says what needs attention, with the way to it', async () => {
+    const page = await scene.open('/');
+    const attention = page.getByRole('region', { name: 'Needs attention' });
+    await attention.getByText('2 models without a price.').waitFor();
+    await attention.getByText('1 budget met a block.').waitFor();
+    await attention.getByText('1 route failed upstream in the last hour.').waitFor();
+    const route = attention.getByRole('link', { name: 'broken at up: 1' });
+    expect(filtersOf(await route.getAttribute('href'))).toMatchObject({
+      model_key: 'broken',
+      provider_key: 'up',
+      status_code: '502',
+    });
+    expect(await attention.getByRole('link', { name: 'free', exact: true }).getAttribute('href')).toBe(
+      '/admin/models?open=free',
+    );
+    expect(await attention.getByRole('link', { name: 'budget', exact: true }).getAttribute('href')).toBe(
+      `/admin/budgets?open=${await userId()}`,
+    );
+  });
+
+  it('shows the hours as small bars, and the same as a table', async () => {
+    const page = await scene.open('/');
+    const bars = page.getByRole('img', { name: 'Spend in each of the last 24 hours' });
+    await bars.waitFor();
+    expect(await bars.locator('title').count()).toBe(24);
+    expect((await bars.locator('title').allTextContents()).join(' ')).toContain('0.00015 USD');
+    await page.getByText('The 24 hours as a table').click();
+    const lines = await csvOf(page, 'The last 24 hours');
+    expect(lines).toHaveLength(25);
+    const sums = [1, 3, 4, 5].map((at) =>
+      lines.slice(1).reduce((sum, line) => sum + Number(line.split(',')[at]), 0),
+    );
+    expect(sums).toEqual([2, 2, 1, 0]);
+    const hour = page
+      .getByRole('region', { name: 'The last 24 hours', exact: true })
+      .locator('tbody tr a')
+      .first();
+    const { from, to } = filtersOf(await hour.getAttribute('href'));
+    expect(Date.parse(to ?? '') - Date.parse(from ?? '')).toBe(3_600_000);
+  });
+
+  it('has the budgets that are nearest to their amount, and the top models and owners', async () => {
+    const page = await scene.open('/');
+    const bar = page.getByRole('meter', { name: 'Spent of the budget of A' });
+    expect(await bar.getAttribute('aria-valuetext')).toBe('75.0 %, 0.00015 of 0.0002 USD');
+    expect((await csvOf(page, 'Nearest budgets'))[1]).toMatch(/^A,0\.00015,0\.0002,/);
+    expect(await csvOf(page, 'Top models')).toEqual(['Model,Requests,Spend', 'fast,1,0.00015', 'free,1,0']);
+    expect(await csvOf(page, 'Top owners')).toEqual(['Owner,Requests,Spend', 'A,2,0.00015']);
+    await page.getByRole('region', { name: 'Latest alerts', exact: true }).waitFor();
+  });
+
+  it('says what failed, and tries again', async () => {
+    const page = scene.page();
+    await whileFailing(page, '**/api/v1/admin/overview', async () => {
+      await scene.open('/');
+      await page.getByText('Request id request-of-the-fault').waitFor();
+    });
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('region', { name: 'Needs attention' }).waitFor();
+  });
+
+  it('has nothing that axe-core finds wrong, and does not scroll sideways', async () => {
+    const page = await scene.open('/');
+    await page.getByText('The 24 hours as a table').click();
+    await page.getByText('Set-up: 4 of 6 done').click();
+    expect(await axeInBothThemes(page)).toEqual([]);
+    expect(await sidewaysAt360(page)).toBe(0);
+  });
+});
