@@ -19,7 +19,7 @@ const dayRow = t.type({
  * What an owner spent on each of the last UTC days: spend from the day totals, requests from the two rollups of each
  * day, each found by its primary key, and blocked answers by `blocked_answers_scope_idx`. No ledger row is read.
  */
-export const spendByDay = (pool: DatabasePool, owner: Owner, days: number): Promise<SpendDays> =>
+export const ownerSpendByDay = (pool: DatabasePool, owner: Owner, days: number): Promise<SpendDays> =>
   onSnapshot(pool, async (connection) => {
     const scope = ownershipScopeKey(owner);
     const rows = await connection.many(sql.type(row(dayRow))`

@@ -6,7 +6,7 @@ import type { Owner } from '../../domain/identity/caller.ts';
 import type { BudgetTerms } from '../../domain/budget/budget-terms.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
 import { budgetHistory } from './budget-history.ts';
-import { budgetDryRun, spendByDay } from './budget-spend.ts';
+import { budgetDryRun, ownerSpendByDay } from './budget-spend.ts';
 import { row } from './pool.ts';
 
 const ownerRow = t.type({
@@ -47,7 +47,7 @@ export const budgetsStore = (pool: DatabasePool, mailReady: () => boolean): Budg
   history: async (owner, ask) =>
     (await exists(pool, isOwner(owner))) ? budgetHistory(pool, owner, ask) : undefined,
   spendByDay: async (owner, days) =>
-    (await exists(pool, isOwner(owner))) ? spendByDay(pool, owner, days) : undefined,
+    (await exists(pool, isOwner(owner))) ? ownerSpendByDay(pool, owner, days) : undefined,
   dryRun: async (owner, terms) =>
     (await exists(pool, isOwner(owner))) ? budgetDryRun(pool, owner, terms) : undefined,
 });

@@ -75,10 +75,8 @@ describe('the list of keys', () => {
   it('a cell leads to the owner, and the drawer to requests and audit', async () => {
     const key = await makeKey({ owner_kind: 'service_account', owner_id: 'indexer' });
     const page = await openKey(key);
-    const hrefs = await page
-      .getByRole('dialog')
-      .getByRole('link')
-      .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+    const links = await page.getByRole('dialog').getByRole('link').all();
+    const hrefs = await Promise.all(links.map((link) => link.getAttribute('href')));
     expect(hrefs).toContain('/admin/service-accounts?open=indexer');
     expect(hrefs).toContain(`/admin/observability/request-logs?api_key_id=${key.api_key_id}`);
     expect(hrefs).toContain(`/admin/audit?target_id=${key.api_key_id}`);

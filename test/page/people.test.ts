@@ -67,10 +67,8 @@ describe('the list of people', () => {
     await page.getByRole('row', { name: 'Row Opener' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').getByRole('link', { name: '0 active keys' }).waitFor();
-    const hrefs = await page
-      .getByRole('dialog')
-      .getByRole('link')
-      .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+    const links = await page.getByRole('dialog').getByRole('link').all();
+    const hrefs = await Promise.all(links.map((link) => link.getAttribute('href')));
     expect(hrefs).toEqual(
       expect.arrayContaining([
         `/admin/keys?owner_kind=user&owner_id=${person.user_id}`,

@@ -7,7 +7,8 @@ import { Empty, Waiting } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { OwnerLink, RequestsLink } from '../ui/things.tsx';
 import { Count, Money, Time } from '../ui/values.tsx';
-import { type Alert, AlertDetail, Mails } from './alerts/detail.tsx';
+import { AlertDetail, Mails } from './alerts/detail.tsx';
+import type { Alert } from './alerts/window.ts';
 import { windowRequests } from './alerts/window.ts';
 
 const columns: readonly Column<Alert>[] = [

@@ -27,7 +27,7 @@ export function shareBps(spendUsd: string, amountUsd: string): number | undefine
 export const percentText = (bps: number): string =>
   `${Math.floor(bps / 100).toLocaleString('en')}.${Math.floor((bps % 100) / 10)} %`;
 
-export const maxAmount10000 = 2n ** 53n - 1n;
+const maxAmount10000 = 2n ** 53n - 1n;
 
 /** An amount as it is typed, in units of 1/10000 USD; a text says what is wrong with it. */
 export function amount10000Of(text: string): { readonly amount: number } | { readonly fault: string } {

@@ -1,5 +1,5 @@
 import { Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts';
-import { colourOf, type Point, type Series } from './stacked.tsx';
+import { colourOf, type Point, type Series } from './series.ts';
 
 /**
  * The bars themselves: recharts is big, so that this file is fetched only where a chart is shown. Heights are numbers;

@@ -27,14 +27,6 @@ export const Duration = ({ ms }: { readonly ms: number | null | undefined }) =>
 export const durationText = (ms: number): string =>
   ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 
-export const Bytes = ({ of }: { readonly of: number | null | undefined }) =>
-  of == null ? <NotAvailable /> : <span className="number">{bytesText(of)}</span>;
-
-export function bytesText(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
-}
-
 /** Not known; 0 is another thing. */
 export const NotAvailable = () => <span className="muted">n/a</span>;
 /** Does not apply here. */
@@ -57,7 +49,7 @@ export function Time({
   );
 }
 
-export const utcText = (at: string, dateOnly = false): string =>
+const utcText = (at: string, dateOnly = false): string =>
   dateOnly ? at.slice(0, 10) : at.slice(0, 19).replace('T', ' ');
 
 /** A state, never by colour alone. */

@@ -1,12 +1,9 @@
 import { Link } from '@tanstack/react-router';
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
 import { type Column, Table } from '../../ui/table.tsx';
 import { OwnerLink, RequestsLink } from '../../ui/things.tsx';
 import { Badge, Dash, Id, Money, Time } from '../../ui/values.tsx';
-import { windowRequests } from './window.ts';
+import { type Alert, windowRequests } from './window.ts';
 
-export type Alert =
-  paths['/api/v1/admin/spend/budget-alerts']['get']['responses'][200]['content']['application/json']['data']['items'][number];
 type Delivery = Alert['deliveries'][number];
 type Status = Delivery['delivery_status'];
 

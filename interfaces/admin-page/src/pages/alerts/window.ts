@@ -1,5 +1,9 @@
+import type { paths } from '../../../../../test/support/openapi/api.d.ts';
 import { ofOwner } from '../../ui/things.tsx';
-import type { Alert } from './detail.tsx';
+
+/** A budget alert with its mails. */
+export type Alert =
+  paths['/api/v1/admin/spend/budget-alerts']['get']['responses'][200]['content']['application/json']['data']['items'][number];
 
 /** The requests of the owner in the window that an alert is about. */
 export const windowRequests = (alert: Alert): Readonly<Record<string, string>> => ({

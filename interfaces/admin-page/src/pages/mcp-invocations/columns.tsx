@@ -26,8 +26,7 @@ export const PolicyResult = ({ of: call }: { readonly of: Pick<McpInvocation, 'p
 );
 
 /** Whose call it was, by id; nobody where no credential was known. */
-export const ownerIdOf = (call: McpInvocation): string | undefined =>
-  call.team_id ?? call.user_id ?? undefined;
+const ownerIdOf = (call: McpInvocation): string | undefined => call.team_id ?? call.user_id ?? undefined;
 
 export const columns: readonly Column<McpInvocation>[] = [
   {

@@ -92,7 +92,7 @@ export const RouteDetail = ({ route, onTry }: { readonly route: Route; readonly 
   </section>
 );
 
-export function RouteState({ route }: { readonly route: Route }) {
+function RouteState({ route }: { readonly route: Route }) {
   if (!route.enabled) return <Badge tone="plain">disabled</Badge>;
   if (!route.provider_enabled) return <Badge tone="plain">provider disabled</Badge>;
   return capabilitiesOf(route).some(({ effective }) => effective) ? (

@@ -4,7 +4,8 @@ import { api, read } from '../../api/client.ts';
 import { type Column, Table } from '../../ui/table.tsx';
 import { OwnerLink } from '../../ui/things.tsx';
 import { Money, Time } from '../../ui/values.tsx';
-import { type Alert, Mails } from '../alerts/detail.tsx';
+import { Mails } from '../alerts/detail.tsx';
+import type { Alert } from '../alerts/window.ts';
 
 const columns: readonly Column<Alert>[] = [
   {

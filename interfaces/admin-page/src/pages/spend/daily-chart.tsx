@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
-import { type Point, type Series, Stacked } from '../../ui/stacked.tsx';
+import type { Point, Series } from '../../ui/series.ts';
+import { Stacked } from '../../ui/stacked.tsx';
 import { Empty, Failed, Waiting } from '../../ui/states.tsx';
 import { RequestsLink } from '../../ui/things.tsx';
 import { ofDay, type SpendAsk } from './window.ts';
