@@ -59,7 +59,7 @@ export function OwnerDrawer<O>({
 }
 
 /** How many of an owner's keys are let in by themselves, as a link to them. */
-export function KeyCount({ kind, id }: { readonly kind: OwnerKind; readonly id: string }) {
+function KeyCount({ kind, id }: { readonly kind: OwnerKind; readonly id: string }) {
   const keys = useActiveKeys(kind, id);
   return (
     <Link to="/keys" search={{ owner_kind: kind, owner_id: id }}>
