@@ -175,7 +175,7 @@ describe('a session that is lost in the middle of a form', () => {
     await someone('/teams', async (page) => {
       await logIn(page);
       await button(page, 'New team').click();
-      await page.getByLabel('Id').fill('typed');
+      await page.getByRole('textbox', { name: 'Id' }).fill('typed');
       await scene.query('delete from admin_sessions');
       await button(page, 'Create team').click();
       await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
@@ -185,7 +185,7 @@ describe('a session that is lost in the middle of a form', () => {
       await page.getByLabel('Password').fill(account.password);
       await button(page, 'Log in').click();
       await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
-      expect(await page.getByLabel('Id').inputValue()).toBe('typed');
+      expect(await page.getByRole('textbox', { name: 'Id' }).inputValue()).toBe('typed');
       await button(page, 'Create team').click();
       await page.getByRole('heading', { name: 'Team typed' }).waitFor();
     });
@@ -196,7 +196,7 @@ describe('a session that is lost in the middle of a form', () => {
     await someone('/teams', async (page) => {
       await logIn(page);
       await button(page, 'New team').click();
-      await page.getByLabel('Id').fill('kept');
+      await page.getByRole('textbox', { name: 'Id' }).fill('kept');
       await scene.query('delete from admin_sessions');
       await button(page, 'Create team').click();
       const opened = page.context().waitForEvent('page');
