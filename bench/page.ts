@@ -124,11 +124,11 @@ async function callModels(stage: Stage): Promise<Rate> {
 
 /** Clicks through the rail until it is told to stop; returns how many pages were opened. */
 function clickAround(page: Page): () => Promise<number> {
-  let isOver = false;
+  const over = new AbortController();
   const clicking = (async () => {
     const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
     let opened = 0;
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await links.nth(opened % (await links.count())).click();
       opened += 1;
       await page.waitForTimeout(clickEveryMs);
@@ -136,7 +136,7 @@ function clickAround(page: Page): () => Promise<number> {
     return opened;
   })();
   return () => {
-    isOver = true;
+    over.abort();
     return clicking;
   };
 }

@@ -151,7 +151,7 @@ describe('models on the page', () => {
     await providers.waitFor();
     expect(page.url()).toContain('view=providers');
     expect(await axeViolations(page)).toEqual([]);
-    await providers.getByRole('link', { name: '4' }).click();
+    await providers.getByRole('link', { name: '4' }).first().click();
     await row(page, 'org/broken:1').waitFor();
     await page.evaluate("localStorage.removeItem('gateway.theme')");
   });

@@ -98,9 +98,11 @@ export const callsOf = ({ kind, id }: OwnerId) => {
         ? read(api.GET(`${root}/users/{user_id}/days`, { params: { ...user, query: { days } }, signal }))
         : read(api.GET(`${root}/teams/{team_id}/days`, { params: { ...team, query: { days } }, signal })),
     /** A dry run is of a hard budget, whatever the terms say. */
-    dryRun: ({ hard_limit: _, ...body }: BudgetTerms) =>
-      kind === 'user'
+    dryRun: ({ cadence, amount_10000, timezone }: BudgetTerms) => {
+      const body = { cadence, amount_10000, timezone };
+      return kind === 'user'
         ? read(api.POST(`${root}/users/{user_id}/dry-run`, { params: user, body }))
-        : read(api.POST(`${root}/teams/{team_id}/dry-run`, { params: team, body })),
+        : read(api.POST(`${root}/teams/{team_id}/dry-run`, { params: team, body }));
+    },
   };
 };
