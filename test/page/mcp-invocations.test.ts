@@ -90,7 +90,10 @@ describe('the calls of MCP tools', () => {
     await page.locator('.filters').getByLabel('Status').selectOption('policy_denied');
     await count(page, 1);
     expect(await rowsOf(page).innerText()).toContain('policy denied: not_granted');
-    await page.locator('.filters').getByLabel('Policy').selectOption('allowed');
+    await page
+      .locator('label.filter', { hasText: /^Policy/ })
+      .locator('select')
+      .selectOption('allowed');
     await page.getByText('No call meets every filter').waitFor();
     expect(searchOf(page)).toEqual({ status: 'policy_denied', policy_result: 'allowed' });
     await scene.open(`${root}?range=1h`);
