@@ -87,10 +87,13 @@ describe('the calls of MCP tools', () => {
   it('are filtered by status, policy, a long request id and time', async () => {
     const page = await scene.open(root);
     await count(page, 2);
-    await page.getByLabel('Status').selectOption('policy_denied');
+    await page.locator('.filters').getByLabel('Status').selectOption('policy_denied');
     await count(page, 1);
     expect(await rowsOf(page).innerText()).toContain('policy denied: not_granted');
-    await page.getByLabel('Policy', { exact: true }).first().selectOption('allowed');
+    await page
+      .locator('label.filter', { hasText: /^Policy/ })
+      .locator('select')
+      .selectOption('allowed');
     await page.getByText('No call meets every filter').waitFor();
     expect(searchOf(page)).toEqual({ status: 'policy_denied', policy_result: 'allowed' });
     await scene.open(`${root}?range=1h`);

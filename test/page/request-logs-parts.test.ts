@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { conversationOf } from '../../interfaces/admin-page/src/pages/request-log/conversation.ts';
+import { saidOf } from '../../interfaces/admin-page/src/pages/request-log/conversation.ts';
 import { curlOf } from '../../interfaces/admin-page/src/pages/request-log/curl.ts';
 import { memberText, prettyJson } from '../../interfaces/admin-page/src/pages/request-log/json-text.ts';
-import { countMarks, partsOf } from '../../interfaces/admin-page/src/pages/request-log/marks.ts';
+import { countMarks, markedParts } from '../../interfaces/admin-page/src/pages/request-log/marks.ts';
 import { maxFound, placesOf } from '../../interfaces/admin-page/src/pages/request-log/search-text.ts';
 import {
   fieldOfInstant,
@@ -11,9 +11,8 @@ import {
   instantsOf,
   rangeOf,
 } from '../../interfaces/admin-page/src/pages/request-logs/ranges.ts';
-import { queryOf } from '../../interfaces/admin-page/src/pages/request-logs/request-filters.ts';
+import { requestQuery } from '../../interfaces/admin-page/src/pages/request-logs/request-filters.ts';
 import {
-  maxViews,
   viewsOf,
   withoutView,
   withView,
@@ -21,7 +20,7 @@ import {
 
 const families = ['chat_completions', 'messages', 'responses', 'embeddings'] as const;
 const pieces = (operation: string, request: unknown, response: unknown) =>
-  conversationOf(operation, { body: request }, response)?.turns.map(({ role, pieces }) => [role, ...pieces]);
+  saidOf(operation, { body: request }, response)?.turns.map(({ role, pieces }) => [role, ...pieces]);
 
 describe('the conversation of a stored payload', () => {
   it('is a chat with its calls, their results, reasoning and media', () => {
@@ -44,7 +43,7 @@ describe('the conversation of a stored payload', () => {
     const response = {
       body: { choices: [{ message: { role: 'assistant', reasoning_content: 'Hm', content: 'Yes' } }] },
     };
-    expect(conversationOf('chat_completions', { body: request }, response)?.tools).toEqual(['look']);
+    expect(saidOf('chat_completions', { body: request }, response)?.tools).toEqual(['look']);
     expect(pieces('chat_completions', request, response)).toEqual([
       ['system', { kind: 'text', text: 'Be brief' }],
       ['user', { kind: 'text', text: 'See' }, { kind: 'media', what: 'image_url', text: 'https://x/y.png' }],
@@ -219,13 +218,13 @@ describe('the conversation of a stored payload', () => {
     })).value;
     fc.assert(
       fc.property(fc.constantFrom(...families, 'toString', undefined), anything, anything, (family, a, b) => {
-        conversationOf(family, a, b);
-        conversationOf(family, { body: a }, { stream: true, events: b });
-        conversationOf(family, { body: { messages: a, input: a, tools: a } }, { body: b });
+        saidOf(family, a, b);
+        saidOf(family, { body: a }, { stream: true, events: b });
+        saidOf(family, { body: { messages: a, input: a, tools: a } }, { body: b });
       }),
     );
-    expect(conversationOf('chat_completions', null, undefined)).toBeUndefined();
-    expect(conversationOf('later_family', { body: {} }, null)).toBeUndefined();
+    expect(saidOf('chat_completions', null, undefined)).toBeUndefined();
+    expect(saidOf('later_family', { body: {} }, null)).toBeUndefined();
   });
 
   it('is read in linear time', () => {
@@ -246,16 +245,18 @@ describe('the conversation of a stored payload', () => {
 
 describe('marks in a text', () => {
   it('are told from words, with their reason', () => {
-    expect(partsOf('key [REDACTED], data:,[TRUNCATED 40 characters]')).toEqual([
+    expect(markedParts('key [REDACTED], data:,[TRUNCATED 40 characters]')).toEqual([
       { kind: 'words', text: 'key ' },
       { kind: 'redacted', text: '[REDACTED]', reason: expect.stringContaining('credential') },
       { kind: 'words', text: ', data:,' },
       { kind: 'truncated', text: '[TRUNCATED 40 characters]', reason: expect.stringContaining('byte limit') },
     ]);
-    expect(partsOf('[TRUNCATED: nested too deeply]')[0]).toMatchObject({
+    expect(markedParts('[TRUNCATED: nested too deeply]')[0]).toMatchObject({
       reason: expect.stringContaining('deeper'),
     });
-    expect(partsOf('[REDACTION] [TRUNCATED')).toEqual([{ kind: 'words', text: '[REDACTION] [TRUNCATED' }]);
+    expect(markedParts('[REDACTION] [TRUNCATED')).toEqual([
+      { kind: 'words', text: '[REDACTION] [TRUNCATED' },
+    ]);
     expect(countMarks('[REDACTED][REDACTED][TRUNCATED]')).toEqual({ redacted: 2, truncated: 1 });
   });
 });
@@ -366,14 +367,16 @@ describe('what the address asks for', () => {
       page: '2',
       live: 'on',
     };
-    expect(queryOf(filters, now)).toEqual({ model_key: 'fast', status_code: 502 });
-    expect(queryOf({ tag_key: 'a', tag_value: 'b', status_code: 'ok' }, now)).toEqual({
+    expect(requestQuery(filters, now)).toEqual({ model_key: 'fast', status_code: 502 });
+    expect(requestQuery({ tag_key: 'a', tag_value: 'b', status_code: 'ok' }, now)).toEqual({
       tag_key: 'a',
       tag_value: 'b',
       status_code: 0,
     });
   });
 });
+
+const maxViews = 30;
 
 describe('saved views', () => {
   it('are read as far as they are views', () => {

@@ -60,7 +60,7 @@ describe('the list of requests', () => {
     expect(await text('r-502')).toMatch(/502 upstream_error/);
     expect(await text('r-502')).toContain('n/a');
     expect(await text('r-free')).toContain('unpriced');
-    expect(await text('r-tags')).toContain('checkout / prod');
+    expect(await text('r-tags')).toMatch(/checkout\s*\/\s*prod/);
     expect(await page.locator('.facts').innerText()).toBe('4 requests that are kept, newest first');
   });
 

@@ -8,17 +8,17 @@ import { Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty, Failed, Waiting } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
-import { columns } from './mcp-invocations/columns.tsx';
+import { invocationColumns } from './mcp-invocations/columns.tsx';
 import { InvocationDetail } from './mcp-invocations/detail.tsx';
 import {
-  filterNames,
+  invocationFilterNames,
   type McpInvocation,
-  policyResults,
-  queryOf,
+  policyChoices,
+  invocationQuery,
   statuses,
 } from './mcp-invocations/invocation.ts';
 import { loadInvocation } from './mcp-invocations/load.ts';
-import { TimeRange } from './request-logs/time-range.tsx';
+import { TimeFilter } from './request-logs/time-range.tsx';
 
 const typed = [
   'request_id',
@@ -47,7 +47,7 @@ export function Page() {
   const list = useList<McpInvocation>(['mcp-invocations', chosen], (page, signal) =>
     read(
       api.GET('/api/v1/admin/observability/mcp-invocations', {
-        params: { query: { ...queryOf(chosen, Date.now()), page } },
+        params: { query: { ...invocationQuery(chosen, Date.now()), page } },
         signal,
       }),
     ),
@@ -59,7 +59,7 @@ export function Page() {
     <TextFilter
       key={name}
       name={name}
-      label={filterNames[name]}
+      label={invocationFilterNames[name]}
       error={list.error}
       {...(wide.has(name) ? { width: 'wide' as const } : {})}
     />
@@ -78,7 +78,7 @@ export function Page() {
       }
       filters={
         <>
-          <TimeRange error={list.error} />
+          <TimeFilter error={list.error} />
           <ChoiceFilter
             name="status"
             label="Status"
@@ -87,7 +87,7 @@ export function Page() {
           <ChoiceFilter
             name="policy_result"
             label="Policy"
-            options={policyResults.map((each) => [each, each.replaceAll('_', ' ')] as const)}
+            options={policyChoices.map((each) => [each, each.replaceAll('_', ' ')] as const)}
           />
           {shownAlways.map(filter)}
           <details className="more-filters">
@@ -97,10 +97,10 @@ export function Page() {
         </>
       }
     >
-      <FilterChips names={filterNames} />
+      <FilterChips names={invocationFilterNames} />
       <Table
         caption="MCP calls"
-        columns={columns}
+        columns={invocationColumns}
         rows={rows}
         rowKey={(call) => call.mcp_tool_invocation_id}
         onOpen={(call) => set({ open: call.mcp_tool_invocation_id })}

@@ -8,23 +8,23 @@ import { Empty } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { Copyable } from '../ui/values.tsx';
 import { RequestDrawer } from './request-log/drawer.tsx';
-import { columns } from './request-logs/columns.tsx';
+import { requestColumns } from './request-logs/columns.tsx';
 import { LiveTailControls, useLiveTail } from './request-logs/live-tail.tsx';
 import { RequestFilters } from './request-logs/more-filters.tsx';
 import { rangeOf, ranges } from './request-logs/ranges.ts';
-import { filterNames, queryOf, requestFilters } from './request-logs/request-filters.ts';
-import type { RequestLog } from './request-logs/request-log.ts';
+import { requestFilterNames, requestQuery, requestFilters } from './request-logs/request-filters.ts';
+import type { LoggedRow } from './request-logs/request-log.ts';
 import { SavedViews } from './request-logs/saved-views.tsx';
-import { TimeRange } from './request-logs/time-range.tsx';
+import { TimeFilter } from './request-logs/time-range.tsx';
 
 /** Request logs: found by any filter, followed as they come, opened at the side. */
 export function Page() {
   const { filters, set } = useAddress();
   const chosen = requestFilters(filters);
-  const list = useList<RequestLog>(['request-logs', chosen], (page, signal) =>
+  const list = useList<LoggedRow>(['request-logs', chosen], (page, signal) =>
     read(
       api.GET('/api/v1/admin/observability/request-logs', {
-        params: { query: { ...queryOf(chosen, Date.now()), page } },
+        params: { query: { ...requestQuery(chosen, Date.now()), page } },
         signal,
       }),
     ),
@@ -55,7 +55,7 @@ export function Page() {
       }
       filters={
         <>
-          <TimeRange error={list.error} />
+          <TimeFilter error={list.error} />
           <RequestFilters rows={rows ?? []} error={list.error} />
         </>
       }
@@ -64,7 +64,7 @@ export function Page() {
       <div {...tail.listProps}>
         <Table
           caption="Requests"
-          columns={columns}
+          columns={requestColumns}
           rows={rows}
           rowKey={(log) => log.request_log_id}
           onOpen={(log) => set({ open: log.request_log_id })}
@@ -107,12 +107,12 @@ function Facts({
 function chipNames(filters: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const isHalf = filters['tag_key'] === undefined || filters['tag_value'] === undefined;
   return Object.fromEntries(
-    Object.entries(filterNames).filter(([name]) => !isHalf || !name.startsWith('tag_')),
+    Object.entries(requestFilterNames).filter(([name]) => !isHalf || !name.startsWith('tag_')),
   );
 }
 
 /** The name of an owner or a key, where a row on the screen tells it. */
-function nameOf(name: string, value: string, rows: readonly RequestLog[]): string {
+function nameOf(name: string, value: string, rows: readonly LoggedRow[]): string {
   const found = rows.find((log) => Object.entries(log).some(([key, id]) => key === name && id === value));
   const names: Readonly<Record<string, string | null | undefined>> = {
     user_id: found?.user_name,

@@ -17,7 +17,7 @@ function toneOf(status: McpInvocation['status']): 'good' | 'warn' | 'bad' {
   return ['unauthorized', 'policy_denied', 'invalid_request'].includes(status) ? 'warn' : 'bad';
 }
 
-export const PolicyResult = ({ of: call }: { readonly of: Pick<McpInvocation, 'policy_result'> }) => (
+export const PolicyBadge = ({ of: call }: { readonly of: Pick<McpInvocation, 'policy_result'> }) => (
   <Badge
     tone={call.policy_result === 'allowed' ? 'good' : call.policy_result === 'denied' ? 'warn' : 'plain'}
   >
@@ -28,7 +28,7 @@ export const PolicyResult = ({ of: call }: { readonly of: Pick<McpInvocation, 'p
 /** Whose call it was, by id; nobody where no credential was known. */
 const ownerIdOf = (call: McpInvocation): string | undefined => call.team_id ?? call.user_id ?? undefined;
 
-export const columns: readonly Column<McpInvocation>[] = [
+export const invocationColumns: readonly Column<McpInvocation>[] = [
   {
     key: 'time',
     title: 'Time (UTC)',
@@ -44,7 +44,7 @@ export const columns: readonly Column<McpInvocation>[] = [
   {
     key: 'policy',
     title: 'Policy',
-    cell: (call) => <PolicyResult of={call} />,
+    cell: (call) => <PolicyBadge of={call} />,
     text: (call) => call.policy_result,
   },
   {

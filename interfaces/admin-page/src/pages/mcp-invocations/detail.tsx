@@ -4,7 +4,7 @@ import { Badge, CopyButton, Dash, Duration, Time } from '../../ui/values.tsx';
 import { countMarks } from '../request-log/marks.ts';
 import { MarksLegend } from '../request-log/marked-text.tsx';
 import { RawJson } from '../request-log/raw-json.tsx';
-import { CallStatus, PolicyResult } from './columns.tsx';
+import { CallStatus, PolicyBadge } from './columns.tsx';
 import type { LoadedInvocation } from './load.ts';
 
 const list = '/observability/mcp-invocations';
@@ -17,7 +17,7 @@ export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) 
     <div className="stack detail">
       <div className="row">
         <CallStatus of={call} />
-        <PolicyResult of={call} />
+        <PolicyBadge of={call} />
         <strong>
           {call.server_display_name ?? call.server_id} → {call.tool_display_name ?? call.tool_id}
         </strong>

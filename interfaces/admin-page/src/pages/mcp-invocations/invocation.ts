@@ -16,14 +16,14 @@ export const statuses = [
   'timeout',
   'invalid_request',
 ] as const satisfies readonly Query['status'][];
-export const policyResults = [
+export const policyChoices = [
   'allowed',
   'denied',
   'not_evaluated',
 ] as const satisfies readonly Query['policy_result'][];
 
 /** Every filter of MCP calls, as the API and the address call it, and as people do. */
-export const filterNames = {
+export const invocationFilterNames = {
   request_id: 'Request id',
   request_id_sha256: 'SHA-256 of a long request id',
   request_log_id: 'Request log id',
@@ -38,9 +38,9 @@ export const filterNames = {
 } as const;
 
 /** What the API is asked for; `now` in milliseconds since the epoch. A status that is none of them is no filter. */
-export function queryOf(filters: Filters, now: number): Query {
+export function invocationQuery(filters: Filters, now: number): Query {
   const status = statuses.find((each) => each === filters['status']);
-  const policyResult = policyResults.find((each) => each === filters['policy_result']);
+  const policyResult = policyChoices.find((each) => each === filters['policy_result']);
   return {
     ...textQuery(filters),
     ...(status === undefined ? {} : { status }),
@@ -53,5 +53,7 @@ const others: ReadonlySet<string> = new Set(['status', 'policy_result']);
 
 const textQuery = (filters: Filters): Omit<Query, 'status' | 'policy_result' | 'page' | 'page_size'> =>
   Object.fromEntries(
-    Object.entries(filters).filter(([name]) => Object.hasOwn(filterNames, name) && !others.has(name)),
+    Object.entries(filters).filter(
+      ([name]) => Object.hasOwn(invocationFilterNames, name) && !others.has(name),
+    ),
   );

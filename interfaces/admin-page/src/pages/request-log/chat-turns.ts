@@ -1,4 +1,4 @@
-import { fieldsOf, type Fields, itemsOf, printedJson, textOf, wholeOf } from './loose-json.ts';
+import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from './loose-json.ts';
 import { mediaPiece, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
 
 /** Messages of a chat request. */
@@ -7,12 +7,12 @@ export const chatTurns = (body: Fields): readonly Turn[] =>
 
 function turnOf(message: unknown, from: Turn['from']): Turn {
   const fields = fieldsOf(message);
-  const role = textOf(fields['role']) ?? (from === 'answer' ? 'assistant' : 'other');
+  const role = asText(fields['role']) ?? (from === 'answer' ? 'assistant' : 'other');
   if (role === 'tool' || role === 'function') return { role, from, pieces: [resultOf(fields)] };
   const pieces = [
     ...textPiece(reasoningOf(fields), 'reasoning'),
     ...contentPieces(fields['content']),
-    ...textPiece(textOf(fields['refusal']) ?? '', 'refusal'),
+    ...textPiece(asText(fields['refusal']) ?? '', 'refusal'),
     ...itemsOf(fields['tool_calls']).map(callOf),
   ];
   if (pieces.length > 0) return { role, from, pieces };
@@ -20,20 +20,20 @@ function turnOf(message: unknown, from: Turn['from']): Turn {
 }
 
 const reasoningOf = (fields: Fields): string =>
-  textOf(fields['reasoning_content']) ?? textOf(fields['reasoning']) ?? '';
+  asText(fields['reasoning_content']) ?? asText(fields['reasoning']) ?? '';
 
 const resultOf = (fields: Fields): Piece => ({
   kind: 'result',
-  callId: textOf(fields['tool_call_id']),
+  callId: asText(fields['tool_call_id']),
   text: plainText(fields['content']),
   failed: false,
 });
 
 /** Texts of a content, whatever its shape. */
 export function plainText(content: unknown): string {
-  const text = textOf(content);
+  const text = asText(content);
   if (text !== undefined) return text;
-  const parts = itemsOf(content).map((part) => textOf(fieldsOf(part)['text']));
+  const parts = itemsOf(content).map((part) => asText(fieldsOf(part)['text']));
   return parts.length > 0 && parts.every((part) => part !== undefined)
     ? parts.join('\n')
     : content === undefined || content === null
@@ -42,12 +42,12 @@ export function plainText(content: unknown): string {
 }
 
 export function contentPieces(content: unknown): readonly Piece[] {
-  const text = textOf(content);
+  const text = asText(content);
   if (text !== undefined) return textPiece(text);
   return itemsOf(content).flatMap((part) => {
-    const words = textOf(part) ?? textOf(fieldsOf(part)['text']);
+    const words = asText(part) ?? asText(fieldsOf(part)['text']);
     if (words !== undefined) return textPiece(words);
-    const refusal = textOf(fieldsOf(part)['refusal']);
+    const refusal = asText(fieldsOf(part)['refusal']);
     return refusal === undefined
       ? [mediaPiece(part) ?? otherPiece(part)]
       : [{ kind: 'refusal' as const, text: refusal }];
@@ -59,9 +59,9 @@ function callOf(call: unknown): Piece {
   const called = { ...fieldsOf(fields['custom']), ...fieldsOf(fields['function']) };
   return {
     kind: 'call',
-    id: textOf(fields['id']),
-    name: textOf(called['name']) ?? 'tool',
-    args: textOf(called['arguments']) ?? textOf(called['input']) ?? printedJson(call),
+    id: asText(fields['id']),
+    name: asText(called['name']) ?? 'tool',
+    args: asText(called['arguments']) ?? asText(called['input']) ?? printedJson(call),
   };
 }
 
@@ -92,8 +92,8 @@ class ChoiceSoFar {
 
   see(delta: Fields): void {
     this.reasoning.push(reasoningOf(delta));
-    this.content.push(textOf(delta['content']) ?? '');
-    this.refusal.push(textOf(delta['refusal']) ?? '');
+    this.content.push(asText(delta['content']) ?? '');
+    this.refusal.push(asText(delta['refusal']) ?? '');
     for (const [place, call] of itemsOf(delta['tool_calls']).entries()) this.seeCall(fieldsOf(call), place);
   }
 
@@ -101,9 +101,9 @@ class ChoiceSoFar {
     const index = wholeOf(call['index']) ?? place;
     const known = this.calls.get(index) ?? { id: undefined, name: '', args: [] };
     const called = fieldsOf(call['function']);
-    known.id ??= textOf(call['id']);
-    known.name ||= textOf(called['name']) ?? '';
-    known.args.push(textOf(called['arguments']) ?? '');
+    known.id ??= asText(call['id']);
+    known.name ||= asText(called['name']) ?? '';
+    known.args.push(asText(called['arguments']) ?? '');
     this.calls.set(index, known);
   }
 

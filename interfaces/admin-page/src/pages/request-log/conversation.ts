@@ -1,11 +1,11 @@
-import { fieldsOf, type Fields, itemsOf, printedJson, textOf } from './loose-json.ts';
+import { fieldsOf, type Fields, itemsOf, printedJson, asText } from './loose-json.ts';
 import { chatAnswer, chatTurns } from './chat-turns.ts';
 import { embeddingsAnswer, embeddingsTurns } from './embeddings-turns.ts';
 import { messagesAnswer, messagesTurns } from './messages-turns.ts';
 import { responsesAnswer, responsesTurns } from './responses-turns.ts';
 import type { Piece, Turn } from './turns.ts';
 
-export interface Conversation {
+export interface SaidTurns {
   readonly turns: readonly Turn[];
   /** Names of the tools that the request offered. */
   readonly tools: readonly string[];
@@ -31,12 +31,8 @@ const families: Readonly<Record<string, Family>> = {
  * A stored payload as a conversation; undefined where there is nothing to read in it: then its raw JSON says more. It
  * never throws: a payload may have any shape, and places in it may be cut off or hidden. Linear in the payload.
  */
-export function conversationOf(
-  operation: unknown,
-  request: unknown,
-  response: unknown,
-): Conversation | undefined {
-  const name = textOf(operation) ?? '';
+export function saidOf(operation: unknown, request: unknown, response: unknown): SaidTurns | undefined {
+  const name = asText(operation) ?? '';
   const family = Object.hasOwn(families, name) ? families[name] : undefined;
   if (family === undefined) return undefined;
   const body = fieldsOf(fieldsOf(request)['body']);
@@ -54,7 +50,7 @@ export function conversationOf(
 function errorTurns(answer: Fields): readonly Turn[] {
   const error = answer['error'] ?? fieldsOf(answer['body'])['error'];
   if (error === undefined || error === null) return [];
-  const text = textOf(fieldsOf(error)['message']) ?? textOf(error) ?? printedJson(error);
+  const text = asText(fieldsOf(error)['message']) ?? asText(error) ?? printedJson(error);
   return [{ role: 'error', from: 'answer', pieces: [{ kind: 'text', text }] }];
 }
 
@@ -63,9 +59,9 @@ const toolNames = (body: Fields): readonly string[] =>
   itemsOf(body['tools']).map((tool) => {
     const fields = fieldsOf(tool);
     return (
-      textOf(fieldsOf(fields['function'])['name']) ??
-      textOf(fields['name']) ??
-      textOf(fields['type']) ??
+      asText(fieldsOf(fields['function'])['name']) ??
+      asText(fields['name']) ??
+      asText(fields['type']) ??
       printedJson(tool)
     );
   });

@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { CopyButton, Count, Dash, Duration, NotAvailable, Time } from '../../ui/values.tsx';
-import { accountingNotes, Cost, Outcome, pricingText } from '../request-logs/outcome.tsx';
-import { isStream, ownerOf, type RequestLog } from '../request-logs/request-log.ts';
-import { fieldsOf, textOf } from './loose-json.ts';
+import { accountingNotes, Cost, OutcomeBadge, pricingText } from '../request-logs/outcome.tsx';
+import { isStream, requesterOf, type LoggedRow } from '../request-logs/request-log.ts';
+import { fieldsOf, asText } from './loose-json.ts';
 import type { LoadedDetail } from './load.ts';
 import { More } from './more.tsx';
 import { PayloadView } from './payload-view.tsx';
@@ -17,7 +17,7 @@ export function RequestDetail({ detail }: { readonly detail: LoadedDetail }) {
   return (
     <div className="stack detail">
       <div className="row">
-        <Outcome of={log} />
+        <OutcomeBadge of={log} />
         <strong>
           {log.model_key ?? 'no model'} → {log.provider_key ?? 'none'}
         </strong>
@@ -70,7 +70,7 @@ const Pair = ({
   </div>
 );
 
-function Figures({ log }: { readonly log: RequestLog }) {
+function Figures({ log }: { readonly log: LoggedRow }) {
   const stream = isStream(log);
   return (
     <dl className="pairs">
@@ -98,7 +98,7 @@ function Figures({ log }: { readonly log: RequestLog }) {
       <Pair name="Tokens in all">
         <Count of={log.total_tokens} />
       </Pair>
-      <Pair name="Family">{textOf(fieldsOf(log.metadata)['operation']) ?? <NotAvailable />}</Pair>
+      <Pair name="Family">{asText(fieldsOf(log.metadata)['operation']) ?? <NotAvailable />}</Pair>
       <Pair name="Stream">{stream === undefined ? <NotAvailable /> : stream ? 'yes' : 'no'}</Pair>
       <Pair name="Recorded (UTC)">
         <Time at={log.occurred_at} />
@@ -115,8 +115,8 @@ function Figures({ log }: { readonly log: RequestLog }) {
   );
 }
 
-function OwnerLink({ log }: { readonly log: RequestLog }) {
-  const owner = ownerOf(log);
+function OwnerLink({ log }: { readonly log: LoggedRow }) {
+  const owner = requesterOf(log);
   if (owner === undefined) return <span className="muted">nobody known</span>;
   return (
     <span>
@@ -131,8 +131,8 @@ function OwnerLink({ log }: { readonly log: RequestLog }) {
 /** Ids longer than this do not fit into every address. */
 const maxAddressChars = 1_000;
 
-function Related({ log }: { readonly log: RequestLog }) {
-  const owner = ownerOf(log);
+function Related({ log }: { readonly log: LoggedRow }) {
+  const owner = requesterOf(log);
   const fits = log.request_id.length <= maxAddressChars;
   return (
     <nav className="row" aria-label="What belongs to it">
@@ -201,7 +201,7 @@ const Tools = ({ detail: { log, mcp_token_overhead: overhead } }: { readonly det
   </dl>
 );
 
-function Caller({ log }: { readonly log: RequestLog }) {
+function Caller({ log }: { readonly log: LoggedRow }) {
   const { service, component, env, bespoke } = log.request_tags;
   return (
     <dl className="pairs">

@@ -1,4 +1,4 @@
-import { fieldsOf, type Fields, itemsOf, printedJson, textOf } from './loose-json.ts';
+import { fieldsOf, type Fields, itemsOf, printedJson, asText } from './loose-json.ts';
 import type { Turn } from './turns.ts';
 
 /** Texts, or lists of tokens, that vectors are asked for. */
@@ -13,7 +13,7 @@ export function embeddingsTurns(body: Fields): readonly Turn[] {
       role: 'user',
       from: 'request',
       pieces: inputs.map((each) => {
-        const text = textOf(each);
+        const text = asText(each);
         return text === undefined
           ? { kind: 'other' as const, what: 'tokens', text: JSON.stringify(each) }
           : { kind: 'text' as const, text };
@@ -35,12 +35,12 @@ export function embeddingsAnswer({ body }: { readonly body: Fields }): readonly 
 }
 
 function vectorText(vector: unknown): string {
-  const text = textOf(vector);
+  const text = asText(vector);
   if (text !== undefined) return `${text.length} characters of base64`;
   if (!Array.isArray(vector)) return printedJson(vector);
   const numbers = itemsOf(vector);
   const rest = numbers.length > shownNumbers ? ', …' : '';
-  const cut = textOf(numbers.at(-1));
+  const cut = asText(numbers.at(-1));
   const count = cut === undefined ? `${numbers.length} numbers` : `${numbers.length - 1} numbers and ${cut}`;
   return `${count}: ${numbers.slice(0, shownNumbers).map(String).join(', ')}${rest}`;
 }

@@ -1,9 +1,9 @@
 import { api, read } from '../../api/client.ts';
-import type { RequestLogDetail } from '../request-logs/request-log.ts';
+import type { LoggedDetail } from '../request-logs/request-log.ts';
 import { memberText } from './json-text.ts';
 
 /** A request log, and its payload as the JSON text that is stored: parsing keeps neither every digit nor the order. */
-export interface LoadedDetail extends RequestLogDetail {
+export interface LoadedDetail extends LoggedDetail {
   readonly requestText: string | undefined;
   readonly responseText: string | undefined;
 }

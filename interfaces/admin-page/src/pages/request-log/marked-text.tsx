@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Icon } from '../../ui/icons.tsx';
-import { partsOf } from './marks.ts';
+import { markedParts } from './marks.ts';
 
 const shownChars = 3_000;
 
@@ -12,7 +12,7 @@ export function MarkedText({ text, code = false }: { readonly text: string; read
   return (
     <>
       <div className={code ? 'said code' : 'said'}>
-        {partsOf(shown).map((part, index) =>
+        {markedParts(shown).map((part, index) =>
           part.kind === 'words' ? (
             part.text
           ) : (
@@ -63,6 +63,6 @@ export function MarksLegend({
 }
 
 function reasonFor(mark: string): string {
-  const part = partsOf(mark)[0];
+  const part = markedParts(mark)[0];
   return part === undefined || part.kind === 'words' ? '' : part.reason;
 }

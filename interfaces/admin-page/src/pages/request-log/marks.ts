@@ -6,7 +6,7 @@ export type TextPart =
 const mark = /\[REDACTED\]|\[TRUNCATED(?:[ :][^\]\n]{0,60})?\]/g;
 
 /** The marks of a text, which the redaction and the bounds of payloads have left in it. */
-export function partsOf(text: string): readonly TextPart[] {
+export function markedParts(text: string): readonly TextPart[] {
   const parts: TextPart[] = [];
   let end = 0;
   for (const found of text.matchAll(mark)) {

@@ -1,5 +1,5 @@
 import { contentPieces, plainText } from './chat-turns.ts';
-import { fieldsOf, type Fields, itemsOf, printedJson, textOf, wholeOf } from './loose-json.ts';
+import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from './loose-json.ts';
 import { mediaPiece, otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
 
 /** The system text and the messages of a messages request. */
@@ -7,10 +7,10 @@ export function messagesTurns(body: Fields): readonly Turn[] {
   const system = contentPieces(body['system']);
   const messages = itemsOf(body['messages']).map((message): Turn => {
     const fields = fieldsOf(message);
-    const text = textOf(fields['content']);
+    const text = asText(fields['content']);
     const pieces = text === undefined ? itemsOf(fields['content']).flatMap(blockPieces) : textPiece(text);
     return {
-      role: textOf(fields['role']) ?? 'other',
+      role: asText(fields['role']) ?? 'other',
       from: 'request',
       pieces: pieces.length === 0 && fields['content'] === undefined ? [otherPiece(message)] : pieces,
     };
@@ -20,24 +20,24 @@ export function messagesTurns(body: Fields): readonly Turn[] {
 
 function blockPieces(block: unknown): readonly Piece[] {
   const fields = fieldsOf(block);
-  const type = textOf(fields['type']) ?? '';
-  if (type === 'text') return textPiece(textOf(fields['text']) ?? '');
-  if (type === 'thinking') return textPiece(textOf(fields['thinking']) ?? '', 'reasoning');
+  const type = asText(fields['type']) ?? '';
+  if (type === 'text') return textPiece(asText(fields['text']) ?? '');
+  if (type === 'thinking') return textPiece(asText(fields['thinking']) ?? '', 'reasoning');
   if (type === 'redacted_thinking') return textPiece('Encrypted by the provider.', 'reasoning');
   if (type.endsWith('tool_use'))
     return [
       {
         kind: 'call',
-        id: textOf(fields['id']),
-        name: textOf(fields['name']) ?? 'tool',
-        args: textOf(fields['input']) ?? printedJson(fields['input']),
+        id: asText(fields['id']),
+        name: asText(fields['name']) ?? 'tool',
+        args: asText(fields['input']) ?? printedJson(fields['input']),
       },
     ];
   if (type.endsWith('tool_result'))
     return [
       {
         kind: 'result',
-        callId: textOf(fields['tool_use_id']),
+        callId: asText(fields['tool_use_id']),
         text: plainText(fields['content']),
         failed: fields['is_error'] === true,
       },
@@ -74,8 +74,8 @@ function streamedPieces(events: readonly unknown[]): readonly Piece[] {
     if (fields['type'] !== 'content_block_delta') continue;
     const delta = fieldsOf(fields['delta']);
     const block = blocks.get(index) ?? { begun: { type: 'text' }, texts: [], json: [] };
-    block.texts.push(textOf(delta['text']) ?? textOf(delta['thinking']) ?? '');
-    block.json.push(textOf(delta['partial_json']) ?? '');
+    block.texts.push(asText(delta['text']) ?? asText(delta['thinking']) ?? '');
+    block.json.push(asText(delta['partial_json']) ?? '');
     blocks.set(index, block);
   }
   return [...blocks.values()].flatMap(({ begun, texts, json }) => {
@@ -83,8 +83,8 @@ function streamedPieces(events: readonly unknown[]): readonly Piece[] {
     const input = json.join('');
     return blockPieces({
       ...begun,
-      ...(begun['type'] === 'text' ? { text: (textOf(begun['text']) ?? '') + text } : {}),
-      ...(begun['type'] === 'thinking' ? { thinking: (textOf(begun['thinking']) ?? '') + text } : {}),
+      ...(begun['type'] === 'text' ? { text: (asText(begun['text']) ?? '') + text } : {}),
+      ...(begun['type'] === 'thinking' ? { thinking: (asText(begun['thinking']) ?? '') + text } : {}),
       ...(input === '' ? {} : { input }),
     });
   });

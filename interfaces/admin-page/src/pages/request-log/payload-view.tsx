@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { Badge, Copyable } from '../../ui/values.tsx';
 import { isStream } from '../request-logs/request-log.ts';
-import { conversationOf } from './conversation.ts';
+import { saidOf } from './conversation.ts';
 import { ConversationView } from './conversation-view.tsx';
 import { curlOf } from './curl.ts';
 import { fieldsOf } from './loose-json.ts';
@@ -33,7 +33,7 @@ function Stored({ detail }: { readonly detail: LoadedDetail }) {
   const { log, payload, requestText, responseText } = detail;
   const operation = fieldsOf(log.metadata)['operation'];
   const conversation = useMemo(
-    () => conversationOf(operation, payload?.request_json, payload?.response_json),
+    () => saidOf(operation, payload?.request_json, payload?.response_json),
     [operation, payload],
   );
   const inRequest = useMemo(() => countMarks(requestText ?? ''), [requestText]);

@@ -1,19 +1,19 @@
-import type { RequestLog } from '../request-logs/request-log.ts';
-import { fieldsOf, textOf, wholeOf } from './loose-json.ts';
+import type { LoggedRow } from '../request-logs/request-log.ts';
+import { fieldsOf, asText, wholeOf } from './loose-json.ts';
 
-type Kept = Pick<RequestLog, 'metadata' | 'has_payload'>;
+type Kept = Pick<LoggedRow, 'metadata' | 'has_payload'>;
 
 /** The limits that were in force when the payload was stored, in words. */
-export function policyText({ metadata }: Pick<RequestLog, 'metadata'>): string | undefined {
+export function policyText({ metadata }: Pick<LoggedRow, 'metadata'>): string | undefined {
   const policy = fieldsOf(fieldsOf(metadata)['payload_policy']);
-  const mode = textOf(policy['capture_mode']);
+  const mode = asText(policy['capture_mode']);
   if (mode === undefined) return undefined;
   const bounds = [
     boundText('request', policy['request_max_bytes'], 'bytes'),
     boundText('answer', policy['response_max_bytes'], 'bytes'),
     boundText('stream', policy['stream_max_events'], 'events'),
   ].filter((text) => text !== undefined);
-  const version = textOf(policy['version']);
+  const version = asText(policy['version']);
   return `capture_mode ${mode}${bounds.length === 0 ? '' : `; at most ${bounds.join(', ')}`}${version === undefined ? '' : `; ${version}`}`;
 }
 
@@ -24,7 +24,7 @@ function boundText(what: string, bound: unknown, unit: string): string | undefin
 
 /** Why the bodies of a request are not there. */
 export function whyNoPayload({ metadata, has_payload: isKept }: Kept): string {
-  const mode = textOf(fieldsOf(fieldsOf(metadata)['payload_policy'])['capture_mode']);
+  const mode = asText(fieldsOf(fieldsOf(metadata)['payload_policy'])['capture_mode']);
   if (mode === 'summary_only')
     return 'What was asked and answered was not kept: request_logging.payloads.capture_mode was summary_only.';
   if (isKept) return 'What was asked and answered was kept, and has been deleted since.';

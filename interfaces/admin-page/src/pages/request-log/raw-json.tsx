@@ -2,7 +2,7 @@ import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 
 import { CopyButton } from '../../ui/values.tsx';
 import { prettyJson } from './json-text.ts';
 import { Mark } from './marked-text.tsx';
-import { partsOf } from './marks.ts';
+import { markedParts } from './marks.ts';
 import { maxFound, placesOf } from './search-text.ts';
 
 const shownChars = 100_000;
@@ -76,7 +76,7 @@ export function RawJson({ text, label }: { readonly text: string; readonly label
 /** Without a search, what was hidden or cut off stands out. */
 const Marked = ({ text }: { readonly text: string }) => (
   <>
-    {partsOf(text).map((part, index) =>
+    {markedParts(text).map((part, index) =>
       part.kind === 'words' ? (
         part.text
       ) : (

@@ -1,11 +1,11 @@
 import { contentPieces, plainText } from './chat-turns.ts';
-import { fieldsOf, type Fields, itemsOf, printedJson, textOf, wholeOf } from './loose-json.ts';
+import { fieldsOf, type Fields, itemsOf, printedJson, asText, wholeOf } from './loose-json.ts';
 import { otherPiece, type Piece, textPiece, type Turn } from './turns.ts';
 
 /** Instructions and input of a responses request. */
 export function responsesTurns(body: Fields): readonly Turn[] {
-  const instructions = textPiece(textOf(body['instructions']) ?? '');
-  const text = textOf(body['input']);
+  const instructions = textPiece(asText(body['instructions']) ?? '');
+  const text = asText(body['input']);
   const input: readonly Turn[] =
     text === undefined
       ? itemsOf(body['input']).map((item) => itemTurn(item, 'request'))
@@ -20,9 +20,9 @@ export function responsesTurns(body: Fields): readonly Turn[] {
 
 function itemTurn(item: unknown, from: Turn['from']): Turn {
   const fields = fieldsOf(item);
-  const type = textOf(fields['type']) ?? (fields['role'] === undefined ? '' : 'message');
+  const type = asText(fields['type']) ?? (fields['role'] === undefined ? '' : 'message');
   if (type === 'message') {
-    const role = textOf(fields['role']) ?? (from === 'answer' ? 'assistant' : 'other');
+    const role = asText(fields['role']) ?? (from === 'answer' ? 'assistant' : 'other');
     return { role, from, pieces: contentPieces(fields['content']) };
   }
   if (type.endsWith('_call_output')) return { role: 'tool', from, pieces: [resultOf(fields)] };
@@ -34,24 +34,24 @@ function itemTurn(item: unknown, from: Turn['from']): Turn {
 
 const resultOf = (fields: Fields): Piece => ({
   kind: 'result',
-  callId: textOf(fields['call_id']),
+  callId: asText(fields['call_id']),
   text: plainText(fields['output']),
   failed: false,
 });
 
 const callOf = (fields: Fields): Piece => ({
   kind: 'call',
-  id: textOf(fields['call_id']) ?? textOf(fields['id']),
-  name: textOf(fields['name']) ?? 'tool',
-  args: textOf(fields['arguments']) ?? textOf(fields['input']) ?? printedJson(fields),
+  id: asText(fields['call_id']) ?? asText(fields['id']),
+  name: asText(fields['name']) ?? 'tool',
+  args: asText(fields['arguments']) ?? asText(fields['input']) ?? printedJson(fields),
 });
 
 function reasoningPieces(fields: Fields): readonly Piece[] {
   const texts = [...itemsOf(fields['summary']), ...itemsOf(fields['content'])]
-    .map((part) => textOf(fieldsOf(part)['text']) ?? '')
+    .map((part) => asText(fieldsOf(part)['text']) ?? '')
     .filter((text) => text !== '');
   if (texts.length > 0) return textPiece(texts.join('\n\n'), 'reasoning');
-  return textOf(fields['encrypted_content']) === undefined
+  return asText(fields['encrypted_content']) === undefined
     ? []
     : textPiece('Encrypted by the provider.', 'reasoning');
 }
@@ -87,7 +87,7 @@ function streamedItems(events: readonly unknown[]): readonly unknown[] {
   const items = new Map<number, ItemSoFar>();
   for (const event of events) {
     const fields = fieldsOf(event);
-    const type = textOf(fields['type']) ?? '';
+    const type = asText(fields['type']) ?? '';
     const index = wholeOf(fields['output_index']) ?? 0;
     if (type === 'response.output_item.added' || type === 'response.output_item.done')
       items.set(index, {
@@ -95,7 +95,7 @@ function streamedItems(events: readonly unknown[]): readonly unknown[] {
         done: type.endsWith('.done'),
         texts: items.get(index)?.texts ?? [],
       });
-    else if (type.endsWith('.delta')) items.get(index)?.texts.push(textOf(fields['delta']) ?? '');
+    else if (type.endsWith('.delta')) items.get(index)?.texts.push(asText(fields['delta']) ?? '');
   }
   return [...items.values()].map(({ item, done, texts }) => (done ? item : asFar(item, texts.join(''))));
 }

@@ -1,9 +1,9 @@
 import { durationText, Time } from '../../ui/values.tsx';
-import type { RequestLogDetail } from '../request-logs/request-log.ts';
+import type { LoggedDetail } from '../request-logs/request-log.ts';
 import { timelineOf, type TimelineStep } from './timeline.ts';
 
 /** When what happened, on one scale. */
-export function TimelineView({ detail }: { readonly detail: Pick<RequestLogDetail, 'log' | 'attempts'> }) {
+export function TimelineView({ detail }: { readonly detail: Pick<LoggedDetail, 'log' | 'attempts'> }) {
   const { receivedAt, totalMs, steps } = timelineOf(detail);
   return (
     <>

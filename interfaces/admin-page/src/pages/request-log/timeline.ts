@@ -1,4 +1,4 @@
-import type { RequestLogDetail } from '../request-logs/request-log.ts';
+import type { LoggedDetail } from '../request-logs/request-log.ts';
 
 /** Something that took time, or happened at once, in the life of a request. */
 export interface TimelineStep {
@@ -19,7 +19,7 @@ export interface Timeline {
 }
 
 /** What the row tells: when the request came, its attempts, when its answer ended, and when that was recorded. */
-export function timelineOf({ log, attempts }: Pick<RequestLogDetail, 'log' | 'attempts'>): Timeline {
+export function timelineOf({ log, attempts }: Pick<LoggedDetail, 'log' | 'attempts'>): Timeline {
   const recordedAt = Date.parse(log.occurred_at);
   const received = receivedAt(log.request_log_id) ?? recordedAt - log.latency_ms;
   const since = (at: string): number => Math.max(0, Date.parse(at) - received);
@@ -61,7 +61,7 @@ export function timelineOf({ log, attempts }: Pick<RequestLogDetail, 'log' | 'at
   };
 }
 
-const settlementOf = (status: RequestLogDetail['log']['pricing_status']): string =>
+const settlementOf = (status: LoggedDetail['log']['pricing_status']): string =>
   status === null ? 'Recorded, not in the ledger' : 'Settled in the ledger and recorded';
 
 /** The id is a UUIDv7, made when the request came: it begins with that time in milliseconds. */

@@ -1,4 +1,4 @@
-import { fieldsOf, printedJson, textOf } from './loose-json.ts';
+import { fieldsOf, printedJson, asText } from './loose-json.ts';
 
 /** Part of a turn. */
 export type Piece =
@@ -34,7 +34,7 @@ export const textPiece = (text: string, kind: 'text' | 'reasoning' | 'refusal' =
 /** What is not known is shown as it is. */
 export const otherPiece = (value: unknown): Piece => ({
   kind: 'other',
-  what: textOf(fieldsOf(value)['type']) ?? 'item',
+  what: asText(fieldsOf(value)['type']) ?? 'item',
   text: printedJson(value),
 });
 
@@ -43,11 +43,11 @@ const mediaType = /image|audio|video|file|document/;
 /** Media of any family: its URL, name or data stands in one of a few fields. */
 export function mediaPiece(value: unknown): Piece | undefined {
   const fields = fieldsOf(value);
-  const type = textOf(fields['type']) ?? '';
+  const type = asText(fields['type']) ?? '';
   if (!mediaType.test(type)) return undefined;
   const inner = { ...fieldsOf(fields[type]), ...fieldsOf(fields['source']) };
   for (const key of ['url', 'image_url', 'file_url', 'filename', 'file_id', 'data', 'file_data']) {
-    const text = textOf(inner[key]) ?? textOf(fields[key]);
+    const text = asText(inner[key]) ?? asText(fields[key]);
     if (text !== undefined) return { kind: 'media', what: type, text };
   }
   return { kind: 'media', what: type, text: printedJson(value) };

@@ -1,10 +1,10 @@
 import type { Column } from '../../ui/table.tsx';
 import { Count, Dash, Duration, Id, NotAvailable, Time } from '../../ui/values.tsx';
 import { OnlyThis } from './only-this.tsx';
-import { Cost, Outcome, outcomeText, pricingText } from './outcome.tsx';
-import { countText, isStream, ownerOf, type RequestLog } from './request-log.ts';
+import { Cost, OutcomeBadge, outcomeText, pricingText } from './outcome.tsx';
+import { countText, isStream, requesterOf, type LoggedRow } from './request-log.ts';
 
-export const columns: readonly Column<RequestLog>[] = [
+export const requestColumns: readonly Column<LoggedRow>[] = [
   {
     key: 'time',
     title: 'Time (UTC)',
@@ -16,7 +16,7 @@ export const columns: readonly Column<RequestLog>[] = [
     title: 'Outcome',
     cell: (log) => (
       <OnlyThis name="status_code" value={String(log.status_code)} says={`status ${log.status_code}`}>
-        <Outcome of={log} />
+        <OutcomeBadge of={log} />
       </OnlyThis>
     ),
     text: outcomeText,
@@ -27,7 +27,7 @@ export const columns: readonly Column<RequestLog>[] = [
     cell: (log) => <Route of={log} />,
     text: (log) => routeText(log),
   },
-  { key: 'owner', title: 'Owner', cell: (log) => <Owner of={log} />, text: (log) => ownerOf(log)?.name },
+  { key: 'owner', title: 'Owner', cell: (log) => <Owner of={log} />, text: (log) => requesterOf(log)?.name },
   {
     key: 'tokens',
     title: 'Tokens',
@@ -128,10 +128,10 @@ export const columns: readonly Column<RequestLog>[] = [
 const streamWords = (stream: boolean | undefined): string | undefined =>
   stream === undefined ? undefined : stream ? 'yes' : 'no';
 
-const routeText = ({ model_key: model, provider_key: provider }: RequestLog): string =>
+const routeText = ({ model_key: model, provider_key: provider }: LoggedRow): string =>
   `${model ?? 'no model'} → ${provider ?? 'none'}`;
 
-function tagsText({ request_tags: { component, bespoke } }: RequestLog): string | undefined {
+function tagsText({ request_tags: { component, bespoke } }: LoggedRow): string | undefined {
   const tags = [
     ...(component === null ? [] : [`component=${component}`]),
     ...bespoke.map(({ key, value }) => `${key}=${value}`),
@@ -139,7 +139,7 @@ function tagsText({ request_tags: { component, bespoke } }: RequestLog): string 
   return tags.length === 0 ? undefined : tags.join('; ');
 }
 
-const Route = ({ of: { model_key: model, provider_key: provider } }: { readonly of: RequestLog }) => (
+const Route = ({ of: { model_key: model, provider_key: provider } }: { readonly of: LoggedRow }) => (
   <>
     <OnlyThis name="model_key" value={model} says={`model ${model}`}>
       {model ?? <span className="muted">no model</span>}
@@ -151,8 +151,8 @@ const Route = ({ of: { model_key: model, provider_key: provider } }: { readonly 
   </>
 );
 
-function Owner({ of: log }: { readonly of: RequestLog }) {
-  const owner = ownerOf(log);
+function Owner({ of: log }: { readonly of: LoggedRow }) {
+  const owner = requesterOf(log);
   if (owner === undefined) return <Dash />;
   return (
     <OnlyThis name={owner.filter} value={owner.id} says={owner.name}>
@@ -166,7 +166,7 @@ const ServiceAndEnv = ({
     request_tags: { service, env },
   },
 }: {
-  readonly of: RequestLog;
+  readonly of: LoggedRow;
 }) =>
   service === null && env === null ? (
     <Dash />

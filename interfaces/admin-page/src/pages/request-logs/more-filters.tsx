@@ -1,7 +1,7 @@
 import { useAddress } from '../../app/address.ts';
 import { TextFilter } from '../../ui/filters.tsx';
-import { type FilterName, filterNames } from './request-filters.ts';
-import type { RequestLog } from './request-log.ts';
+import { type FilterName, requestFilterNames } from './request-filters.ts';
+import type { LoggedRow } from './request-log.ts';
 
 const shownAlways = ['request_id', 'model_key', 'provider_key', 'status_code', 'service', 'env'] as const;
 const shownOnDemand = [
@@ -22,7 +22,7 @@ export function RequestFilters({
   rows,
   error,
 }: {
-  readonly rows: readonly RequestLog[];
+  readonly rows: readonly LoggedRow[];
   readonly error: Error | null;
 }) {
   const { filters } = useAddress();
@@ -31,7 +31,7 @@ export function RequestFilters({
     <TextFilter
       key={name}
       name={name}
-      label={filterNames[name]}
+      label={requestFilterNames[name]}
       error={error}
       known={knownOf(name, rows)}
       {...(wide.has(name) ? { width: 'wide' as const } : {})}
@@ -58,14 +58,14 @@ export function RequestFilters({
 
 const maxKnown = 20;
 
-function knownOf(name: FilterName, rows: readonly RequestLog[]): readonly string[] {
+function knownOf(name: FilterName, rows: readonly LoggedRow[]): readonly string[] {
   const read = readers[name];
   if (read === undefined) return [];
   const values = rows.map(read).filter((value): value is string => typeof value === 'string');
   return [...new Set(values)].sort().slice(0, maxKnown);
 }
 
-const readers: Readonly<Partial<Record<FilterName, (log: RequestLog) => string | null>>> = {
+const readers: Readonly<Partial<Record<FilterName, (log: LoggedRow) => string | null>>> = {
   model_key: (log) => log.model_key,
   provider_key: (log) => log.provider_key,
   status_code: (log) => String(log.status_code),

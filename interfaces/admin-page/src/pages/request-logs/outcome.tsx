@@ -1,8 +1,8 @@
 import { Badge, Dash, Money } from '../../ui/values.tsx';
-import { fieldsOf, textOf } from '../request-log/loose-json.ts';
-import type { RequestLog } from './request-log.ts';
+import { fieldsOf, asText } from '../request-log/loose-json.ts';
+import type { LoggedRow } from './request-log.ts';
 
-type Ended = Pick<RequestLog, 'status_code' | 'error_code'>;
+type Ended = Pick<LoggedRow, 'status_code' | 'error_code'>;
 
 /** The status and how it came to it, in words. */
 export function outcomeText({ status_code: status, error_code: code }: Ended): string {
@@ -11,7 +11,7 @@ export function outcomeText({ status_code: status, error_code: code }: Ended): s
 }
 
 /** A caller who left is no error. */
-export function Outcome({ of }: { readonly of: Ended }) {
+export function OutcomeBadge({ of }: { readonly of: Ended }) {
   return <Badge tone={toneOf(of.status_code)}>{outcomeText(of)}</Badge>;
 }
 
@@ -21,7 +21,7 @@ function toneOf(status: number): 'good' | 'warn' | 'bad' | 'plain' {
   return status < 500 ? 'warn' : 'bad';
 }
 
-type Accounted = Pick<RequestLog, 'pricing_status' | 'cost_usd'>;
+type Accounted = Pick<LoggedRow, 'pricing_status' | 'cost_usd'>;
 
 const pricingWords = {
   priced: 'priced',
@@ -52,10 +52,10 @@ export function Cost({ of }: { readonly of: Accounted }) {
 }
 
 /** Money that a request without a ledger row was seen to cost, and why it has none. */
-export function accountingNotes({ metadata }: Pick<RequestLog, 'metadata'>): readonly string[] {
+export function accountingNotes({ metadata }: Pick<LoggedRow, 'metadata'>): readonly string[] {
   const accounting = fieldsOf(fieldsOf(metadata)['accounting']);
-  const blocked = textOf(accounting['blocked_cost_usd']);
-  const unbilled = textOf(accounting['unbilled_cost_usd']);
+  const blocked = asText(accounting['blocked_cost_usd']);
+  const unbilled = asText(accounting['unbilled_cost_usd']);
   return [
     ...(blocked === undefined
       ? []

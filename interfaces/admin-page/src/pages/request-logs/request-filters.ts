@@ -3,7 +3,7 @@ import type { Filters } from '../../app/address.ts';
 import { instantsOf } from './ranges.ts';
 
 /** Every filter of request logs, as the API and the address call it, and as people do. */
-export const filterNames = {
+export const requestFilterNames = {
   request_id: 'Request id',
   request_id_sha256: 'SHA-256 of a long request id',
   model_key: 'Model',
@@ -21,9 +21,9 @@ export const filterNames = {
   tag_value: 'Tag value',
 } as const;
 
-export type FilterName = keyof typeof filterNames;
+export type FilterName = keyof typeof requestFilterNames;
 
-const isFilterName = (name: string): name is FilterName => Object.hasOwn(filterNames, name);
+const isFilterName = (name: string): name is FilterName => Object.hasOwn(requestFilterNames, name);
 
 /** Those filters of the address that select requests; the time is one of them. */
 export const requestFilters = (filters: Filters): Filters =>
@@ -34,7 +34,7 @@ export const requestFilters = (filters: Filters): Filters =>
 type Query = NonNullable<paths['/api/v1/admin/observability/request-logs']['get']['parameters']['query']>;
 
 /** What the API is asked for: half a tag not yet. `now` in milliseconds since the epoch. */
-export function queryOf(filters: Filters, now: number): Query {
+export function requestQuery(filters: Filters, now: number): Query {
   const { status_code: status, tag_key: key, tag_value: value } = filters;
   return {
     ...textQuery(filters),

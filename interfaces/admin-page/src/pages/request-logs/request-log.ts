@@ -8,11 +8,11 @@ type Answer<P extends keyof paths> = paths[P] extends {
   : never;
 
 /** A request log, as its list and its detail have it. */
-export type RequestLog = Answer<'/api/v1/admin/observability/request-logs'>['items'][number];
-export type RequestLogDetail = Answer<'/api/v1/admin/observability/request-logs/{request_log_id}'>;
+export type LoggedRow = Answer<'/api/v1/admin/observability/request-logs'>['items'][number];
+export type LoggedDetail = Answer<'/api/v1/admin/observability/request-logs/{request_log_id}'>;
 
 /** Whose request it was: the service account, else the team, else the person. */
-export function ownerOf(log: RequestLog):
+export function requesterOf(log: LoggedRow):
   | {
       readonly filter: 'service_account_id' | 'team_id' | 'user_id';
       readonly id: string;
@@ -31,7 +31,7 @@ export function ownerOf(log: RequestLog):
 }
 
 /** Whether its caller asked for a stream; undefined where the row does not say. */
-export function isStream(log: RequestLog): boolean | undefined {
+export function isStream(log: LoggedRow): boolean | undefined {
   const { stream } = fieldsOf(log.metadata);
   return typeof stream === 'boolean' ? stream : undefined;
 }

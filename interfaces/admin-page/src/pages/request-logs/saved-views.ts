@@ -6,8 +6,8 @@ export interface SavedView {
   readonly filters: Filters;
 }
 
-export const maxViews = 30;
-export const maxNameChars = 60;
+const maxViews = 30;
+export const maxViewNameChars = 60;
 
 /** Views as the browser keeps them; what is no view is left out. */
 export function viewsOf(kept: string | null): readonly SavedView[] {

@@ -4,7 +4,7 @@ import type { Filters } from '../../app/address.ts';
 import { TextField } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { notify } from '../../ui/notices.tsx';
-import { maxNameChars, type SavedView, viewsOf, withoutView, withView } from './saved-views.ts';
+import { maxViewNameChars, type SavedView, viewsOf, withoutView, withView } from './saved-views.ts';
 
 const keptAs = 'gateway.views.request-logs';
 
@@ -18,7 +18,7 @@ export function SavedViews({ filters }: { readonly filters: Filters }) {
   };
   const save = (event: FormEvent): void => {
     event.preventDefault();
-    const called = name.trim().slice(0, maxNameChars);
+    const called = name.trim().slice(0, maxViewNameChars);
     keep(withView(views, { name: called, filters }));
     setName('');
     notify(`The view “${called}” is saved in this browser.`);

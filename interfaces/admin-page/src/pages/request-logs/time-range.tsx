@@ -4,7 +4,7 @@ import { ApiError } from '../../api/client.ts';
 import { fieldOfInstant, instantOfField, rangeOf, ranges } from './ranges.ts';
 
 /** From when the list begins: a range that goes with the clock, or two instants. */
-export function TimeRange({ error }: { readonly error: Error | null }) {
+export function TimeFilter({ error }: { readonly error: Error | null }) {
   const { filters, set } = useAddress();
   const choice = rangeOf(filters);
   const choose = (range: string | undefined): void =>
