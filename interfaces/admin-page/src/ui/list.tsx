@@ -13,7 +13,12 @@ export interface ListPage<R> {
 }
 
 /** The page of a list that the address names (`page`); the next one is fetched ahead. */
-export function useList<R>(key: QueryKey, load: (page: number, signal: AbortSignal) => Promise<ListPage<R>>) {
+export function useList<R>(
+  key: QueryKey,
+  load: (page: number, signal: AbortSignal) => Promise<ListPage<R>>,
+  /** Reads the page again every so many milliseconds. */
+  { refetchInterval = false }: { readonly refetchInterval?: number | false } = {},
+) {
   const { filters } = useAddress();
   const page = pageOf(filters['page']);
   const client = useQueryClient();
@@ -21,6 +26,7 @@ export function useList<R>(key: QueryKey, load: (page: number, signal: AbortSign
     queryKey: [...key, page],
     queryFn: ({ signal }) => load(page, signal),
     placeholderData: keepPreviousData,
+    refetchInterval,
   });
   const hasNext = query.data !== undefined && query.data.page * query.data.page_size < query.data.total;
   useEffect(() => {
@@ -46,7 +52,7 @@ export function Pager({ list }: { readonly list: ListPage<unknown> | undefined }
   const to = from + list.items.length - 1;
   const go = (next: number): void => set({ page: next === 1 ? undefined : String(next) });
   return (
-    <nav className="pager" aria-label="Walk through the list">
+    <nav className="pager" aria-label="Pages of the list">
       <button type="button" className="button" disabled={page <= 1} onClick={() => go(page - 1)}>
         <Icon name="previous" /> Previous
       </button>
