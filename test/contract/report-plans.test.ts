@@ -101,6 +101,16 @@ describe('the plans of reports', () => {
       async () => ask.ledgerUsage(window, 'team'),
       ['bucket_start >=', 'bucket_start <'],
     ],
+    [
+      'the days of owners',
+      async () => ask.ownerSpend(window, { userIds: (await users()).slice(0, 5), teamIds: ['platform'] }),
+      ['bucket_start >=', 'bucket_start <'],
+    ],
+    [
+      'the days of models',
+      async () => ask.modelSpend(window, 'all', ['fast', 'large']),
+      ['bucket_start >=', 'bucket_start <'],
+    ],
     ['the leaderboard', async () => ask.userModelUsage(window), ['bucket_start >=', 'bucket_start <']],
     [
       'its chart',

@@ -96,12 +96,9 @@ describe('the alert of a budget', () => {
       );
     const page = await scene.open(`/alerts?open=${(await newest()).budget_alert_id}`);
     const mails = await csvOf(page, 'Mails of the alert');
-    expect(
-      mails
-        .slice(1)
-        .map((line) => line.split(',')[1])
-        .toSorted(),
-    ).toEqual(['failed', 'pending', 'sent', 'sent']);
+    const stateIn = (line: string): string => line.split(',')[1] ?? '';
+    expect(new Set(mails.slice(1).map(stateIn))).toEqual(new Set(['failed', 'pending', 'sent']));
+    expect(mails).toHaveLength(5);
     await page.getByRole('button', { name: 'Close' }).click();
     expect(await row().locator('.badge').allTextContents()).toEqual(['1 failed', '1 pending', '2 sent']);
   });

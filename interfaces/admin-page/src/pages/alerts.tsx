@@ -72,8 +72,9 @@ export function Page() {
       facts={
         alerts.data === undefined ? undefined : (
           <>
-            <Count of={alerts.data.total} /> alerts{alerts.data.total_is_lower_bound ? ' and more' : ''}. One
-            is made when 20 % or less of a budget is left, once in a window.
+            <Count of={alerts.data.total} /> {alerts.data.total === 1 ? 'alert' : 'alerts'}
+            {alerts.data.total_is_lower_bound ? ' and more' : ''}. One is made when 20 % or less of a budget
+            is left, once in a window.
           </>
         )
       }

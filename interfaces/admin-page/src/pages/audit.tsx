@@ -72,6 +72,9 @@ const columns: readonly Column<AdminEvent>[] = [
   },
 ];
 
+/** What is wrong with one of these stands beneath it. */
+const typedFilters = ['actor_user_id', 'target_id', 'from', 'to'];
+
 const fieldsNamed = 3;
 
 function Changed({ event }: { readonly event: AdminEvent }) {
@@ -94,7 +97,7 @@ export function Page() {
     read(api.GET('/api/v1/admin/events', { params: { query: { ...askOf(ask), page } }, signal })),
   );
   const fault = (name: string): string | undefined => faultOf(events.error, name);
-  const isFieldFault = Object.keys(names).some((name) => fault(name) !== undefined);
+  const isFieldFault = typedFilters.some((name) => fault(name) !== undefined);
   const open = filters['open'];
   const shown = events.data?.items.find(({ admin_event_id: id }) => id === open);
   return (

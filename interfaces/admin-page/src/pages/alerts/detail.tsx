@@ -21,7 +21,7 @@ export function Mails({ deliveries }: { readonly deliveries: readonly Delivery[]
     count: deliveries.filter((each) => each.delivery_status === status).length,
   }));
   return (
-    <span className="row tight">
+    <span className="row badges">
       {counts
         .filter(({ count }) => count > 0)
         .map(({ status, count }) => (

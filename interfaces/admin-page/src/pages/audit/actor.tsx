@@ -9,7 +9,7 @@ export const Actor = ({ of: { actor_user_id: id, admin_token_id: token } }: { re
   id === null ? (
     <span className="muted">command line</span>
   ) : (
-    <span className="row tight">
+    <span className="row badges">
       <Person id={id} />
       {token === null ? null : <Badge tone="plain">API token</Badge>}
     </span>

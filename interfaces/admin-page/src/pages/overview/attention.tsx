@@ -137,9 +137,13 @@ function Named({ item, now }: { readonly item: Item; readonly now: string }) {
             {item.id}
           </Link>
           :{' '}
-          <RequestsLink where={{ model_key: item.id, from: since(dayMs) }}>
-            {item.count.toLocaleString('en')} unpriced
-          </RequestsLink>
+          {item.count === 0 ? (
+            'no unpriced request yet'
+          ) : (
+            <RequestsLink where={{ model_key: item.id, from: since(dayMs) }}>
+              {item.count.toLocaleString('en')} unpriced
+            </RequestsLink>
+          )}
         </>
       );
     case 'user':

@@ -96,9 +96,13 @@ function Times({
       title={`${title}, median`}
       value={<Duration ms={whole?.median} />}
       more={
-        <>
-          95 % within <Duration ms={whole?.p95} />, <Duration ms={last?.median} /> in this hour
-        </>
+        whole === null ? (
+          'Not measured in 24 hours'
+        ) : (
+          <>
+            95 % within <Duration ms={whole.p95} />, <Duration ms={last?.median} /> in this hour
+          </>
+        )
       }
       label={`${title}, the median of each of the last 24 hours`}
       bars={barsOf(
