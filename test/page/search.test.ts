@@ -7,7 +7,7 @@ const scene = pageScene();
 const openSearch = async (keys = '/'): Promise<Page> => {
   const page = await scene.open('/audit');
   await page.keyboard.press(keys);
-  await page.getByRole('combobox').waitFor();
+  await page.getByRole('dialog').getByRole('combobox').waitFor();
   return page;
 };
 const options = (page: Page) => page.getByRole('listbox').getByRole('option');
@@ -25,12 +25,12 @@ describe('the search', () => {
     const page = await openSearch(keys);
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press('Escape');
-    await page.getByRole('combobox').waitFor({ state: 'detached' });
+    await page.getByRole('dialog').getByRole('combobox').waitFor({ state: 'detached' });
   });
 
   it('has hits by kind, walks through them by arrows, and leads to the chosen one by Enter', async () => {
     const page = await openSearch();
-    const input = page.getByRole('combobox');
+    const input = page.getByRole('dialog').getByRole('combobox');
     expect(await input.getAttribute('aria-expanded')).toBe('false');
     await page.keyboard.type('a');
     await options(page).first().waitFor();
@@ -74,7 +74,7 @@ describe('the search', () => {
       [requestId, `/observability/request-logs?request_id=${requestId}`],
     ] as const) {
       const page = await openSearch();
-      await page.getByRole('combobox').fill(typed);
+      await page.getByRole('dialog').getByRole('combobox').fill(typed);
       await options(page).first().waitFor();
       // A request whose own id is its request id is one hit.
       if (typed === requestId) expect(await options(page).count()).toBe(1);
@@ -85,10 +85,10 @@ describe('the search', () => {
 
   it('says that nothing is found, and what failed', async () => {
     const page = await openSearch();
-    await page.getByRole('combobox').fill('nothing is called so');
+    await page.getByRole('dialog').getByRole('combobox').fill('nothing is called so');
     await page.getByText('Nothing has this id or name.').waitFor();
     await page.route('**/api/v1/admin/search?**', (route) => route.abort());
-    await page.getByRole('combobox').fill('another');
+    await page.getByRole('dialog').getByRole('combobox').fill('another');
     await page.getByText('The gateway cannot be reached.').waitFor();
     await page.unroute('**/api/v1/admin/search?**');
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -111,7 +111,7 @@ describe('the search', () => {
     await page.keyboard.type('first', { delay: 10 });
     const first = await asked('first');
     expect([...waiting.keys()]).toEqual(['first']);
-    await page.getByRole('combobox').fill('second');
+    await page.getByRole('dialog').getByRole('combobox').fill('second');
     await answer(await asked('second'), 'second hit');
     await page.getByRole('option', { name: 'second hit' }).waitFor();
     await answer(first, 'first hit').catch(() => undefined);

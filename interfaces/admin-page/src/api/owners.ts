@@ -64,7 +64,7 @@ export const readServiceAccount = (id: string, signal?: AbortSignal): Promise<Se
 const searchSize = 8;
 
 /** An owner that was found. */
-export interface Choice {
+export interface OwnerChoice {
   readonly value: string;
   readonly label: string;
   /** What tells those apart who are called the same. */
@@ -76,7 +76,7 @@ export async function searchOwners(
   kind: OwnerKind,
   text: string,
   signal: AbortSignal,
-): Promise<readonly Choice[]> {
+): Promise<readonly OwnerChoice[]> {
   const query = { active: true, page_size: searchSize, ...(text === '' ? {} : { name: text }) };
   if (kind === 'user') return searchPeople(text, signal);
   if (kind === 'team') {
@@ -91,7 +91,7 @@ export async function searchOwners(
   }));
 }
 
-export async function searchPeople(text: string, signal: AbortSignal): Promise<readonly Choice[]> {
+export async function searchPeople(text: string, signal: AbortSignal): Promise<readonly OwnerChoice[]> {
   const by = async (filter: {
     readonly email?: string;
     readonly name?: string;

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
-import type { Choice } from '../api/owners.ts';
+import type { OwnerChoice } from '../api/owners.ts';
 import { TextField } from './fields.tsx';
 import { ErrorLine, Waiting } from './states.tsx';
 
@@ -17,9 +17,9 @@ export function SearchPick({
   readonly label: string;
   /** Tells searches of different things apart. */
   readonly of: string;
-  readonly search: (text: string, signal: AbortSignal) => Promise<readonly Choice[]>;
-  readonly chosen: Choice | undefined;
-  readonly onChoose: (choice: Choice | undefined) => void;
+  readonly search: (text: string, signal: AbortSignal) => Promise<readonly OwnerChoice[]>;
+  readonly chosen: OwnerChoice | undefined;
+  readonly onChoose: (choice: OwnerChoice | undefined) => void;
   readonly fault?: string | undefined;
   readonly autoFocus?: boolean;
 }) {

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api, read } from '../../api/client.ts';
-import { type Choice, type OwnerKind, ownerWords, searchOwners } from '../../api/owners.ts';
+import { type OwnerChoice, type OwnerKind, ownerWords, searchOwners } from '../../api/owners.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf, SelectField, TextField } from '../../ui/fields.tsx';
 import { InstantField, instantOf } from '../../ui/instant-field.tsx';
@@ -12,7 +12,7 @@ import type { ShownKey } from './secret-shown.tsx';
 
 export interface OwnerWish {
   readonly kind: OwnerKind;
-  readonly chosen: Choice | undefined;
+  readonly chosen: OwnerChoice | undefined;
 }
 
 const kinds = (['user', 'team', 'service_account'] as const).map((value) => ({

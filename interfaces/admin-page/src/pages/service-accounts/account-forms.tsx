@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api, read } from '../../api/client.ts';
-import { type Choice, readServiceAccount, searchOwners, type ServiceAccount } from '../../api/owners.ts';
+import { type OwnerChoice, readServiceAccount, searchOwners, type ServiceAccount } from '../../api/owners.ts';
 import { useVersionedChange, type VersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
@@ -19,7 +19,7 @@ export function CreateServiceAccount({
   onClose,
 }: {
   /** Whose service accounts the list is of. */
-  readonly team: Choice | undefined;
+  readonly team: OwnerChoice | undefined;
   readonly onMade: (made: ServiceAccount) => void;
   readonly onClose: () => void;
 }) {
@@ -28,7 +28,7 @@ export function CreateServiceAccount({
   const [name, setName] = useState('');
   const [team, setTeam] = useState(known);
   const create = useMutation({
-    mutationFn: (payer: Choice) =>
+    mutationFn: (payer: OwnerChoice) =>
       read(
         api.POST('/api/v1/admin/service-accounts', {
           body: {
@@ -109,7 +109,7 @@ export const patchServiceAccount = (
     }),
   );
 
-const teamOf = ({ team_id: value, team_name: label }: ServiceAccount): Choice => ({
+const teamOf = ({ team_id: value, team_name: label }: ServiceAccount): OwnerChoice => ({
   value,
   label,
   detail: value,
@@ -125,7 +125,7 @@ export function ChangeServiceAccount({
   const client = useQueryClient();
   const [from, setFrom] = useState(account);
   const [name, setName] = useState(account.name);
-  const [team, setTeam] = useState<Choice | undefined>(teamOf(account));
+  const [team, setTeam] = useState<OwnerChoice | undefined>(teamOf(account));
   const change: VersionedChange<ServiceAccount, Wish> = useVersionedChange({
     from: account,
     change: (wish: Wish, ifMatch) => patchServiceAccount(account.service_account_id, ifMatch, wish),

@@ -81,7 +81,7 @@ const columns: readonly Column<Standing>[] = [
 /** Every budget in force, the one that is nearest to its amount first. */
 export function BudgetList({ kind }: { readonly kind: 'all' | 'user' | 'team' }) {
   const budgets = useQuery({
-    queryKey: ['budgets'],
+    queryKey: ['budgets', 'report'],
     queryFn: ({ signal }) => read(api.GET('/api/v1/admin/spend/budgets', { signal })),
   });
   const rows = budgets.data === undefined ? undefined : standings(budgets.data, kind);

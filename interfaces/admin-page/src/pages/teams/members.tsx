@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { api, read } from '../../api/client.ts';
-import { type Choice, type Person, searchPeople, type Team } from '../../api/owners.ts';
+import { type OwnerChoice, type Person, searchPeople, type Team } from '../../api/owners.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -178,10 +178,10 @@ function RoleSelect({ team, person }: { readonly team: Team; readonly person: Pe
 
 function AddMember({ team, onClose }: { readonly team: Team; readonly onClose: () => void }) {
   const say = useMemberships(team.team_id);
-  const [chosen, setChosen] = useState<Choice>();
+  const [chosen, setChosen] = useState<OwnerChoice>();
   const [role, setRole] = useState<Role>('member');
   const add = useMutation({
-    mutationFn: (person: Choice) => putMember(team.team_id, person.value, role),
+    mutationFn: (person: OwnerChoice) => putMember(team.team_id, person.value, role),
     onSuccess: (_added, person) => {
       say(`${person.label} is ${role} of ${team.name} now.`);
       onClose();
