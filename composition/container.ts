@@ -252,8 +252,6 @@ function bindService(container: Container): void {
   bindApp(container);
 }
 
-const builtPage = path.join(import.meta.dirname, '..', 'interfaces', 'admin-page', 'dist');
-
 function bindApp(container: Container): void {
   container.bind(tokens.app).toResolvedValue(
     (
@@ -284,7 +282,7 @@ function bindApp(container: Container): void {
         notReady,
         draining,
         cutOff: cut,
-        page: adminPage(builtPage),
+        page: adminPage(path.join(import.meta.dirname, '..', 'interfaces', 'admin-page', 'dist')),
         onDefect: (error, requestId) =>
           log.error({ request_id: requestId, ...defectFields(error, cleaned(config)) }, 'defect'),
       }),

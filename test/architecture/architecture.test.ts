@@ -45,7 +45,6 @@ const forTestsAlone: readonly string[] = [
   'domain/shared/nearest.ts#maxRankedWords',
   'infrastructure/postgres/payload-store.ts#maxQueuedBytes',
   'infrastructure/postgres/purge-store.ts#purgeBatchRows',
-  'interfaces/admin-page/src/pages/request-logs/saved-views.ts#maxViews',
   'infrastructure/telemetry/instruments.ts#maxPoints',
   // Steps of what the same file exports, tried by themselves.
   'domain/reports/overview.ts#quantilesOf',

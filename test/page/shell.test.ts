@@ -36,10 +36,16 @@ describe('the frame of every page', () => {
 
   it('leads to every page of the rail', async () => {
     const page = await scene.open('/');
-    const names = await page.getByRole('navigation', { name: 'Pages', exact: true }).getByRole('link').allTextContents();
+    const names = await page
+      .getByRole('navigation', { name: 'Pages', exact: true })
+      .getByRole('link')
+      .allTextContents();
     expect(names.length).toBeGreaterThan(10);
     for (const name of names) {
-      await page.getByRole('navigation', { name: 'Pages', exact: true }).getByRole('link', { name, exact: true }).click();
+      await page
+        .getByRole('navigation', { name: 'Pages', exact: true })
+        .getByRole('link', { name, exact: true })
+        .click();
       await page.getByRole('heading', { level: 1 }).waitFor();
       await page.waitForFunction("document.title.endsWith('· Model Gateway')");
     }
