@@ -24,7 +24,7 @@ const forProviders: Rule['files'] = [
 export const rules: readonly Rule[] = [
   {
     of: /^interfaces\/admin-page\/src\//,
-    files: [/^interfaces\/admin-page\/src\//, /^test\/support\/openapi\/api\.d\.ts$/],
+    files: [/^interfaces\/admin-page\/src\//],
     packages: [/^(?:react|react-dom(?:\/client)?|@tanstack\/react-(?:query|router)|openapi-fetch|recharts)$/],
     instead: 'The page is a program of its own: what it knows comes over the API, typed by its description.',
   },

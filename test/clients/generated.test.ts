@@ -3,7 +3,7 @@ import createClient from 'openapi-fetch';
 import { simulatedScene } from '../e2e/simulated-scene.ts';
 import { account, makeAdmin } from '../support/admin.ts';
 import { aKey, basicConfig } from '../support/gateway.ts';
-import type { paths } from '../support/openapi/api.d.ts';
+import type { paths } from '../../interfaces/admin-page/src/api/api.d.ts';
 
 const key = aKey();
 const scene = simulatedScene((upstream) => basicConfig(upstream, key));

@@ -80,11 +80,11 @@ describe('npm start', () => {
     const [, url = ''] = await command.says(/Base URL\s+(\S+)\/v1\n/);
     const [, apiKey = ''] = await command.says(/API key\s+(gwk_\S+)\n/);
     const [, adminEmail = '', passwordFile = ''] = await command.says(/Admin\s+(\S+), password in (\S+)\n/);
-    const [, loginUrl = ''] = await command.says(/Log in\s+POST (\S+)\n/);
+    const [, pageUrl = ''] = await command.says(/Admin page\s+(\S+)\n/);
     const [curl = ''] = await command.says(/^ {2}curl .*$/m);
     const pidFile = await readFile(path.join(dataDir, 'cluster', 'postmaster.pid'), 'utf8');
     const postgres = Number(pidFile.split('\n')[0]);
-    return { ...command, url, apiKey, adminEmail, passwordFile, loginUrl, curl: curl.trim(), postgres };
+    return { ...command, url, apiKey, adminEmail, passwordFile, pageUrl, curl: curl.trim(), postgres };
   }
 
   it('starts from nothing, answers the line it prints, and comes back after any end', async () => {
@@ -92,6 +92,7 @@ describe('npm start', () => {
     const first = await start(dataDir);
     expect(first.apiKey).toMatch(/^gwk_[0-9a-f]{32}\.[0-9a-f]{64}$/);
     expect(first.curl).toContain(`${first.url}/v1/chat/completions`);
+    expect(await (await fetch(first.pageUrl)).text()).toContain('<title>Model Gateway</title>');
 
     const { stdout } = await run('sh', ['-c', `${first.curl} -w '\\n%{http_code}'`]);
     const [body = '', status] = stdout.trimEnd().split('\n');
@@ -110,9 +111,11 @@ describe('npm start', () => {
 
     const admin = { email: first.adminEmail, password: (await readFile(first.passwordFile, 'utf8')).trim() };
     expect(admin.password).toMatch(/^[\w-]{32}$/);
-    const logIn = async ({ loginUrl }: typeof first) => {
+    const logIn = async ({ url }: typeof first) => {
       const headers = { 'content-type': 'application/json' };
-      return (await fetch(loginUrl, { method: 'POST', headers, body: JSON.stringify(admin) })).status;
+      return (
+        await fetch(`${url}/api/v1/auth/login`, { method: 'POST', headers, body: JSON.stringify(admin) })
+      ).status;
     };
     expect(await logIn(first)).toBe(200);
 

@@ -47,9 +47,10 @@ export const filtersOf = (href: string | null): Readonly<Record<string, string>>
 /** Whether the page scrolls sideways at the width of a telephone. */
 export async function sidewaysAt360(page: Page): Promise<unknown> {
   await page.setViewportSize({ width: 360, height: 780 });
-  const over = await page.evaluate(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-  );
+  const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+  // A chart follows the size of its frame a moment later.
+  await page.waitForFunction(`${overflow} === 0`, undefined, { timeout: 3000 }).catch(() => undefined);
+  const over = await page.evaluate(overflow);
   await page.setViewportSize({ width: 1280, height: 800 });
   return over;
 }

@@ -109,7 +109,7 @@ describe('the spend of a gateway that was used', () => {
     const page = await scene.open('/spend');
     await page.getByLabel('Days').focus();
     await page.keyboard.press('ArrowDown');
-    await page.getByLabel('Owners').focus();
+    await page.getByRole('combobox', { name: 'Owners' }).focus();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowDown');
     await page.getByLabel('Chart').focus();

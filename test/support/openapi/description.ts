@@ -22,7 +22,7 @@ export const description: JsonObject = openApiDocument({
 
 /** The same as it is kept beside the documentation. */
 export const descriptionFile = path.join(import.meta.dirname, '..', '..', '..', 'docs', 'openapi.json');
-export const typesFile = path.join(import.meta.dirname, 'api.d.ts');
+export const typesFile = path.join(import.meta.dirname, '../../../interfaces/admin-page/src/api/api.d.ts');
 export const described = `${JSON.stringify(description, undefined, 1)}\n`;
 
 /** The last line of the types, by which they are of this description. */

@@ -1,5 +1,5 @@
 import createClient from 'openapi-fetch';
-import type { paths } from '../../../../test/support/openapi/api.d.ts';
+import type { paths } from './api.d.ts';
 
 /** The gateway's own API, typed by its description; the session's cookie goes with each call. */
 export const api = createClient<paths>({ baseUrl: '/' });

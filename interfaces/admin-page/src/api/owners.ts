@@ -1,4 +1,4 @@
-import type { paths } from '../../../../test/support/openapi/api.d.ts';
+import type { paths } from './api.d.ts';
 import { api, read } from './client.ts';
 
 /** The `data` that a `GET` of this path gives. */

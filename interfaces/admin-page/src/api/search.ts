@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { paths } from '../../../../test/support/openapi/api.d.ts';
+import type { paths } from './api.d.ts';
 import type { Choice, ChoiceGroup } from '../ui/combobox.tsx';
 import { api, read } from './client.ts';
 

@@ -9,7 +9,7 @@ import { Empty, Failed, Waiting } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { RequestsLink } from '../ui/things.tsx';
 import { Count, Time } from '../ui/values.tsx';
-import type { paths } from '../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../api/api.d.ts';
 
 type Usage =
   paths['/api/v1/admin/observability/harness-usage']['get']['responses'][200]['content']['application/json']['data'];

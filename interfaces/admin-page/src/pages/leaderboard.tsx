@@ -9,7 +9,7 @@ import { Empty, Failed, Waiting } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { ModelLink, OwnerLink, RequestsLink } from '../ui/things.tsx';
 import { Count, Dash, Money, NotAvailable, Time } from '../ui/values.tsx';
-import type { paths } from '../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../api/api.d.ts';
 
 type Board =
   paths['/api/v1/admin/observability/leaderboard']['get']['responses'][200]['content']['application/json']['data'];

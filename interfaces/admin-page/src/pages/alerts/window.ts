@@ -1,4 +1,4 @@
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../../api/api.d.ts';
 import { ofOwner } from '../../ui/things.tsx';
 
 /** A budget alert with its mails. */

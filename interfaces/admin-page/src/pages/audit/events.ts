@@ -1,4 +1,4 @@
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../../api/api.d.ts';
 import { ApiError } from '../../api/client.ts';
 
 type Events = paths['/api/v1/admin/events']['get'];

@@ -1,4 +1,4 @@
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../../api/api.d.ts';
 import { Count, Dash, Money, Time } from '../../ui/values.tsx';
 import { usdOf10000 } from '../../ui/amounts.ts';
 import { type BudgetTerms, eachOf } from './owners.ts';

@@ -1,4 +1,4 @@
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../../api/api.d.ts';
 import type { Filters } from '../../app/address.ts';
 import { instantsOf } from '../request-logs/ranges.ts';
 

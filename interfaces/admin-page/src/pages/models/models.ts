@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../../api/api.d.ts';
 import { api, read } from '../../api/client.ts';
 
 export type Model =

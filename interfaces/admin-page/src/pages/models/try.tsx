@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../../api/api.d.ts';
 import { api, read } from '../../api/client.ts';
 import type { Hit } from '../../api/search.ts';
 import { Dialog } from '../../ui/dialog.tsx';

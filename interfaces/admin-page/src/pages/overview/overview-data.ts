@@ -1,4 +1,4 @@
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../../api/api.d.ts';
 
 export type Overview =
   paths['/api/v1/admin/overview']['get']['responses'][200]['content']['application/json']['data'];

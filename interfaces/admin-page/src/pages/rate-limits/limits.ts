@@ -1,5 +1,5 @@
 import { api, read } from '../../api/client.ts';
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../../api/api.d.ts';
 
 export type Limit =
   paths['/api/v1/admin/rate-limits']['get']['responses']['200']['content']['application/json']['data']['items'][number];

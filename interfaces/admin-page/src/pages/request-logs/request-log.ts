@@ -1,4 +1,4 @@
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../../api/api.d.ts';
 import { fieldsOf } from '../request-log/loose-json.ts';
 
 type Answer<P extends keyof paths> = paths[P] extends {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../../api/api.d.ts';
 import { api, read } from '../../api/client.ts';
 import { BoundedTable } from '../../ui/bounded-table.tsx';
 import { BudgetBar } from '../../ui/bar.tsx';

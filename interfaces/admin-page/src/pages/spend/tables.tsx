@@ -1,4 +1,4 @@
-import type { paths } from '../../../../../test/support/openapi/api.d.ts';
+import type { paths } from '../../api/api.d.ts';
 import { BoundedTable } from '../../ui/bounded-table.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ModelLink, ofOwner, OwnerLink, RequestsLink } from '../../ui/things.tsx';
