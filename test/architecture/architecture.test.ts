@@ -9,7 +9,8 @@ const folders = ['domain', 'application', 'infrastructure', 'interfaces', 'compo
 
 const sourcesIn = (folder: string): readonly Source[] =>
   readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.(?:m?tsx?|mjs)$/.test(file))
+    // What is generated has no author who could mend it.
+    .filter((file) => /\.(?:m?tsx?|mjs)$/.test(file) && !file.endsWith('.d.ts'))
     .map((file) => read(`${folder}/${file.split(path.sep).join('/')}`));
 
 const read = (file: string): Source => ({ path: file, text: readFileSync(path.join(root, file), 'utf8') });
