@@ -15,9 +15,9 @@ interface MarkedLogs extends HourLogs {
 
 /**
  * The hours of the overview. A day of rows is too much to be read each time, so a process remembers its hours, and reads
- * those again that are not what they were; the one that holds now is always read. Of the ledger they must add up to the rollups of their buckets: the ledger only
- * grows, so hours that do are right. Of the logs they must have as many rows, and the same sum of statuses, counted in
- * `request_logs_occurred_at_idx` alone.
+ * those again that are not what they were; the one that holds now is always read. Of the ledger they must add up to the
+ * rollups of their buckets: the ledger only grows, so hours that do are right. Of the logs they must have as many rows,
+ * and the same sum of statuses, counted in `request_logs_occurred_at_idx` alone.
  */
 export interface OverviewHours {
   readonly ledger: (connection: CommonQueryMethods, window: Window) => Promise<readonly LedgerHour[]>;
