@@ -6,7 +6,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { Pool } from 'undici';
-import { launchBrowser, preparePage } from '../test/support/browser.ts';
+import { isTrueWithin, launchBrowser, preparePage } from '../test/support/browser.ts';
 import { logInAt, startStage, type Stage } from '../test/page/stage.ts';
 import { median, post } from './load.ts';
 
@@ -71,7 +71,7 @@ async function load(
   const interactiveMs = await sinceNavigation(page);
   const scripts = await scriptsOf(page);
   await page.keyboard.press('Escape');
-  await page.waitForFunction("document.querySelectorAll('main .waiting').length === 0");
+  await isTrueWithin(page, 20_000, "document.querySelectorAll('main .waiting').length === 0");
   const wholeMs = await sinceNavigation(page);
   await context.close();
   const loaded: Load = { interactiveMs, wholeMs, scripts };

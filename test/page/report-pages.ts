@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
+import { isTrueWithin } from '../support/browser.ts';
 import { axeViolations } from './page-scene.ts';
 
 /** The API fails at these addresses while something is looked at. */
@@ -49,7 +50,7 @@ export async function sidewaysAt360(page: Page): Promise<unknown> {
   await page.setViewportSize({ width: 360, height: 780 });
   const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
   // A chart follows the size of its frame a moment later.
-  await page.waitForFunction(`${overflow} === 0`, undefined, { timeout: 3000 }).catch(() => undefined);
+  await isTrueWithin(page, 3000, `${overflow} === 0`);
   const over = await page.evaluate(overflow);
   await page.setViewportSize({ width: 1280, height: 800 });
   return over;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { account } from '../support/admin.ts';
+import { isTrueWithin } from '../support/browser.ts';
 import { axeViolations, logIn, pageScene } from './page-scene.ts';
 
 const scene = pageScene();
@@ -47,7 +48,7 @@ describe('the frame of every page', () => {
         .getByRole('link', { name, exact: true })
         .click();
       await page.getByRole('heading', { level: 1 }).waitFor();
-      await page.waitForFunction("document.title.endsWith('· Model Gateway')");
+      expect(await isTrueWithin(page, 5000, "document.title.endsWith('· Model Gateway')")).toBe(true);
     }
   });
 });

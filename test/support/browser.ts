@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import chromiumPackage from '@sparticuz/chromium';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 
 const run = promisify(execFile);
 const buildScript = path.join(import.meta.dirname, '..', '..', 'interfaces', 'admin-page', 'build.ts');
@@ -21,4 +22,17 @@ export async function preparePage(): Promise<void> {
   // A process of its own, as for users: in one of tests the bundler takes React as it is for development.
   await run(process.execPath, [buildScript], { env: { PATH: process.env['PATH'] } });
   await chromiumPackage.executablePath();
+}
+
+/**
+ * Waits until an expression is true on a page; false: it never was. The browser's own way of waiting evaluates text
+ * within the page, which the policy of the page forbids.
+ */
+export async function isTrueWithin(page: Page, ms: number, expression: string): Promise<boolean> {
+  const deadline = performance.now() + ms;
+  while (performance.now() < deadline) {
+    if (await page.evaluate<boolean>(expression)) return true;
+    await sleep(20);
+  }
+  return false;
 }
