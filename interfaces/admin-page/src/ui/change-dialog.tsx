@@ -2,13 +2,14 @@ import type { FormEvent, ReactNode } from 'react';
 import type { VersionedChange } from '../api/versioned-change.ts';
 import { Conflict, type ConflictRow } from './conflict.tsx';
 import { Dialog } from './dialog.tsx';
+import { FormActions } from './form-dialog.tsx';
 import { ErrorLine } from './states.tsx';
 
 /** A change of one thing: its fields, what will happen, and, where somebody else was faster, both states. */
 export function ChangeDialog<S, C>({
   title,
   act,
-  tone = 'primary',
+  tone,
   change,
   wish,
   rows,
@@ -47,18 +48,13 @@ export function ChangeDialog<S, C>({
         {theirs === undefined ? children : null}
         <ErrorLine error={change.error} />
         {theirs === undefined || mine === undefined ? (
-          <div className="actions">
-            <button type="button" className="button" onClick={onClose}>
-              Cancel
-            </button>
-            <button
-              type="submit"
-              className={`button ${tone}`}
-              disabled={change.isPending || wish === undefined}
-            >
-              {change.isPending ? 'One moment…' : act}
-            </button>
-          </div>
+          <FormActions
+            act={act}
+            tone={tone}
+            isPending={change.isPending}
+            isReady={wish !== undefined}
+            onClose={onClose}
+          />
         ) : (
           <Conflict
             rows={rows(theirs, mine)}

@@ -1,7 +1,6 @@
-import { type FormEvent, type ReactNode, useState } from 'react';
-import { Dialog } from './dialog.tsx';
+import { type ReactNode, useState } from 'react';
 import { TextField } from './fields.tsx';
-import { ErrorLine } from './states.tsx';
+import { FormDialog } from './form-dialog.tsx';
 
 /** Asks before something is destroyed: what will happen, and a button that names the act. */
 export function Confirm({
@@ -27,31 +26,21 @@ export function Confirm({
   readonly children: ReactNode;
 }) {
   const [text, setText] = useState('');
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    onAct();
-  };
   return (
-    <Dialog title={title} open onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <div>{children}</div>
-        {typed === undefined ? null : (
-          <TextField label={`Type “${typed}” to go on`} value={text} onChange={setText} autoFocus />
-        )}
-        <ErrorLine error={error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            className="button danger"
-            disabled={isPending || (typed !== undefined && text !== typed)}
-          >
-            {isPending ? 'One moment…' : act}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      act={act}
+      tone="danger"
+      isPending={isPending}
+      isReady={typed === undefined || text === typed}
+      error={error}
+      onSubmit={onAct}
+      onClose={onClose}
+    >
+      <div>{children}</div>
+      {typed === undefined ? null : (
+        <TextField label={`Type “${typed}” to go on`} value={text} onChange={setText} autoFocus />
+      )}
+    </FormDialog>
   );
 }

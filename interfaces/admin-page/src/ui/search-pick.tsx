@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import type { OwnerChoice } from '../api/owners.ts';
 import { TextField } from './fields.tsx';
@@ -29,6 +29,8 @@ export function SearchPick({
     queryKey: ['search-pick', of, asked],
     queryFn: ({ signal }) => search(asked, signal),
     enabled: chosen === undefined,
+    // What was found stays until more is: a list that went away at each letter would take the focus along.
+    placeholderData: keepPreviousData,
   });
   if (chosen !== undefined)
     return (

@@ -1,11 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { EnrolSecondFactor } from '../../app/enrol.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf, TextField } from '../../ui/fields.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
-import { ErrorLine, Failed, Waiting } from '../../ui/states.tsx';
+import { Failed, Waiting } from '../../ui/states.tsx';
 import { Badge } from '../../ui/values.tsx';
 
 /** Whether logins by password ask for a code beside it; how that is turned on and off. */
@@ -68,42 +69,35 @@ function RemoveFactor({ onClose }: { readonly onClose: () => void }) {
       onClose();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    remove.mutate();
-  };
   return (
-    <Dialog title="Remove the second factor?" open onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <p>Your password alone will log you in, from your next login on. The recovery codes end, too.</p>
-        <TextField
-          label="Password"
-          type="password"
-          autoComplete="current-password"
-          value={password}
-          onChange={setPassword}
-          fault={faultOf(remove.error, 'password')}
-          required
-        />
-        <TextField
-          label="Code"
-          hint="Of your authenticator app, or a recovery code."
-          autoComplete="one-time-code"
-          value={code}
-          onChange={setCode}
-          fault={faultOf(remove.error, 'code')}
-          required
-        />
-        <ErrorLine error={remove.error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button danger" disabled={remove.isPending}>
-            {remove.isPending ? 'One moment…' : 'Remove second factor'}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Remove the second factor?"
+      act="Remove second factor"
+      tone="danger"
+      isPending={remove.isPending}
+      error={remove.error}
+      onSubmit={() => remove.mutate()}
+      onClose={onClose}
+    >
+      <p>Your password alone will log you in, from your next login on. The recovery codes end, too.</p>
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="current-password"
+        value={password}
+        onChange={setPassword}
+        fault={faultOf(remove.error, 'password')}
+        required
+      />
+      <TextField
+        label="Code"
+        hint="Of your authenticator app, or a recovery code."
+        autoComplete="one-time-code"
+        value={code}
+        onChange={setCode}
+        fault={faultOf(remove.error, 'code')}
+        required
+      />
+    </FormDialog>
   );
 }

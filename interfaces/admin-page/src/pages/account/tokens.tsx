@@ -1,17 +1,17 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import type { AdminToken } from '../../api/owners.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf, SelectField, TextField } from '../../ui/fields.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { InstantField, instantOf } from '../../ui/instant-field.tsx';
 import { Pager, useList } from '../../ui/list.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { SecretDialog } from '../../ui/secret.tsx';
-import { Empty, ErrorLine } from '../../ui/states.tsx';
+import { Empty } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Badge, Copyable, Id, Time } from '../../ui/values.tsx';
 
@@ -186,49 +186,41 @@ function CreateToken({
       onMade(made);
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <Dialog title="New API token" open onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <TextField
-          label="Name"
-          hint="What uses it, such as “terraform”."
-          value={name}
-          onChange={setName}
-          fault={faultOf(create.error, 'name')}
-          required
-        />
-        <SelectField
-          label="Scope"
-          value={scope}
-          onChange={setScope}
-          options={scopeOptions}
-          fault={faultOf(create.error, 'scope')}
-        />
-        <InstantField
-          label="Expires"
-          hint="Empty: never."
-          value={expires}
-          onChange={setExpires}
-          fault={faultOf(create.error, 'expires_at')}
-        />
-        <p className="muted">
-          It acts in your name: the audit tells of you, and of the token. It is shown once.
-        </p>
-        <ErrorLine error={create.error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={create.isPending}>
-            {create.isPending ? 'One moment…' : 'Create token'}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="New API token"
+      act="Create token"
+      isPending={create.isPending}
+      error={create.error}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        hint="What uses it, such as “terraform”."
+        value={name}
+        onChange={setName}
+        fault={faultOf(create.error, 'name')}
+        required
+      />
+      <SelectField
+        label="Scope"
+        value={scope}
+        onChange={setScope}
+        options={scopeOptions}
+        fault={faultOf(create.error, 'scope')}
+      />
+      <InstantField
+        label="Expires"
+        hint="Empty: never."
+        value={expires}
+        onChange={setExpires}
+        fault={faultOf(create.error, 'expires_at')}
+      />
+      <p className="muted">
+        It acts in your name: the audit tells of you, and of the token. It is shown once.
+      </p>
+    </FormDialog>
   );
 }
 

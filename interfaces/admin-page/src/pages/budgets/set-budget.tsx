@@ -1,9 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { amount10000Of, picoOf, usdOf, usdOf10000 } from '../../ui/amounts.ts';
-import { Dialog } from '../../ui/dialog.tsx';
 import { CheckField, faultOf, SelectField, TextField } from '../../ui/fields.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { ErrorLine } from '../../ui/states.tsx';
 import { DryRun } from './dry-run.tsx';
@@ -42,65 +42,57 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
     },
   });
   const dryRun = useMutation({ mutationFn: (wish: BudgetTerms) => callsOf(owner).dryRun(wish) });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     setTried(true);
     if (terms !== undefined) save.mutate(terms);
   };
   const localFault = isTried && 'fault' in read ? read.fault : undefined;
   return (
-    <Dialog
+    <FormDialog
       title={`${budget === null ? 'Set' : 'Change'} the budget of ${owner.name}`}
-      open
+      act="Save budget"
+      isPending={save.isPending}
+      error={save.error}
+      onSubmit={submit}
+      checksItself
       onClose={onClose}
     >
-      <form className="stack" onSubmit={submit} noValidate>
-        <TextField
-          label="Amount in USD"
-          inputMode="decimal"
-          value={amount}
-          onChange={setAmount}
-          fault={localFault ?? faultOf(save.error, 'amount_10000')}
-          hint="Exact, to four digits behind the point. 0 refuses everything, if the limit is hard."
-          autoFocus
-        />
-        <SelectField label="Window" value={cadence} onChange={setCadence} options={cadences} />
-        <CheckField
-          label="Hard limit: refuse requests when the amount is spent"
-          checked={isHard}
-          onChange={setHard}
-        />
-        <Meaning owner={owner} terms={terms} />
-        <div className="stack">
-          <div>
-            <button
-              type="button"
-              className="button"
-              disabled={dryRun.isPending}
-              onClick={() => {
-                setTried(true);
-                if (terms !== undefined) dryRun.mutate(terms);
-              }}
-            >
-              {dryRun.isPending ? 'Counting…' : 'What would it have blocked?'}
-            </button>
-          </div>
-          <ErrorLine error={dryRun.error} />
-          {dryRun.data === undefined || dryRun.variables === undefined ? null : (
-            <DryRun found={dryRun.data} terms={dryRun.variables} />
-          )}
-        </div>
-        <ErrorLine error={save.error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={save.isPending}>
-            {save.isPending ? 'One moment…' : 'Save budget'}
+      <TextField
+        label="Amount in USD"
+        inputMode="decimal"
+        value={amount}
+        onChange={setAmount}
+        fault={localFault ?? faultOf(save.error, 'amount_10000')}
+        hint="Exact, to four digits behind the point. 0 refuses everything, if the limit is hard."
+        autoFocus
+      />
+      <SelectField label="Window" value={cadence} onChange={setCadence} options={cadences} />
+      <CheckField
+        label="Hard limit: refuse requests when the amount is spent"
+        checked={isHard}
+        onChange={setHard}
+      />
+      <Meaning owner={owner} terms={terms} />
+      <div className="stack">
+        <div>
+          <button
+            type="button"
+            className="button"
+            disabled={dryRun.isPending}
+            onClick={() => {
+              setTried(true);
+              if (terms !== undefined) dryRun.mutate(terms);
+            }}
+          >
+            {dryRun.isPending ? 'Counting…' : 'What would it have blocked?'}
           </button>
         </div>
-      </form>
-    </Dialog>
+        <ErrorLine error={dryRun.error} />
+        {dryRun.data === undefined || dryRun.variables === undefined ? null : (
+          <DryRun found={dryRun.data} terms={dryRun.variables} />
+        )}
+      </div>
+    </FormDialog>
   );
 }
 

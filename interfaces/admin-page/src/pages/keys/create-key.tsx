@@ -1,12 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { type OwnerChoice, type OwnerKind, ownerWords, searchOwners } from '../../api/owners.ts';
-import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf, SelectField, TextField } from '../../ui/fields.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { InstantField, instantOf } from '../../ui/instant-field.tsx';
 import { SearchPick } from '../../ui/search-pick.tsx';
-import { ErrorLine } from '../../ui/states.tsx';
 import { ModelsField } from './models-field.tsx';
 import type { ShownKey } from './secret-shown.tsx';
 
@@ -55,66 +54,58 @@ export function CreateKey({
     },
   });
   const isReady = owner.chosen !== undefined && allowed !== undefined;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     if (owner.chosen !== undefined && allowed !== undefined)
       create.mutate({ owner_id: owner.chosen.value, allowed_models: allowed });
   };
   return (
-    <Dialog title="New key" open onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <TextField
-          label="Name"
-          hint="What it is for, such as “ci” or “laptop”."
-          value={name}
-          onChange={setName}
-          fault={faultOf(create.error, 'name')}
-          required
-        />
-        <SelectField
-          label="Kind of owner"
-          value={owner.kind}
-          onChange={(kind) => setOwner({ kind, chosen: undefined })}
-          options={kinds}
-          fault={faultOf(create.error, 'owner_kind')}
-        />
-        <SearchPick
-          key={owner.kind}
-          label="Owner"
-          of={owner.kind}
-          search={(text, signal) => searchOwners(owner.kind, text, signal)}
-          chosen={owner.chosen}
-          onChoose={(chosen) => setOwner({ ...owner, chosen })}
-          fault={faultOf(create.error, 'owner_id')}
-        />
-        <ModelsField
-          allowed={allowed}
-          onChange={setAllowed}
-          fault={faultOf(create.error, 'allowed_models')}
-        />
-        <InstantField
-          label="Expires"
-          hint="Empty: never."
-          value={expires}
-          onChange={setExpires}
-          fault={faultOf(create.error, 'expires_at')}
-        />
-        <p className="muted">
-          {owner.chosen === undefined
-            ? 'Its owner pays for what is asked with it.'
-            : `${owner.chosen.label} pays for what is asked with it.`}{' '}
-          The key works at once; it is shown once.
-        </p>
-        <ErrorLine error={create.error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={!isReady || create.isPending}>
-            {create.isPending ? 'One moment…' : 'Create key'}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="New key"
+      act="Create key"
+      isPending={create.isPending}
+      isReady={isReady}
+      error={create.error}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        hint="What it is for, such as “ci” or “laptop”."
+        value={name}
+        onChange={setName}
+        fault={faultOf(create.error, 'name')}
+        required
+      />
+      <SelectField
+        label="Kind of owner"
+        value={owner.kind}
+        onChange={(kind) => setOwner({ kind, chosen: undefined })}
+        options={kinds}
+        fault={faultOf(create.error, 'owner_kind')}
+      />
+      <SearchPick
+        key={owner.kind}
+        label="Owner"
+        of={owner.kind}
+        search={(text, signal) => searchOwners(owner.kind, text, signal)}
+        chosen={owner.chosen}
+        onChoose={(chosen) => setOwner({ ...owner, chosen })}
+        fault={faultOf(create.error, 'owner_id')}
+      />
+      <ModelsField allowed={allowed} onChange={setAllowed} fault={faultOf(create.error, 'allowed_models')} />
+      <InstantField
+        label="Expires"
+        hint="Empty: never."
+        value={expires}
+        onChange={setExpires}
+        fault={faultOf(create.error, 'expires_at')}
+      />
+      <p className="muted">
+        {owner.chosen === undefined
+          ? 'Its owner pays for what is asked with it.'
+          : `${owner.chosen.label} pays for what is asked with it.`}{' '}
+        The key works at once; it is shown once.
+      </p>
+    </FormDialog>
   );
 }

@@ -1,14 +1,13 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { type Person, readPerson } from '../../api/owners.ts';
 import { useVersionedChange, type VersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { CheckField, faultOf, SelectField, TextField } from '../../ui/fields.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
-import { ErrorLine } from '../../ui/states.tsx';
 
 type Role = Person['role'];
 
@@ -55,49 +54,41 @@ export function CreatePerson({
       onMade(made);
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <Dialog title="New person" open onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <TextField
-          label="E-mail"
-          hint="It stays as it is made. Who signs in at the identity provider is known by it."
-          type="email"
-          value={email}
-          onChange={setEmail}
-          fault={faultOf(create.error, 'email')}
-          required
-        />
-        <TextField
-          label="Name"
-          hint="Empty: the e-mail address."
-          value={name}
-          onChange={setName}
-          fault={faultOf(create.error, 'name')}
-        />
-        <SelectField
-          label="Role"
-          hint={roleHint}
-          value={role}
-          onChange={setRole}
-          options={roleOptions}
-          fault={faultOf(create.error, 'role')}
-        />
-        <CheckField label="Log requests" hint={loggingHint} checked={isLogged} onChange={setLogged} />
-        <ErrorLine error={create.error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={create.isPending}>
-            {create.isPending ? 'One moment…' : 'Create person'}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="New person"
+      act="Create person"
+      isPending={create.isPending}
+      error={create.error}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <TextField
+        label="E-mail"
+        hint="It stays as it is made. Who signs in at the identity provider is known by it."
+        type="email"
+        value={email}
+        onChange={setEmail}
+        fault={faultOf(create.error, 'email')}
+        required
+      />
+      <TextField
+        label="Name"
+        hint="Empty: the e-mail address."
+        value={name}
+        onChange={setName}
+        fault={faultOf(create.error, 'name')}
+      />
+      <SelectField
+        label="Role"
+        hint={roleHint}
+        value={role}
+        onChange={setRole}
+        options={roleOptions}
+        fault={faultOf(create.error, 'role')}
+      />
+      <CheckField label="Log requests" hint={loggingHint} checked={isLogged} onChange={setLogged} />
+    </FormDialog>
   );
 }
 

@@ -1,15 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { ApiError } from '../../api/client.ts';
 import type { Hit, HitKind } from '../../api/search.ts';
 import { useVersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf } from '../../ui/fields.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { PickThing } from '../../ui/pick-thing.tsx';
-import { ErrorLine } from '../../ui/states.tsx';
 import { type Texts, termsIn, textsOf, TermFields } from './fields.tsx';
 import {
   type Limit,
@@ -56,45 +55,41 @@ export function NewLimit({ onClose }: { readonly onClose: () => void }) {
       setLimit(subject, terms),
     onSuccess: (limit) => done(`${nameOf(limit)} has a rate limit.`, limit),
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     setTried(true);
     if (kind === undefined || hit === undefined || !('terms' in read)) return;
     save.mutate({ subject: { subject_kind: kind, subject_id: hit.id }, terms: read.terms });
   };
   return (
-    <Dialog title="Set a rate limit" open onClose={onClose}>
-      <form className="stack" onSubmit={submit} noValidate>
-        <PickThing
-          label="Key, person, team or model"
-          kinds={pickable}
-          chosen={hit}
-          onChoose={setHit}
-          fault={isTried && hit === undefined ? 'Choose what is limited.' : undefined}
-        />
-        <TermFields
-          texts={texts}
-          onTexts={setTexts}
-          faultOf={(measure) =>
-            (isTried && 'faults' in read ? read.faults[measure] : undefined) ?? faultOf(save.error, measure)
-          }
-        />
-        <p className="note">
-          {hit === undefined ? 'A limit' : `The limit of ${hit.title}`} is in force on every replica within 5
-          seconds. What goes over it is refused with 429 <code>rate_limited</code>. A limit that is there
-          already is replaced.
-        </p>
-        <ErrorLine error={save.error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={save.isPending}>
-            {save.isPending ? 'One moment…' : 'Save rate limit'}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Set a rate limit"
+      act="Save rate limit"
+      isPending={save.isPending}
+      error={save.error}
+      onSubmit={submit}
+      checksItself
+      onClose={onClose}
+    >
+      <PickThing
+        label="Key, person, team or model"
+        kinds={pickable}
+        chosen={hit}
+        onChoose={setHit}
+        fault={isTried && hit === undefined ? 'Choose what is limited.' : undefined}
+      />
+      <TermFields
+        texts={texts}
+        onTexts={setTexts}
+        faultOf={(measure) =>
+          (isTried && 'faults' in read ? read.faults[measure] : undefined) ?? faultOf(save.error, measure)
+        }
+      />
+      <p className="note">
+        {hit === undefined ? 'A limit' : `The limit of ${hit.title}`} is in force on every replica within 5
+        seconds. What goes over it is refused with 429 <code>rate_limited</code>. A limit that is there
+        already is replaced.
+      </p>
+    </FormDialog>
   );
 }
 

@@ -1,15 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { type OwnerChoice, readServiceAccount, searchOwners, type ServiceAccount } from '../../api/owners.ts';
 import { useVersionedChange, type VersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf, TextField } from '../../ui/fields.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { SearchPick } from '../../ui/search-pick.tsx';
-import { ErrorLine } from '../../ui/states.tsx';
 
 const searchTeams = (text: string, signal: AbortSignal) => searchOwners('team', text, signal);
 
@@ -48,47 +47,43 @@ export function CreateServiceAccount({
       onMade(made);
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     if (team !== undefined) create.mutate(team);
   };
   return (
-    <Dialog title="New service account" open onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <TextField
-          label="Id"
-          hint="Letters, digits and . _ : / @ -, such as “indexer”. It stays as it is made."
-          value={id}
-          onChange={setId}
-          fault={faultOf(create.error, 'service_account_id')}
-          required
-        />
-        <TextField
-          label="Name"
-          hint="Empty: the id."
-          value={name}
-          onChange={setName}
-          fault={faultOf(create.error, 'name')}
-        />
-        <SearchPick
-          label="Team that pays"
-          of="team"
-          search={searchTeams}
-          chosen={team}
-          onChoose={setTeam}
-          fault={faultOf(create.error, 'team_id')}
-        />
-        <ErrorLine error={create.error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={team === undefined || create.isPending}>
-            {create.isPending ? 'One moment…' : 'Create service account'}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="New service account"
+      act="Create service account"
+      isPending={create.isPending}
+      isReady={team !== undefined}
+      error={create.error}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <TextField
+        label="Id"
+        hint="Letters, digits and . _ : / @ -, such as “indexer”. It stays as it is made."
+        value={id}
+        onChange={setId}
+        fault={faultOf(create.error, 'service_account_id')}
+        required
+      />
+      <TextField
+        label="Name"
+        hint="Empty: the id."
+        value={name}
+        onChange={setName}
+        fault={faultOf(create.error, 'name')}
+      />
+      <SearchPick
+        label="Team that pays"
+        of="team"
+        search={searchTeams}
+        chosen={team}
+        onChoose={setTeam}
+        fault={faultOf(create.error, 'team_id')}
+      />
+    </FormDialog>
   );
 }
 

@@ -1,12 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { type OwnerChoice, type Person, searchPeople, type Team } from '../../api/owners.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf, SelectField } from '../../ui/fields.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { SearchPick } from '../../ui/search-pick.tsx';
 import { ErrorLine, Failed, Waiting } from '../../ui/states.tsx';
@@ -187,40 +187,36 @@ function AddMember({ team, onClose }: { readonly team: Team; readonly onClose: (
       onClose();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     if (chosen !== undefined) add.mutate(chosen);
   };
   return (
-    <Dialog title={`Add a member to ${team.name}`} open onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <SearchPick
-          label="Person"
-          of="people"
-          search={searchPeople}
-          chosen={chosen}
-          onChoose={setChosen}
-          fault={faultOf(add.error, 'user_id')}
-        />
-        <SelectField
-          label="Role"
-          hint="Owners and admins get the mails of the team’s budget."
-          value={role}
-          onChange={setRole}
-          options={roleOptions}
-          fault={faultOf(add.error, 'role')}
-        />
-        <ErrorLine error={add.error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={chosen === undefined || add.isPending}>
-            {add.isPending ? 'One moment…' : 'Add member'}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={`Add a member to ${team.name}`}
+      act="Add member"
+      isPending={add.isPending}
+      isReady={chosen !== undefined}
+      error={add.error}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <SearchPick
+        label="Person"
+        of="people"
+        search={searchPeople}
+        chosen={chosen}
+        onChoose={setChosen}
+        fault={faultOf(add.error, 'user_id')}
+      />
+      <SelectField
+        label="Role"
+        hint="Owners and admins get the mails of the team’s budget."
+        value={role}
+        onChange={setRole}
+        options={roleOptions}
+        fault={faultOf(add.error, 'role')}
+      />
+    </FormDialog>
   );
 }
 

@@ -1,14 +1,13 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { readTeam, type Team } from '../../api/owners.ts';
 import { useVersionedChange, type VersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf, TextField } from '../../ui/fields.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
-import { ErrorLine } from '../../ui/states.tsx';
 
 export function CreateTeam({
   onMade,
@@ -37,40 +36,32 @@ export function CreateTeam({
       onMade(made);
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <Dialog title="New team" open onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <TextField
-          label="Id"
-          hint="Letters, digits and . _ : / @ -, such as “search”. It stays as it is made."
-          value={id}
-          onChange={setId}
-          fault={faultOf(create.error, 'team_id')}
-          required
-        />
-        <TextField
-          label="Name"
-          hint="Empty: the id."
-          value={name}
-          onChange={setName}
-          fault={faultOf(create.error, 'name')}
-        />
-        <p className="muted">It has no members, keys or budget at first.</p>
-        <ErrorLine error={create.error} />
-        <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={create.isPending}>
-            {create.isPending ? 'One moment…' : 'Create team'}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="New team"
+      act="Create team"
+      isPending={create.isPending}
+      error={create.error}
+      onSubmit={() => create.mutate()}
+      onClose={onClose}
+    >
+      <TextField
+        label="Id"
+        hint="Letters, digits and . _ : / @ -, such as “search”. It stays as it is made."
+        value={id}
+        onChange={setId}
+        fault={faultOf(create.error, 'team_id')}
+        required
+      />
+      <TextField
+        label="Name"
+        hint="Empty: the id."
+        value={name}
+        onChange={setName}
+        fault={faultOf(create.error, 'name')}
+      />
+      <p className="muted">It has no members, keys or budget at first.</p>
+    </FormDialog>
   );
 }
 
