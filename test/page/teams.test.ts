@@ -73,8 +73,8 @@ describe('a team', () => {
     await makeTeam('crew');
     const page = await scene.open('/teams?open=crew');
     await button(page, 'Add a member…').click();
-    await page.getByLabel('Search: person').fill('kim');
-    await page.getByRole('button', { name: 'Kim kim@example.com' }).click();
+    await page.getByLabel('Person', { exact: true }).fill('kim');
+    await page.getByRole('option', { name: 'Kim kim@example.com' }).click();
     await page.getByLabel('Role', { exact: true }).selectOption('admin');
     await button(page, 'Add member').click();
     await page.getByText('Kim is admin of crew now.').waitFor();
@@ -137,7 +137,7 @@ describe('axe-core', () => {
     await clean(page);
     await scene.open('/teams?open=platform');
     await button(page, 'Add a member…').click();
-    await page.getByRole('button', { name: 'Kim kim@example.com' }).waitFor();
+    await page.getByRole('option', { name: 'Kim kim@example.com' }).waitFor();
     await clean(page);
     await button(page, 'Cancel').click();
     await button(page, 'Deactivate…').click();

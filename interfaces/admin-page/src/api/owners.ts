@@ -1,5 +1,8 @@
+import type { Choice } from '../ui/combobox.tsx';
+import type { Search } from '../ui/use-search.ts';
 import type { paths } from './api.d.ts';
 import { api, read } from './client.ts';
+import { kindTitles } from './search.ts';
 
 /** The `data` that a `GET` of this path gives. */
 type Got<P extends keyof paths> = paths[P] extends {
@@ -63,53 +66,61 @@ export const readServiceAccount = (id: string, signal?: AbortSignal): Promise<Se
 /** How many owners a search shows: more are found by typing more. */
 const searchSize = 8;
 
-/** An owner that was found. */
-export interface OwnerChoice {
-  readonly value: string;
-  readonly label: string;
-  /** What tells those apart who are called the same. */
-  readonly detail: string;
+/** An owner that was found; the detail tells those apart who are called the same. */
+export interface OwnerChoice extends Choice {
+  readonly id: string;
 }
 
-/** Active owners of a kind whose name (of a person also the e-mail address) has this text. */
-export async function searchOwners(
-  kind: OwnerKind,
-  text: string,
-  signal: AbortSignal,
-): Promise<readonly OwnerChoice[]> {
-  const query = { active: true, page_size: searchSize, ...(text === '' ? {} : { name: text }) };
-  if (kind === 'user') return searchPeople(text, signal);
-  if (kind === 'team') {
-    const { items } = await read(api.GET('/api/v1/admin/teams', { params: { query }, signal }));
-    return items.map(({ team_id: value, name }) => ({ value, label: name, detail: value }));
-  }
-  const { items } = await read(api.GET('/api/v1/admin/service-accounts', { params: { query }, signal }));
-  return items.map(({ service_account_id: value, name, team_name: team }) => ({
-    value,
-    label: name,
-    detail: `${value}, of ${team}`,
-  }));
-}
+export const ownerChoice = (id: string, title: string, detail: string): OwnerChoice => ({
+  key: id,
+  id,
+  title,
+  detail,
+});
 
-export async function searchPeople(text: string, signal: AbortSignal): Promise<readonly OwnerChoice[]> {
-  const by = async (filter: {
-    readonly email?: string;
-    readonly name?: string;
-  }): Promise<readonly Person[]> =>
-    (
-      await read(
-        api.GET('/api/v1/admin/users', {
-          params: { query: { ...filter, active: true, page_size: searchSize } },
-          signal,
-        }),
-      )
-    ).items;
-  const found = text === '' ? await by({}) : [...(await by({ email: text })), ...(await by({ name: text }))];
-  const unique = new Map(found.map((person) => [person.user_id, person]));
-  return [...unique.values()]
-    .slice(0, searchSize)
-    .map(({ user_id: value, name, email }) => ({ value, label: name, detail: email }));
-}
+/** Active owners of a kind whose name (of a person also the e-mail address) has the text; of no text, the newest. */
+export const searchOwners =
+  (kind: OwnerKind): Search<OwnerChoice> =>
+  async (text, signal) => {
+    const choices = await searches[kind](text, signal);
+    return choices.length === 0 ? [] : [{ title: kindTitles[kind], choices }];
+  };
+
+const searches = {
+  user: async (text, signal) => {
+    const by = async (filter: { readonly email?: string; readonly name?: string }) => {
+      const query = { ...filter, active: true, page_size: searchSize };
+      return (await read(api.GET('/api/v1/admin/users', { params: { query }, signal }))).items;
+    };
+    const found =
+      text === '' ? await by({}) : (await Promise.all([by({ email: text }), by({ name: text })])).flat();
+    const unique = new Map(found.map((person) => [person.user_id, person]));
+    return [...unique.values()]
+      .slice(0, searchSize)
+      .map(({ user_id: id, name, email }) => ownerChoice(id, name, email));
+  },
+  team: async (text, signal) => {
+    const { items } = await read(api.GET('/api/v1/admin/teams', { params: { query: named(text) }, signal }));
+    return items.map(({ team_id: id, name }) => ownerChoice(id, name, id));
+  },
+  service_account: async (text, signal) => {
+    const { items } = await read(
+      api.GET('/api/v1/admin/service-accounts', { params: { query: named(text) }, signal }),
+    );
+    return items.map(({ service_account_id: id, name, team_name: team }) =>
+      ownerChoice(id, name, `${id}, of ${team}`),
+    );
+  },
+} as const satisfies Record<
+  OwnerKind,
+  (text: string, signal: AbortSignal) => Promise<readonly OwnerChoice[]>
+>;
+
+const named = (text: string) => ({
+  active: true,
+  page_size: searchSize,
+  ...(text === '' ? {} : { name: text }),
+});
 
 const modelPageSize = 200;
 const maxModelPages = 10;

@@ -1,7 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import type { Choice } from '../ui/combobox.tsx';
+import type { Search } from '../ui/use-search.ts';
 import type { paths } from './api.d.ts';
-import type { Choice, ChoiceGroup } from '../ui/combobox.tsx';
 import { api, read } from './client.ts';
 
 type Found =
@@ -15,7 +14,8 @@ export interface Hit extends Choice {
   readonly id: string;
 }
 
-const titles: Readonly<Record<HitKind, string>> = {
+/** What things of a kind are called, together. */
+export const kindTitles: Readonly<Record<HitKind, string>> = {
   user: 'People',
   team: 'Teams',
   service_account: 'Service accounts',
@@ -25,43 +25,18 @@ const titles: Readonly<Record<HitKind, string>> = {
   request_log: 'Requests',
 };
 
-/** Typing has to pause for so long before anything is asked for. */
-const pauseMs = 150;
-
 /**
- * What has this id or name, by kind. An answer belongs to its text: while the one to the present text is not there,
- * nothing is found, whatever comes late.
+ * What has this id or name, by kind, in the order in which the first of each was found; nothing before anything is
+ * typed.
  */
-export function useHits(text: string, kinds?: readonly HitKind[]) {
-  const asked = text.trim();
-  const [settled, setSettled] = useState('');
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(asked), pauseMs);
-    return () => clearTimeout(timer);
-  }, [asked]);
-  const isAsked = asked !== '' && settled === asked;
-  const query = useQuery({
-    queryKey: ['search', settled],
-    queryFn: ({ signal }) =>
-      read(api.GET('/api/v1/admin/search', { params: { query: { q: settled } }, signal })),
-    enabled: isAsked,
-    staleTime: 10_000,
-  });
-  const items = isAsked ? query.data?.items : undefined;
-  return {
-    groups: groupsOf((items ?? []).filter(({ kind }) => kinds?.includes(kind) ?? true)),
-    /** Nothing is known yet of what was typed. */
-    isPending: asked !== '' && items === undefined && query.error === null,
-    error: isAsked ? query.error : null,
-    again: () => void query.refetch(),
+export const searchThings =
+  (kinds?: readonly HitKind[]): Search<Hit> =>
+  async (text, signal) => {
+    if (text === '') return [];
+    const { items } = await read(api.GET('/api/v1/admin/search', { params: { query: { q: text } }, signal }));
+    const wanted = items.filter(({ kind }) => kinds?.includes(kind) ?? true);
+    return [...Map.groupBy(wanted, ({ kind }) => kind)].map(([kind, ofKind]) => ({
+      title: kindTitles[kind],
+      choices: ofKind.map(({ id, title, detail }) => ({ key: `${kind}:${id}`, kind, id, title, detail })),
+    }));
   };
-}
-
-/** By kind, in the order in which the first of each was found. */
-function groupsOf(items: readonly Found[]): readonly ChoiceGroup<Hit>[] {
-  const byKind = Map.groupBy(items, ({ kind }) => kind);
-  return [...byKind].map(([kind, ofKind]) => ({
-    title: titles[kind],
-    choices: ofKind.map(({ id, title, detail }) => ({ key: `${kind}:${id}`, kind, id, title, detail })),
-  }));
-}

@@ -1,9 +1,10 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type Hit, type HitKind, useHits } from '../api/search.ts';
+import { type Hit, type HitKind, searchThings } from '../api/search.ts';
 import { Combobox } from '../ui/combobox.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Failed } from '../ui/states.tsx';
+import { useSearch } from '../ui/use-search.ts';
 
 /** Where a thing is shown. */
 const placeOf: Readonly<
@@ -18,11 +19,13 @@ const placeOf: Readonly<
   request_log: ({ title }) => ['/observability/request-logs', { request_id: title }],
 };
 
+const searchAll = searchThings();
+
 /** Finds any thing by its id or name, and leads to it. */
 export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState('');
   const navigate = useNavigate();
-  const hits = useHits(text);
+  const hits = useSearch('things', text, searchAll);
   const choose = (hit: Hit): void => {
     const [to, search] = placeOf[hit.kind](hit);
     onClose();
@@ -48,7 +51,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function statusOf(text: string, { groups, isPending, error }: ReturnType<typeof useHits>): string {
+function statusOf(text: string, { groups, isPending, error }: ReturnType<typeof useSearch<Hit>>): string {
   if (text.trim() === '') return 'Arrows choose, Enter opens, Esc closes.';
   if (error !== null) return '';
   if (isPending) return 'Searching…';

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read } from '../api/client.ts';
-import { type ApiKey, type OwnerKind, ownerPaths, ownerWords } from '../api/owners.ts';
+import { type ApiKey, ownerChoice, type OwnerKind, ownerPaths, ownerWords } from '../api/owners.ts';
 import { type Filters, useAddress } from '../app/address.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { Pager, useList } from '../ui/list.tsx';
@@ -103,7 +103,7 @@ function ownerIn(filters: Filters): OwnerWish {
   const id = filters['owner_id'];
   return {
     kind,
-    chosen: id === undefined ? undefined : { value: id, label: `This ${ownerWords[kind]}`, detail: id },
+    chosen: id === undefined ? undefined : ownerChoice(id, `This ${ownerWords[kind]}`, id),
   };
 }
 

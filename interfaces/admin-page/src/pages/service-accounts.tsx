@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read } from '../api/client.ts';
-import type { ServiceAccount } from '../api/owners.ts';
+import { ownerChoice, type ServiceAccount } from '../api/owners.ts';
 import { type Filters, useAddress } from '../app/address.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { Pager, useList } from '../ui/list.tsx';
@@ -66,7 +66,7 @@ export function Page() {
       )}
       {isCreating ? (
         <CreateServiceAccount
-          team={teamId === undefined ? undefined : { value: teamId, label: teamId, detail: '' }}
+          team={teamId === undefined ? undefined : ownerChoice(teamId, teamId, '')}
           onMade={(made) => {
             setCreating(false);
             set({ open: made.service_account_id });

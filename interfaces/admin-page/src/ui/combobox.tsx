@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
+import { FieldError } from './fields.tsx';
 
 /** A choice of a combobox. */
 export interface Choice {
@@ -80,11 +81,7 @@ export function Combobox<C extends Choice>({
         onKeyDown={onKeyDown}
       />
       <div id={`${id}-about`} className="field-about">
-        {fault === undefined ? null : (
-          <span className="error-text" role="alert">
-            {fault}
-          </span>
-        )}
+        <FieldError fault={fault} />
       </div>
       <div id={`${id}-list`} role="listbox" aria-label={`What is found: ${label}`} className="hits">
         {groups.map(({ title, choices: ofGroup }) => (

@@ -12,6 +12,14 @@ interface Labelled {
 export const faultOf = (error: Error | null, field: string): string | undefined =>
   error instanceof ApiError && error.param === field ? error.message : undefined;
 
+/** What is wrong with a field, told at once; nothing where nothing is. */
+export const FieldError = ({ fault, id }: { readonly fault: string | undefined; readonly id?: string }) =>
+  fault === undefined ? null : (
+    <span id={id} className="error-text" role="alert">
+      {fault}
+    </span>
+  );
+
 function Field({
   label,
   hint,
@@ -27,11 +35,7 @@ function Field({
       <label htmlFor={id}>{label}</label>
       {children({ id, describedBy })}
       <div id={describedBy} className="field-about">
-        {fault === undefined ? null : (
-          <span className="error-text" role="alert">
-            {fault}
-          </span>
-        )}
+        <FieldError fault={fault} />
         {hint === undefined ? null : <span className="muted">{hint}</span>}
       </div>
     </div>

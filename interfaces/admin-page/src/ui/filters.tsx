@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from 'react';
 import { useAddress } from '../app/address.ts';
-import { faultOf } from './fields.tsx';
+import { FieldError, faultOf } from './fields.tsx';
 import { Icon } from './icons.tsx';
 
 /** A filter that is typed: it takes effect when typing pauses. */
@@ -55,11 +55,7 @@ export function TextFilter({
           ))}
         </datalist>
       )}
-      {fault === undefined ? null : (
-        <span id={`${id}-fault`} className="error-text" role="alert">
-          {fault}
-        </span>
-      )}
+      <FieldError id={`${id}-fault`} fault={fault} />
     </div>
   );
 }

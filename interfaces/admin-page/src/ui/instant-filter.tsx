@@ -1,5 +1,6 @@
 import { useId } from 'react';
 import { useAddress } from '../app/address.ts';
+import { FieldError } from './fields.tsx';
 
 /** An instant to the minute, in UTC, whatever the browser's own time is. */
 export function InstantFilter({
@@ -32,11 +33,7 @@ export function InstantFilter({
           }
         />
       </label>
-      {fault === undefined ? null : (
-        <span id={faultId} className="error-text" role="alert">
-          {fault}
-        </span>
-      )}
+      <FieldError id={faultId} fault={fault} />
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { type OwnerChoice, type OwnerKind, ownerWords, searchOwners } from '../.
 import { faultOf, SelectField, TextField } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { InstantField, instantOf } from '../../ui/instant-field.tsx';
-import { SearchPick } from '../../ui/search-pick.tsx';
+import { Pick } from '../../ui/pick.tsx';
 import { ModelsField } from './models-field.tsx';
 import type { ShownKey } from './secret-shown.tsx';
 
@@ -56,7 +56,7 @@ export function CreateKey({
   const isReady = owner.chosen !== undefined && allowed !== undefined;
   const submit = (): void => {
     if (owner.chosen !== undefined && allowed !== undefined)
-      create.mutate({ owner_id: owner.chosen.value, allowed_models: allowed });
+      create.mutate({ owner_id: owner.chosen.id, allowed_models: allowed });
   };
   return (
     <FormDialog
@@ -83,11 +83,11 @@ export function CreateKey({
         options={kinds}
         fault={faultOf(create.error, 'owner_kind')}
       />
-      <SearchPick
+      <Pick
         key={owner.kind}
         label="Owner"
-        of={owner.kind}
-        search={(text, signal) => searchOwners(owner.kind, text, signal)}
+        of={`active ${owner.kind}`}
+        search={searchOwners(owner.kind)}
         chosen={owner.chosen}
         onChoose={(chosen) => setOwner({ ...owner, chosen })}
         fault={faultOf(create.error, 'owner_id')}
@@ -103,7 +103,7 @@ export function CreateKey({
       <p className="muted">
         {owner.chosen === undefined
           ? 'Its owner pays for what is asked with it.'
-          : `${owner.chosen.label} pays for what is asked with it.`}{' '}
+          : `${owner.chosen.title} pays for what is asked with it.`}{' '}
         The key works at once; it is shown once.
       </p>
     </FormDialog>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { readModelIds } from '../../api/owners.ts';
-import { TextField } from '../../ui/fields.tsx';
+import { FieldError, TextField } from '../../ui/fields.tsx';
 import { ErrorLine } from '../../ui/states.tsx';
 
 /** The enabled models. */
@@ -48,11 +48,7 @@ export function ModelsField({
         Only these{allowed === undefined || allowed.length === 0 ? '' : `: ${allowed.length} chosen`}
       </label>
       <ErrorLine error={models.error} />
-      {fault === undefined ? null : (
-        <span className="error-text" role="alert">
-          {fault}
-        </span>
-      )}
+      <FieldError fault={fault} />
       {isSome ? (
         <>
           {ids.length > 8 ? (

@@ -3,16 +3,18 @@ import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import type { paths } from '../../api/api.d.ts';
 import { api, read } from '../../api/client.ts';
-import type { Hit } from '../../api/search.ts';
+import { type Hit, searchThings } from '../../api/search.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf, SelectField } from '../../ui/fields.tsx';
-import { PickThing } from '../../ui/pick-thing.tsx';
+import { Pick } from '../../ui/pick.tsx';
 import { ErrorLine } from '../../ui/states.tsx';
 import { Badge, Count, Duration, Id, Money } from '../../ui/values.tsx';
 import { byPriority, type Model, modelsKey } from './models.ts';
 
 const families = ['chat_completions', 'messages', 'responses', 'embeddings'] as const;
 type Family = (typeof families)[number];
+
+const searchPayers = searchThings(['user', 'team']);
 
 /** One tiny request over a route: it costs, and is booked on whom is chosen. */
 export function TryModel({
@@ -53,9 +55,11 @@ export function TryModel({
   return (
     <Dialog title={`Try ${model.model_key}`} open onClose={onClose}>
       <form className="stack" onSubmit={submit} noValidate>
-        <PickThing
+        <Pick
           label="Who pays: a person or a team"
-          kinds={['user', 'team']}
+          of="payers"
+          search={searchPayers}
+          autoFocus
           chosen={owner}
           onChoose={setOwner}
           fault={isTried && owner === undefined ? 'Choose who pays for it.' : faultOf(test.error, 'owner_id')}

@@ -1,14 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { ApiError } from '../../api/client.ts';
-import type { Hit, HitKind } from '../../api/search.ts';
+import { type Hit, type HitKind, searchThings } from '../../api/search.ts';
 import { useVersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
 import { faultOf } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
-import { PickThing } from '../../ui/pick-thing.tsx';
+import { Pick } from '../../ui/pick.tsx';
 import { type Texts, termsIn, textsOf, TermFields } from './fields.tsx';
 import {
   type Limit,
@@ -27,6 +27,7 @@ const subjectKindOf = (kind: HitKind): SubjectKind | undefined =>
   kind === 'api_key' || kind === 'user' || kind === 'team' || kind === 'model' ? kind : undefined;
 
 const pickable = ['api_key', 'user', 'team', 'model'] as const satisfies readonly SubjectKind[];
+const searchPickable = searchThings(pickable);
 
 /** Says what has changed, and asks for the list again. */
 function useDone(onClose: () => void) {
@@ -70,9 +71,11 @@ export function NewLimit({ onClose }: { readonly onClose: () => void }) {
       checksItself
       onClose={onClose}
     >
-      <PickThing
+      <Pick
         label="Key, person, team or model"
-        kinds={pickable}
+        of="limited"
+        search={searchPickable}
+        autoFocus
         chosen={hit}
         onChoose={setHit}
         fault={isTried && hit === undefined ? 'Choose what is limited.' : undefined}

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useAddress } from '../../app/address.ts';
 import { ApiError } from '../../api/client.ts';
+import { FieldError } from '../../ui/fields.tsx';
 import { fieldOfInstant, instantOfField, rangeOf, ranges } from './ranges.ts';
 
 /** From when the list begins: a range that goes with the clock, or two instants. */
@@ -24,11 +25,7 @@ export function TimeFilter({ error }: { readonly error: Error | null }) {
         <>
           <InstantFilter name="from" label="From (UTC)" />
           <InstantFilter name="to" label="To (UTC), not in it" />
-          {fault === undefined ? null : (
-            <span className="error-text" role="alert">
-              {fault}
-            </span>
-          )}
+          <FieldError fault={fault} />
         </>
       ) : null}
     </>

@@ -1,16 +1,22 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
-import { type OwnerChoice, readServiceAccount, searchOwners, type ServiceAccount } from '../../api/owners.ts';
+import {
+  type OwnerChoice,
+  ownerChoice,
+  readServiceAccount,
+  searchOwners,
+  type ServiceAccount,
+} from '../../api/owners.ts';
 import { useVersionedChange, type VersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
 import { faultOf, TextField } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
-import { SearchPick } from '../../ui/search-pick.tsx';
+import { Pick } from '../../ui/pick.tsx';
 
-const searchTeams = (text: string, signal: AbortSignal) => searchOwners('team', text, signal);
+const searchTeams = searchOwners('team');
 
 export function CreateServiceAccount({
   team: known,
@@ -33,7 +39,7 @@ export function CreateServiceAccount({
           body: {
             service_account_id: id.trim(),
             ...(name.trim() === '' ? {} : { name: name.trim() }),
-            team_id: payer.value,
+            team_id: payer.id,
           },
         }),
       ),
@@ -75,9 +81,9 @@ export function CreateServiceAccount({
         onChange={setName}
         fault={faultOf(create.error, 'name')}
       />
-      <SearchPick
+      <Pick
         label="Team that pays"
-        of="team"
+        of="active team"
         search={searchTeams}
         chosen={team}
         onChoose={setTeam}
@@ -104,11 +110,7 @@ export const patchServiceAccount = (
     }),
   );
 
-const teamOf = ({ team_id: value, team_name: label }: ServiceAccount): OwnerChoice => ({
-  value,
-  label,
-  detail: value,
-});
+const teamOf = ({ team_id: id, team_name: name }: ServiceAccount): OwnerChoice => ownerChoice(id, name, id);
 
 export function ChangeServiceAccount({
   of: account,
@@ -137,7 +139,7 @@ export function ChangeServiceAccount({
   });
   const wish = {
     ...(name.trim() === from.name ? {} : { name: name.trim() }),
-    ...(team === undefined || team.value === from.team_id ? {} : { team_id: team.value }),
+    ...(team === undefined || team.id === from.team_id ? {} : { team_id: team.id }),
   };
   return (
     <ChangeDialog
@@ -160,9 +162,9 @@ export function ChangeServiceAccount({
         fault={faultOf(change.error, 'name')}
         required
       />
-      <SearchPick
+      <Pick
         label="Team that pays"
-        of="team"
+        of="active team"
         search={searchTeams}
         chosen={team}
         onChoose={setTeam}
@@ -170,7 +172,7 @@ export function ChangeServiceAccount({
       />
       {wish.team_id === undefined ? null : (
         <p className="muted">
-          What is asked from now on counts for {team?.label}, within 5 seconds. What was spent stays with{' '}
+          What is asked from now on counts for {team?.title}, within 5 seconds. What was spent stays with{' '}
           {from.team_name}.
         </p>
       )}

@@ -2,13 +2,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
-import { type OwnerChoice, type Person, searchPeople, type Team } from '../../api/owners.ts';
+import { type OwnerChoice, type Person, searchOwners, type Team } from '../../api/owners.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { faultOf, SelectField } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
-import { SearchPick } from '../../ui/search-pick.tsx';
+import { Pick } from '../../ui/pick.tsx';
 import { ErrorLine, Failed, Waiting } from '../../ui/states.tsx';
 import { ActiveBadge } from '../owners/parts.tsx';
 
@@ -176,14 +176,16 @@ function RoleSelect({ team, person }: { readonly team: Team; readonly person: Pe
   );
 }
 
+const searchPeople = searchOwners('user');
+
 function AddMember({ team, onClose }: { readonly team: Team; readonly onClose: () => void }) {
   const say = useMemberships(team.team_id);
   const [chosen, setChosen] = useState<OwnerChoice>();
   const [role, setRole] = useState<Role>('member');
   const add = useMutation({
-    mutationFn: (person: OwnerChoice) => putMember(team.team_id, person.value, role),
+    mutationFn: (person: OwnerChoice) => putMember(team.team_id, person.id, role),
     onSuccess: (_added, person) => {
-      say(`${person.label} is ${role} of ${team.name} now.`);
+      say(`${person.title} is ${role} of ${team.name} now.`);
       onClose();
     },
   });
@@ -200,9 +202,9 @@ function AddMember({ team, onClose }: { readonly team: Team; readonly onClose: (
       onSubmit={submit}
       onClose={onClose}
     >
-      <SearchPick
+      <Pick
         label="Person"
-        of="people"
+        of="active user"
         search={searchPeople}
         chosen={chosen}
         onChoose={setChosen}
