@@ -1,10 +1,10 @@
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { Drawer } from '../ui/dialog.tsx';
-import { Pager, useList } from '../ui/list.tsx';
+import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty, Waiting } from '../ui/states.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import type { Column } from '../ui/table.tsx';
 import { OwnerLink, RequestsLink } from '../ui/things.tsx';
 import { Count, Money, Time } from '../ui/values.tsx';
 import { AlertDetail, Mails } from './alerts/detail.tsx';
@@ -79,22 +79,19 @@ export function Page() {
         )
       }
     >
-      <Table
+      <ListTable
         caption="Alerts"
         columns={columns}
-        rows={alerts.data?.items}
+        list={alerts}
         rowKey={({ budget_alert_id: id }) => id}
         onOpen={({ budget_alert_id: id }) => set({ open: id })}
         openKey={open}
-        error={alerts.error}
-        again={() => void alerts.refetch()}
         empty={
           <Empty title="No budget has come near its amount">
             <p>An alert is made, and mails are sent, when 20 % or less of a budget is left.</p>
           </Empty>
         }
       />
-      <Pager list={alerts.data} />
       {open === undefined ? null : (
         <Drawer
           title={shown === undefined ? 'Alert' : `Alert of ${shown.owner_name}`}

@@ -4,9 +4,9 @@ import { api, read } from '../api/client.ts';
 import { type ApiKey, ownerChoice, type OwnerKind, ownerPaths, ownerWords } from '../api/owners.ts';
 import { type Filters, useAddress } from '../app/address.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
-import { Pager, useList } from '../ui/list.tsx';
+import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import type { Column } from '../ui/table.tsx';
 import { FromConfig, Id, Time } from '../ui/values.tsx';
 import { CreateKey, type OwnerWish } from './keys/create-key.tsx';
 import { KeyDrawer } from './keys/key-drawer.tsx';
@@ -43,15 +43,13 @@ export function Page() {
       filters={<KeyFilters />}
     >
       <FilterChips names={filterNames} />
-      <Table
+      <ListTable
         caption="Keys"
         columns={columns}
-        rows={list.data?.items}
+        list={list}
         rowKey={(key) => key.api_key_id}
         onOpen={(key) => set({ open: key.api_key_id })}
         openKey={open}
-        error={list.error}
-        again={() => void list.refetch()}
         empty={
           <NoOwners
             isFiltered={Object.keys(asked).length > 0}
@@ -60,7 +58,6 @@ export function Page() {
           />
         }
       />
-      <Pager list={list.data} />
       {open === undefined ? null : (
         <KeyDrawer
           id={open}

@@ -4,10 +4,9 @@ import { api, ApiError, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { Drawer } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
-import { Pager, useList } from '../ui/list.tsx';
+import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty, Failed, Waiting } from '../ui/states.tsx';
-import { Table } from '../ui/table.tsx';
 import { invocationColumns } from './mcp-invocations/columns.tsx';
 import { InvocationDetail } from './mcp-invocations/detail.tsx';
 import {
@@ -52,7 +51,6 @@ export function Page() {
       }),
     ),
   );
-  const rows = list.data?.items;
   const shownAlways = typed.slice(0, 4);
   const onDemand = typed.slice(4);
   const filter = (name: (typeof typed)[number]) => (
@@ -98,18 +96,15 @@ export function Page() {
       }
     >
       <FilterChips names={invocationFilterNames} />
-      <Table
+      <ListTable
         caption="MCP calls"
         columns={invocationColumns}
-        rows={rows}
+        list={list}
         rowKey={(call) => call.mcp_tool_invocation_id}
         onOpen={(call) => set({ open: call.mcp_tool_invocation_id })}
         openKey={openId}
-        error={list.error}
-        again={() => void list.refetch()}
         empty={<NoCalls isFiltered={Object.keys(chosen).length > 0} requestId={filters['request_id']} />}
       />
-      <Pager list={list.data} />
       {openId === undefined ? null : (
         <Drawer title="MCP call" open onClose={() => set({ open: undefined }, 'replace')}>
           <InvocationOf id={openId} />

@@ -1,10 +1,10 @@
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
-import { Pager, useList } from '../ui/list.tsx';
+import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import type { Column } from '../ui/table.tsx';
 import { Badge, Dash } from '../ui/values.tsx';
 import { ModelDrawer } from './models/drawer.tsx';
 import { Errors, Requests } from './models/last-day.tsx';
@@ -104,18 +104,15 @@ function Models({
         />
       </div>
       <FilterChips names={{ model: 'Model', provider: 'Provider', enabled: 'Enabled' }} />
-      <Table
+      <ListTable
         caption="Models"
         columns={columns}
-        rows={models.data?.items}
+        list={models}
         rowKey={({ model_key: key }) => key}
         openKey={open}
         onOpen={({ model_key: key }) => onOpen(key)}
-        error={models.error}
-        again={() => void models.refetch()}
         empty={<NoModels isFiltered={isFiltered} />}
       />
-      <Pager list={models.data} />
     </>
   );
 }

@@ -4,9 +4,9 @@ import { api, read } from '../api/client.ts';
 import type { Person } from '../api/owners.ts';
 import { type Filters, useAddress } from '../app/address.ts';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
-import { Pager, useList } from '../ui/list.tsx';
+import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import type { Column } from '../ui/table.tsx';
 import { FromConfig, Id, Time } from '../ui/values.tsx';
 import { NoOwners, Total } from './owners/list-parts.tsx';
 import { ActiveBadge, activeIn, activeOptions } from './owners/parts.tsx';
@@ -44,15 +44,13 @@ export function Page() {
       }
     >
       <FilterChips names={filterNames} />
-      <Table
+      <ListTable
         caption="People"
         columns={columns}
-        rows={list.data?.items}
+        list={list}
         rowKey={(person) => person.user_id}
         onOpen={(person) => set({ open: person.user_id })}
         openKey={open}
-        error={list.error}
-        again={() => void list.refetch()}
         empty={
           <NoOwners
             isFiltered={Object.keys(asked).length > 0}
@@ -61,7 +59,6 @@ export function Page() {
           />
         }
       />
-      <Pager list={list.data} />
       {open === undefined ? null : <PersonDrawer id={open} onClose={() => set({ open: undefined })} />}
       {isCreating ? (
         <CreatePerson

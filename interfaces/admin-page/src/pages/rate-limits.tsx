@@ -3,10 +3,10 @@ import { useState } from 'react';
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { ChoiceFilter, FilterChips } from '../ui/filters.tsx';
-import { Pager, useList } from '../ui/list.tsx';
+import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import type { Column } from '../ui/table.tsx';
 import { Dash, FromConfig, Id, Time } from '../ui/values.tsx';
 import { ChangeLimit, NewLimit, RemoveLimit } from './rate-limits/change.tsx';
 import {
@@ -69,17 +69,14 @@ export function Page() {
       }
     >
       <FilterChips names={{ kind: 'Limit of' }} />
-      <Table
+      <ListTable
         caption="Rate limits"
         columns={columnsWith(setAct)}
-        rows={limits.data?.items}
+        list={limits}
         rowKey={keyOf}
         onOpen={(limit) => setAct({ kind: 'change', limit })}
-        error={limits.error}
-        again={() => void limits.refetch()}
         empty={<NoLimits isFiltered={kind !== undefined} />}
       />
-      <Pager list={limits.data} />
       {act?.kind === 'new' ? <NewLimit onClose={close} /> : null}
       {act?.kind === 'change' ? <ChangeLimit limit={act.limit} onClose={close} /> : null}
       {act?.kind === 'remove' ? <RemoveLimit limit={act.limit} onClose={close} /> : null}

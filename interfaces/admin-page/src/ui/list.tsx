@@ -1,7 +1,14 @@
-import { keepPreviousData, type QueryKey, useQuery, useQueryClient } from '@tanstack/react-query';
+import {
+  keepPreviousData,
+  type QueryKey,
+  type UseQueryResult,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useAddress } from '../app/address.ts';
 import { Icon } from './icons.tsx';
+import { Table, type TableProps } from './table.tsx';
 
 /** A page of a list, as the API gives it. */
 export interface ListPage<R> {
@@ -42,6 +49,19 @@ export function useList<R>(
 
 const pageOf = (text: string | undefined): number =>
   text !== undefined && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1;
+
+/** A page of a list as a table, with the way to the other pages. */
+export function ListTable<R>({
+  list,
+  ...table
+}: Omit<TableProps<R>, 'rows' | 'error' | 'again'> & { readonly list: UseQueryResult<ListPage<R>> }) {
+  return (
+    <>
+      <Table {...table} rows={list.data?.items} error={list.error} again={() => void list.refetch()} />
+      <Pager list={list.data} />
+    </>
+  );
+}
 
 /** “1–50 of 1,204”, and the way to the pages before and behind. */
 export function Pager({ list }: { readonly list: ListPage<unknown> | undefined }) {

@@ -15,7 +15,7 @@ export interface Column<R> {
   readonly hidden?: boolean;
 }
 
-interface Props<R> {
+export interface TableProps<R> {
   /** What the table is, read aloud and above it in the CSV's name. */
   readonly caption: string;
   readonly columns: readonly Column<R>[];
@@ -33,7 +33,7 @@ interface Props<R> {
 }
 
 /** A list: sticky head, rows that arrows walk through and Enter opens, columns to choose, and its rows as CSV. */
-export function Table<R>(props: Props<R>) {
+export function Table<R>(props: TableProps<R>) {
   const { caption, columns, rows, rowKey, onOpen, openKey, error = null, again, empty, tools } = props;
   const [hidden, setHidden] = useHiddenColumns(caption, columns);
   const shown = columns.filter(({ key }) => !hidden.has(key));

@@ -8,11 +8,11 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { faultOf, SelectField, TextField } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { InstantField, instantOf } from '../../ui/instant-field.tsx';
-import { Pager, useList } from '../../ui/list.tsx';
+import { ListTable, useList } from '../../ui/list.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { SecretDialog } from '../../ui/secret.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Badge, Copyable, Id, Time } from '../../ui/values.tsx';
 
 type Scope = AdminToken['scope'];
@@ -53,13 +53,11 @@ export function Tokens() {
         Scripts call the admin API with them. A token may do what its admin may, and nothing once that is no
         active platform admin.
       </p>
-      <Table
+      <ListTable
         caption="API tokens"
         columns={columnsWith(setEnding)}
-        rows={list.data?.items}
+        list={list}
         rowKey={(token) => token.admin_token_id}
-        error={list.error}
-        again={() => void list.refetch()}
         empty={
           <Empty title="There are no API tokens yet">
             <p>Create one with the button above, and use it so:</p>
@@ -67,7 +65,6 @@ export function Tokens() {
           </Empty>
         }
       />
-      <Pager list={list.data} />
       {isCreating ? (
         <CreateToken
           onMade={(token) => {

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { api, read } from '../../api/client.ts';
-import { Pager, useList } from '../../ui/list.tsx';
+import { ListTable, useList } from '../../ui/list.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Badge, Dash } from '../../ui/values.tsx';
 import { Errors, Requests } from './last-day.tsx';
 import { type Provider, providersKey } from './models.ts';
@@ -14,20 +14,17 @@ export function Providers() {
   );
   return (
     <>
-      <Table
+      <ListTable
         caption="Providers"
         columns={columns}
-        rows={providers.data?.items}
+        list={providers}
         rowKey={({ provider_key: key }) => key}
-        error={providers.error}
-        again={() => void providers.refetch()}
         empty={
           <Empty title="There is no provider">
             <p>Providers are in the configuration file, under providers.</p>
           </Empty>
         }
       />
-      <Pager list={providers.data} />
     </>
   );
 }
