@@ -53,6 +53,21 @@ export async function read<D>(call: Promise<Answer<D>>): Promise<D> {
   throw errorOf(answer.error, answer.response);
 }
 
+/** The same with the answer's text, for JSON whose every digit and order counts: parsing keeps neither. */
+export async function readWithText<D>(
+  call: (fetch: (request: Request) => Promise<Response>) => Promise<Answer<D>>,
+): Promise<{ readonly data: D; readonly text: string }> {
+  let text = '';
+  const data = await read(
+    call(async (request) => {
+      const answer = await fetch(request);
+      text = await answer.clone().text();
+      return answer;
+    }),
+  );
+  return { data, text };
+}
+
 /** The error that the body of an answer tells of. */
 export function errorOf(body: unknown, response: Response): ApiError {
   const { error, data } = fieldsOf(body);

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useSession } from '../app/session.tsx';
+import { Pair } from '../ui/pair.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Time } from '../ui/values.tsx';
 import { useSignInMethods } from '../app/sign-in-methods.ts';
@@ -19,24 +20,15 @@ export function Page() {
   return (
     <Frame title="Your account" facts="How you log in, and what acts in your name.">
       <dl className="pairs">
-        <div>
-          <dt>Logged in as</dt>
-          <dd>
-            <Link to="/people" search={{ open: userId }}>
-              {name}
-            </Link>
-          </dd>
-        </div>
-        <div>
-          <dt>E-mail</dt>
-          <dd>{email}</dd>
-        </div>
-        <div>
-          <dt>Without a call, logged in until (UTC)</dt>
-          <dd>
-            <Time at={expiresAt} />
-          </dd>
-        </div>
+        <Pair name="Logged in as">
+          <Link to="/people" search={{ open: userId }}>
+            {name}
+          </Link>
+        </Pair>
+        <Pair name="E-mail">{email}</Pair>
+        <Pair name="Without a call, logged in until (UTC)">
+          <Time at={expiresAt} />
+        </Pair>
       </dl>
       {methods.data?.password === false ? (
         <p className="muted">

@@ -4,8 +4,9 @@ import { Drawer } from '../ui/dialog.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty, Waiting } from '../ui/states.tsx';
+import { ownerColumn } from '../ui/columns.tsx';
 import type { Column } from '../ui/table.tsx';
-import { OwnerLink, RequestsLink } from '../ui/things.tsx';
+import { RequestsLink } from '../ui/things.tsx';
 import { Count, Money, Time } from '../ui/values.tsx';
 import { AlertDetail, Mails } from './alerts/detail.tsx';
 import type { Alert } from './alerts/window.ts';
@@ -18,12 +19,7 @@ const columns: readonly Column<Alert>[] = [
     cell: (alert) => <Time at={alert.created_at} />,
     text: (alert) => alert.created_at,
   },
-  {
-    key: 'owner',
-    title: 'Owner',
-    cell: (alert) => <OwnerLink owner={alert} />,
-    text: (alert) => alert.owner_name,
-  },
+  ownerColumn,
   { key: 'cadence', title: 'Budget', cell: (alert) => alert.cadence, text: (alert) => alert.cadence },
   {
     key: 'spend',

@@ -1,14 +1,16 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
+import { requestsColumn } from '../ui/columns.tsx';
+import { Loaded } from '../ui/loaded.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { bucketText, endOfBucket, RangeFilter, rangeOf } from '../ui/range.tsx';
+import { bucketText, endOfBucket, LogsSince, RangeFilter, rangeOf } from '../ui/range.tsx';
 import type { Point } from '../ui/series.ts';
 import { Stacked } from '../ui/stacked.tsx';
-import { Empty, Failed, Waiting } from '../ui/states.tsx';
+import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { RequestsLink } from '../ui/things.tsx';
-import { Count, Time } from '../ui/values.tsx';
+import { Time } from '../ui/values.tsx';
 import type { paths } from '../api/api.d.ts';
 
 type Usage =
@@ -18,12 +20,13 @@ type Usage =
 export function Page() {
   const { filters } = useAddress();
   const range = rangeOf(filters['range']);
-  const { data, error, refetch } = useQuery({
+  const found = useQuery({
     queryKey: ['harness-usage', range],
     queryFn: ({ signal }) =>
       read(api.GET('/api/v1/admin/observability/harness-usage', { params: { query: { range } }, signal })),
     placeholderData: keepPreviousData,
   });
+  const { data } = found;
   return (
     <Frame
       title="Harnesses"
@@ -33,31 +36,25 @@ export function Page() {
             The programs that sent requests from <Time at={data.window_start} /> to{' '}
             <Time at={data.window_end} /> (UTC), as they name themselves. Counted from the request logs that
             are left
-            {data.logs_since === null ? null : (
-              <>
-                , since <Time at={data.logs_since} />
-              </>
-            )}
-            .
+            <LogsSince at={data.logs_since} />.
           </>
         )
       }
       filters={<RangeFilter />}
     >
-      {error === null ? null : <Failed error={error} again={() => void refetch()} />}
-      {data === undefined ? (
-        error === null ? (
-          <Waiting for="the harnesses" />
-        ) : null
-      ) : data.leaders.length === 0 ? (
-        <Empty title="No request has been logged in this time">
-          <p>
-            Point an agent at the gateway: its <code>User-Agent</code> says which one it is.
-          </p>
-        </Empty>
-      ) : (
-        <Programs usage={data} />
-      )}
+      <Loaded query={found} what="the harnesses">
+        {(data) =>
+          data.leaders.length === 0 ? (
+            <Empty title="No request has been logged in this time">
+              <p>
+                Point an agent at the gateway: its <code>User-Agent</code> says which one it is.
+              </p>
+            </Empty>
+          ) : (
+            <Programs usage={data} />
+          )
+        }
+      </Loaded>
     </Frame>
   );
 }
@@ -78,17 +75,10 @@ function Programs({ usage }: { readonly usage: Usage }) {
       cell: ({ agent_harness_key: key }) => <code>{key}</code>,
       text: ({ agent_harness_key: key }) => key,
     },
-    {
-      key: 'requests',
-      title: 'Requests',
-      align: 'end',
-      cell: ({ agent_harness_key, request_count: count }) => (
-        <RequestsLink where={{ agent_harness_key, ...window }}>
-          <Count of={count} />
-        </RequestsLink>
-      ),
-      text: ({ request_count: count }) => count,
-    },
+    requestsColumn(
+      ({ request_count: count }) => count,
+      ({ agent_harness_key }) => ({ agent_harness_key, ...window }),
+    ),
   ];
   return (
     <>

@@ -1,14 +1,16 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
+import { requestsColumn, spendColumn } from '../ui/columns.tsx';
+import { Loaded } from '../ui/loaded.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { RangeFilter, bucketText, endOfBucket, rangeOf } from '../ui/range.tsx';
+import { bucketText, endOfBucket, LogsSince, RangeFilter, rangeOf } from '../ui/range.tsx';
 import type { Point } from '../ui/series.ts';
 import { Stacked } from '../ui/stacked.tsx';
-import { Empty, Failed, Waiting } from '../ui/states.tsx';
+import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { ModelLink, OwnerLink, RequestsLink } from '../ui/things.tsx';
-import { Count, Dash, Money, NotAvailable, Time } from '../ui/values.tsx';
+import { Dash, NotAvailable, Time } from '../ui/values.tsx';
 import type { paths } from '../api/api.d.ts';
 
 type Board =
@@ -19,12 +21,13 @@ type Leader = Board['leaders'][number];
 export function Page() {
   const { filters } = useAddress();
   const range = rangeOf(filters['range']);
-  const { data, error, refetch } = useQuery({
+  const found = useQuery({
     queryKey: ['leaderboard', range],
     queryFn: ({ signal }) =>
       read(api.GET('/api/v1/admin/observability/leaderboard', { params: { query: { range } }, signal })),
     placeholderData: keepPreviousData,
   });
+  const { data } = found;
   return (
     <Frame
       title="Leaderboard"
@@ -33,29 +36,23 @@ export function Page() {
           <>
             The people with the highest spend from <Time at={data.window_start} /> to{' '}
             <Time at={data.window_end} /> (UTC). Averages of tools are of the request logs that are left
-            {data.logs_since === null ? null : (
-              <>
-                , since <Time at={data.logs_since} />
-              </>
-            )}
-            .
+            <LogsSince at={data.logs_since} />.
           </>
         )
       }
       filters={<RangeFilter />}
     >
-      {error === null ? null : <Failed error={error} again={() => void refetch()} />}
-      {data === undefined ? (
-        error === null ? (
-          <Waiting for="the leaderboard" />
-        ) : null
-      ) : data.leaders.length === 0 ? (
-        <Empty title="Nobody has sent a request in this time">
-          <p>A request with a person's key puts the person on the board.</p>
-        </Empty>
-      ) : (
-        <Board board={data} />
-      )}
+      <Loaded query={found} what="the leaderboard">
+        {(data) =>
+          data.leaders.length === 0 ? (
+            <Empty title="Nobody has sent a request in this time">
+              <p>A request with a person's key puts the person on the board.</p>
+            </Empty>
+          ) : (
+            <Board board={data} />
+          )
+        }
+      </Loaded>
     </Frame>
   );
 }
@@ -116,24 +113,11 @@ const columnsFor = (window: Readonly<Record<string, string>>): readonly Column<L
     ),
     text: ({ user_name: name }) => name,
   },
-  {
-    key: 'spend',
-    title: 'Spend',
-    align: 'end',
-    cell: ({ spend_usd: usd }) => <Money usd={usd} />,
-    text: ({ spend_usd: usd }) => usd,
-  },
-  {
-    key: 'requests',
-    title: 'Requests',
-    align: 'end',
-    cell: ({ user_id, total_requests: total }) => (
-      <RequestsLink where={{ user_id, ...window }}>
-        <Count of={total} />
-      </RequestsLink>
-    ),
-    text: ({ total_requests: total }) => total,
-  },
+  spendColumn,
+  requestsColumn(
+    ({ total_requests: total }) => total,
+    ({ user_id }) => ({ user_id, ...window }),
+  ),
   {
     key: 'model',
     title: 'Most used model',

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { api, ApiError, read } from '../api/client.ts';
+import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { Drawer } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
+import { Loaded } from '../ui/loaded.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { Empty, Failed, Waiting } from '../ui/states.tsx';
+import { Empty } from '../ui/states.tsx';
 import { invocationColumns } from './mcp-invocations/columns.tsx';
 import { InvocationDetail } from './mcp-invocations/detail.tsx';
 import {
@@ -119,11 +120,11 @@ function InvocationOf({ id }: { readonly id: string }) {
     queryKey: ['mcp-invocation', id],
     queryFn: ({ signal }) => loadInvocation(id, signal),
   });
-  if (found.data !== undefined) return <InvocationDetail call={found.data} />;
-  if (found.error === null) return <Waiting for="the call" />;
-  if (found.error instanceof ApiError && found.error.status === 404)
-    return <Empty title="There is no such call, or no longer" />;
-  return <Failed error={found.error} again={() => void found.refetch()} />;
+  return (
+    <Loaded query={found} what="the call" gone={<Empty title="There is no such call, or no longer" />}>
+      {(call) => <InvocationDetail call={call} />}
+    </Loaded>
+  );
 }
 
 const NoCalls = ({

@@ -7,7 +7,7 @@ import { Empty } from '../ui/states.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Badge, Dash } from '../ui/values.tsx';
 import { ModelDrawer } from './models/drawer.tsx';
-import { Errors, Requests } from './models/last-day.tsx';
+import { lastDayColumns } from './models/last-day.tsx';
 import {
   capabilitiesOf,
   capabilityTitles,
@@ -175,20 +175,7 @@ const columns: readonly Column<Model>[] = [
     cell: ({ routes }) => canDo(routes),
     text: ({ routes }) => canDo(routes),
   },
-  {
-    key: 'requests',
-    title: 'Requests, 24 h',
-    align: 'end',
-    cell: ({ model_key: key, last_day: day }) => <Requests day={day} search={{ model_key: key }} />,
-    text: ({ last_day: { requests } }) => requests,
-  },
-  {
-    key: 'errors',
-    title: 'Errors, 24 h',
-    align: 'end',
-    cell: ({ last_day: day }) => <Errors day={day} />,
-    text: ({ last_day: { errors } }) => errors,
-  },
+  ...lastDayColumns<Model>(({ model_key }) => ({ model_key })),
 ];
 
 const RoutesCount = ({ of, usable: left }: { readonly of: number; readonly usable: number }) => (

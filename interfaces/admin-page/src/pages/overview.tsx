@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, read } from '../api/client.ts';
 import { Page as Frame } from '../ui/page.tsx';
-import { Failed, Waiting } from '../ui/states.tsx';
+import { Loaded } from '../ui/loaded.tsx';
 import { RequestsLink } from '../ui/things.tsx';
 import { Count, Money } from '../ui/values.tsx';
 import { Attention } from './overview/attention.tsx';
@@ -19,24 +19,17 @@ const setupEveryMs = 5_000;
 
 /** What happened in the last 24 hours, and what needs attention. */
 export function Page() {
-  const { data, error, refetch } = useQuery({
+  const found = useQuery({
     queryKey: ['overview'],
     queryFn: ({ signal }) => read(api.GET('/api/v1/admin/overview', { signal })),
     refetchInterval: ({ state }) =>
       state.data !== undefined && !isUsed(state.data) ? setupEveryMs : everyMs,
   });
   return (
-    <Frame title="Overview" facts={data === undefined ? undefined : <Facts of={data} />}>
-      {error === null ? null : <Failed error={error} again={() => void refetch()} />}
-      {data === undefined ? (
-        error === null ? (
-          <Waiting for="the overview" />
-        ) : null
-      ) : isUsed(data) ? (
-        <Used of={data} />
-      ) : (
-        <Setup setup={data.setup} isOpen />
-      )}
+    <Frame title="Overview" facts={found.data === undefined ? undefined : <Facts of={found.data} />}>
+      <Loaded query={found} what="the overview">
+        {(of) => (isUsed(of) ? <Used of={of} /> : <Setup setup={of.setup} isOpen />)}
+      </Loaded>
     </Frame>
   );
 }
@@ -45,13 +38,13 @@ export function Page() {
 const isUsed = ({ setup, last_day: day }: Overview): boolean =>
   setup.model_answered || day.request_count > 0 || day.logged_count > 0;
 
-function Facts({ of: { last_day: day, budgets, setup, ...others } }: { readonly of: Overview }) {
-  if (!isUsed({ last_day: day, budgets, setup, ...others }))
-    return <>Nothing has been sent through this gateway yet. These steps make it ready.</>;
+function Facts({ of }: { readonly of: Overview }) {
+  if (!isUsed(of)) return <>Nothing has been sent through this gateway yet. These steps make it ready.</>;
+  const { last_day: day, budgets } = of;
   return (
     <>
       Last 24 hours:{' '}
-      <RequestsLink where={windowOf(others)}>
+      <RequestsLink where={windowOf(of)}>
         <Count of={day.request_count} /> requests
       </RequestsLink>
       , <Money usd={day.spend_usd} />; {budgets.above_80_percent} of {budgets.total} budgets above 80 %

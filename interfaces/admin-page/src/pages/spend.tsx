@@ -3,7 +3,7 @@ import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { ChoiceFilter } from '../ui/filters.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { Failed, Waiting } from '../ui/states.tsx';
+import { Loaded } from '../ui/loaded.tsx';
 import { Count, Money } from '../ui/values.tsx';
 import { BudgetList } from './spend/budget-list.tsx';
 import { DailyChart } from './spend/daily-chart.tsx';
@@ -62,17 +62,14 @@ export function Page() {
     >
       <DailyChart ask={ask} by={filters['by'] === 'model' ? 'model' : 'owner'} />
       <BudgetList kind={ask.owner_kind} />
-      {report.error !== null ? (
-        <Failed error={report.error} again={() => void report.refetch()} />
-      ) : data === undefined ? (
-        <Waiting for="the spend" />
-      ) : null}
-      {data === undefined ? null : (
-        <>
-          <OwnerTable report={data} />
-          <ModelTable report={data} />
-        </>
-      )}
+      <Loaded query={report} what="the spend">
+        {(spend) => (
+          <>
+            <OwnerTable report={spend} />
+            <ModelTable report={spend} />
+          </>
+        )}
+      </Loaded>
     </Frame>
   );
 }

@@ -1,4 +1,5 @@
 import { ChoiceFilter } from './filters.tsx';
+import { Time } from './values.tsx';
 
 /** Over how long a report of 12-hour buckets goes. */
 export const rangeOf = (text: string | undefined): '7d' | '31d' => (text === '31d' ? '31d' : '7d');
@@ -6,6 +7,14 @@ export const rangeOf = (text: string | undefined): '7d' | '31d' => (text === '31
 export const RangeFilter = () => (
   <ChoiceFilter name="range" label="Range" all="7 days" options={[['31d', '31 days']]} />
 );
+
+/** “, since …”: how far the request logs that are left go back. */
+export const LogsSince = ({ at }: { readonly at: string | null }) =>
+  at === null ? null : (
+    <>
+      , since <Time at={at} />
+    </>
+  );
 
 const bucketMs = 12 * 3_600_000;
 

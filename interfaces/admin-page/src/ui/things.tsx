@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
-interface Owner {
+export interface Owner {
   readonly owner_kind: 'user' | 'team';
   readonly owner_id: string;
   readonly owner_name: string;

@@ -6,7 +6,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf, TextField } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
-import { Failed, Waiting } from '../../ui/states.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
 import { Badge } from '../../ui/values.tsx';
 
 /** Whether logins by password ask for a code beside it; how that is turned on and off. */
@@ -21,29 +21,30 @@ export function SecondFactor() {
     setAct(undefined);
     void client.invalidateQueries({ queryKey: ['second-factor'] });
   };
-  const isOn = factor.data?.state === 'enrolled';
   return (
     <section className="stack" aria-labelledby="second-factor">
       <h2 id="second-factor">Second factor</h2>
-      {factor.data === undefined ? (
-        factor.error === null ? (
-          <Waiting for="the second factor" />
-        ) : (
-          <Failed error={factor.error} again={() => void factor.refetch()} />
-        )
-      ) : (
-        <div className="row">
-          {isOn ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>}
-          <span className="muted">
-            {isOn
-              ? 'Logins by password ask for a code of your authenticator app.'
-              : 'Whoever knows your password can log in.'}
-          </span>
-          <button type="button" className="button" onClick={() => setAct(isOn ? 'remove' : 'enrol')}>
-            {isOn ? 'Remove it…' : 'Turn it on…'}
-          </button>
-        </div>
-      )}
+      <Loaded query={factor} what="the second factor">
+        {({ state }) =>
+          state === 'enrolled' ? (
+            <div className="row">
+              <Badge tone="good">on</Badge>
+              <span className="muted">Logins by password ask for a code of your authenticator app.</span>
+              <button type="button" className="button" onClick={() => setAct('remove')}>
+                Remove it…
+              </button>
+            </div>
+          ) : (
+            <div className="row">
+              <Badge tone="warn">off</Badge>
+              <span className="muted">Whoever knows your password can log in.</span>
+              <button type="button" className="button" onClick={() => setAct('enrol')}>
+                Turn it on…
+              </button>
+            </div>
+          )
+        }
+      </Loaded>
       {act === 'enrol' ? (
         <Dialog title="Turn the second factor on" open onClose={done}>
           <EnrolSecondFactor

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { Pair } from '../../ui/pair.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { OwnerLink, RequestsLink } from '../../ui/things.tsx';
 import { Badge, Dash, Id, Money, Time } from '../../ui/values.tsx';
@@ -83,57 +84,33 @@ const columns: readonly Column<Delivery>[] = [
 export const AlertDetail = ({ alert }: { readonly alert: Alert }) => (
   <>
     <dl className="pairs">
-      <div>
-        <dt>Owner</dt>
-        <dd>
-          <OwnerLink owner={alert} />
-        </dd>
-      </div>
-      <div>
-        <dt>Budget</dt>
-        <dd>
-          {alert.cadence},{' '}
-          <Link to="/budgets" search={{ open: alert.owner_id }}>
-            open the budget
-          </Link>
-        </dd>
-      </div>
-      <div>
-        <dt>Made (UTC)</dt>
-        <dd>
-          <Time at={alert.created_at} />
-        </dd>
-      </div>
-      <div>
-        <dt>Window (UTC)</dt>
-        <dd>
-          <Time at={alert.window_start} /> to <Time at={alert.window_end} />
-        </dd>
-      </div>
-      <div>
-        <dt>Spent before and after the request that met the mark</dt>
-        <dd>
-          <Money usd={alert.spend_before_usd} />, <Money usd={alert.spend_after_usd} />
-        </dd>
-      </div>
-      <div>
-        <dt>Left then</dt>
-        <dd>
-          <Money usd={alert.remaining_usd} /> (alert at {alert.threshold_bps / 100} % left)
-        </dd>
-      </div>
-      <div>
-        <dt>Requests</dt>
-        <dd>
-          <RequestsLink where={windowRequests(alert)}>Those of the window</RequestsLink>
-        </dd>
-      </div>
-      <div>
-        <dt>Alert id</dt>
-        <dd>
-          <Id of={alert.budget_alert_id} short={false} />
-        </dd>
-      </div>
+      <Pair name="Owner">
+        <OwnerLink owner={alert} />
+      </Pair>
+      <Pair name="Budget">
+        {alert.cadence},{' '}
+        <Link to="/budgets" search={{ open: alert.owner_id }}>
+          open the budget
+        </Link>
+      </Pair>
+      <Pair name="Made (UTC)">
+        <Time at={alert.created_at} />
+      </Pair>
+      <Pair name="Window (UTC)">
+        <Time at={alert.window_start} /> to <Time at={alert.window_end} />
+      </Pair>
+      <Pair name="Spent before and after the request that met the mark">
+        <Money usd={alert.spend_before_usd} />, <Money usd={alert.spend_after_usd} />
+      </Pair>
+      <Pair name="Left then">
+        <Money usd={alert.remaining_usd} /> (alert at {alert.threshold_bps / 100} % left)
+      </Pair>
+      <Pair name="Requests">
+        <RequestsLink where={windowRequests(alert)}>Those of the window</RequestsLink>
+      </Pair>
+      <Pair name="Alert id">
+        <Id of={alert.budget_alert_id} short={false} />
+      </Pair>
     </dl>
     <Table
       caption="Mails of the alert"

@@ -1,4 +1,5 @@
 import { useAddress } from '../../app/address.ts';
+import { Pair } from '../../ui/pair.tsx';
 import { Dash, Id, Time } from '../../ui/values.tsx';
 import { Actor } from './actor.tsx';
 import { type FieldChange, fieldsOf, isChanged } from './difference.ts';
@@ -15,40 +16,22 @@ export function EventDetail({ event }: { readonly event: AdminEvent }) {
   return (
     <>
       <dl className="pairs">
-        <div>
-          <dt>When (UTC)</dt>
-          <dd>
-            <Time at={event.occurred_at} />
-          </dd>
-        </div>
-        <div>
-          <dt>Who</dt>
-          <dd>
-            <Actor of={event} />
-          </dd>
-        </div>
-        <div>
-          <dt>{event.target_kind}</dt>
-          <dd>
-            <TargetLink event={event} short={false} />
-          </dd>
-        </div>
-        <div>
-          <dt>From address</dt>
-          <dd>{event.remote_address ?? <Dash />}</dd>
-        </div>
-        <div>
-          <dt>API token</dt>
-          <dd>
-            <Id of={event.admin_token_id} short={false} />
-          </dd>
-        </div>
-        <div>
-          <dt>Event id</dt>
-          <dd>
-            <Id of={event.admin_event_id} short={false} />
-          </dd>
-        </div>
+        <Pair name="When (UTC)">
+          <Time at={event.occurred_at} />
+        </Pair>
+        <Pair name="Who">
+          <Actor of={event} />
+        </Pair>
+        <Pair name={event.target_kind}>
+          <TargetLink event={event} short={false} />
+        </Pair>
+        <Pair name="From address">{event.remote_address ?? <Dash />}</Pair>
+        <Pair name="API token">
+          <Id of={event.admin_token_id} short={false} />
+        </Pair>
+        <Pair name="Event id">
+          <Id of={event.admin_event_id} short={false} />
+        </Pair>
       </dl>
       <div className="actions">
         <button

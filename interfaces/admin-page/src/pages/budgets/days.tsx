@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { picoOf } from '../../ui/amounts.ts';
-import { Failed, Waiting } from '../../ui/states.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
 import { Count, Dash, Money, shortUsd } from '../../ui/values.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { budgetsKey, callsOf, keyOf, type Owner } from './owners.ts';
@@ -66,15 +66,9 @@ export function SpendByDay({ owner }: { readonly owner: Owner }) {
         </label>
       </div>
       <div className="day-bars-room">
-        {days.data === undefined ? (
-          days.error === null ? (
-            <Waiting for="the days" />
-          ) : (
-            <Failed error={days.error} again={() => void days.refetch()} />
-          )
-        ) : (
-          <Bars days={days.data.days} />
-        )}
+        <Loaded query={days} what="the days">
+          {(found) => <Bars days={found.days} />}
+        </Loaded>
       </div>
       {days.data === undefined ? null : (
         <details>

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { Pair } from '../../ui/pair.tsx';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { picoOf, usdOf } from '../../ui/amounts.ts';
 import { BudgetBar } from '../../ui/bar.tsx';
@@ -52,76 +53,52 @@ export function OwnerDrawer({
         <BudgetBar spendUsd={window.spend_usd} amountUsd={budget.amount_usd} label={owner.name} />
       )}
       <dl className="pairs">
-        <div>
-          <dt>Budget</dt>
-          <dd>
-            {budget === null ? (
-              'none: nothing is refused'
-            ) : (
-              <>
-                <Money usd={budget.amount_usd} /> for each {eachOf(budget.cadence)}
-              </>
-            )}
-          </dd>
-        </div>
-        <div>
-          <dt>Limit</dt>
-          <dd>
-            {budget === null ? (
-              <Dash />
-            ) : budget.hard_limit ? (
-              'hard: requests are refused'
-            ) : (
-              'soft: alerts only'
-            )}
-          </dd>
-        </div>
-        <div>
-          <dt>{budget === null ? 'Month (UTC)' : 'Window (UTC)'}</dt>
-          <dd>
-            <Time at={window.start} dateOnly /> to <Time at={window.end} dateOnly />, 00:00
-          </dd>
-        </div>
-        <div>
-          <dt>Spent in it</dt>
-          <dd>
-            <Link to="/observability/request-logs" search={rowsOf(owner)}>
-              <Money usd={window.spend_usd} />
-            </Link>
-          </dd>
-        </div>
-        <div>
-          <dt>Remains</dt>
-          <dd>
-            {budget === null ? (
-              <Dash />
-            ) : (
-              <Money usd={usdOf(picoOf(budget.amount_usd) - picoOf(window.spend_usd))} />
-            )}
-          </dd>
-        </div>
-        <div>
-          <dt>Blocked answers</dt>
-          <dd>
-            <Count of={window.blocked_answers.count} />
-            {window.blocked_answers.count === 0 ? null : (
-              <>
-                {' '}
-                of <Money usd={window.blocked_answers.cost_usd} />, billed by the provider beyond the spend
-              </>
-            )}
-          </dd>
-        </div>
-        <div>
-          <dt>Alerts go to</dt>
-          <dd>{recipients.length === 0 ? 'nobody' : recipients.join(', ')}</dd>
-        </div>
-        <div>
-          <dt>Owner</dt>
-          <dd>
-            {owner.kind === 'user' ? 'person' : 'team'} <Id of={owner.id} />
-          </dd>
-        </div>
+        <Pair name="Budget">
+          {budget === null ? (
+            'none: nothing is refused'
+          ) : (
+            <>
+              <Money usd={budget.amount_usd} /> for each {eachOf(budget.cadence)}
+            </>
+          )}
+        </Pair>
+        <Pair name="Limit">
+          {budget === null ? (
+            <Dash />
+          ) : budget.hard_limit ? (
+            'hard: requests are refused'
+          ) : (
+            'soft: alerts only'
+          )}
+        </Pair>
+        <Pair name={budget === null ? 'Month (UTC)' : 'Window (UTC)'}>
+          <Time at={window.start} dateOnly /> to <Time at={window.end} dateOnly />, 00:00
+        </Pair>
+        <Pair name="Spent in it">
+          <Link to="/observability/request-logs" search={rowsOf(owner)}>
+            <Money usd={window.spend_usd} />
+          </Link>
+        </Pair>
+        <Pair name="Remains">
+          {budget === null ? (
+            <Dash />
+          ) : (
+            <Money usd={usdOf(picoOf(budget.amount_usd) - picoOf(window.spend_usd))} />
+          )}
+        </Pair>
+        <Pair name="Blocked answers">
+          <Count of={window.blocked_answers.count} />
+          {window.blocked_answers.count === 0 ? null : (
+            <>
+              {' '}
+              of <Money usd={window.blocked_answers.cost_usd} />, billed by the provider beyond the spend
+            </>
+          )}
+        </Pair>
+        <Pair name="Alerts go to">{recipients.length === 0 ? 'nobody' : recipients.join(', ')}</Pair>
+        <Pair name="Owner">
+          {owner.kind === 'user' ? 'person' : 'team'} <Id of={owner.id} />
+        </Pair>
       </dl>
       <SpendByDay owner={owner} />
       <History owner={owner} />

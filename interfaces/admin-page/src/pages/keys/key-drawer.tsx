@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type ApiKey, ownerPaths, ownerWords, readKey } from '../../api/owners.ts';
+import { Pair } from '../../ui/pair.tsx';
 import { Drawer } from '../../ui/dialog.tsx';
-import { Failed, Waiting } from '../../ui/states.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
 import { CopyButton, Dash, FromConfig, Time } from '../../ui/values.tsx';
 import { ChangeKey, RevokeKey, RotateKey } from './change-key.tsx';
 import { KeyBadge, keyState } from './key-state.tsx';
@@ -22,15 +23,9 @@ export function KeyDrawer({
   const found = useQuery({ queryKey: ['keys', 'one', id], queryFn: ({ signal }) => readKey(id, signal) });
   return (
     <Drawer title={found.data === undefined ? 'Key' : `Key “${found.data.name}”`} open onClose={onClose}>
-      {found.data === undefined ? (
-        found.error === null ? (
-          <Waiting for="the key" />
-        ) : (
-          <Failed error={found.error} again={() => void found.refetch()} />
-        )
-      ) : (
-        <Detail of={found.data} onRotated={onRotated} />
-      )}
+      <Loaded query={found} what="the key">
+        {(key) => <Detail of={key} onRotated={onRotated} />}
+      </Loaded>
     </Drawer>
   );
 }
@@ -80,77 +75,49 @@ function Detail({
 
 const Facts = ({ of: key }: { readonly of: ApiKey }) => (
   <dl className="pairs">
-    <div>
-      <dt>Status</dt>
-      <dd>
-        <KeyBadge of={key} /> <FromConfig is={key.from_config} />
-      </dd>
-    </div>
-    <div>
-      <dt>Owner ({ownerWords[key.owner_kind]})</dt>
-      <dd>
-        <Link to={ownerPaths[key.owner_kind]} search={{ open: key.owner_id }}>
-          {key.owner_name}
-        </Link>
-      </dd>
-    </div>
-    <div>
-      <dt>Public id</dt>
-      <dd>
-        <code>{key.public_id}</code> <CopyButton text={key.public_id} />
-      </dd>
-    </div>
-    <div>
-      <dt>Id</dt>
-      <dd>
-        <code>{key.api_key_id}</code> <CopyButton text={key.api_key_id} />
-      </dd>
-    </div>
-    <div>
-      <dt>Models</dt>
-      <dd>{key.allowed_models.length === 0 ? 'all' : <ModelLinks ids={key.allowed_models} />}</dd>
-    </div>
-    <div>
-      <dt>Expires</dt>
-      <dd>{key.expires_at === null ? 'never' : <Time at={key.expires_at} />}</dd>
-    </div>
-    <div>
-      <dt>Secret before the last rotation works until</dt>
-      <dd>
-        <Time at={key.previous_expires_at} />
-      </dd>
-    </div>
-    <div>
-      <dt>Last used (UTC day)</dt>
-      <dd>{key.last_used_on ?? 'never'}</dd>
-    </div>
-    <div>
-      <dt>Created</dt>
-      <dd>
-        <Time at={key.created_at} />
-        {key.created_by === null ? null : (
-          <>
-            {' by '}
-            <Link to="/people" search={{ open: key.created_by.user_id }}>
-              {key.created_by.name}
-            </Link>
-          </>
-        )}
-      </dd>
-    </div>
-    <div>
-      <dt>Revoked</dt>
-      <dd>
-        {key.revoked_at === null ? (
-          <Dash />
-        ) : (
-          <>
-            <Time at={key.revoked_at} />{' '}
-            {key.revoked_by === 'config' ? 'by the configuration file' : 'by an admin'}
-          </>
-        )}
-      </dd>
-    </div>
+    <Pair name="Status">
+      <KeyBadge of={key} /> <FromConfig is={key.from_config} />
+    </Pair>
+    <Pair name={`Owner (${ownerWords[key.owner_kind]})`}>
+      <Link to={ownerPaths[key.owner_kind]} search={{ open: key.owner_id }}>
+        {key.owner_name}
+      </Link>
+    </Pair>
+    <Pair name="Public id">
+      <code>{key.public_id}</code> <CopyButton text={key.public_id} />
+    </Pair>
+    <Pair name="Id">
+      <code>{key.api_key_id}</code> <CopyButton text={key.api_key_id} />
+    </Pair>
+    <Pair name="Models">
+      {key.allowed_models.length === 0 ? 'all' : <ModelLinks ids={key.allowed_models} />}
+    </Pair>
+    <Pair name="Expires">{key.expires_at === null ? 'never' : <Time at={key.expires_at} />}</Pair>
+    <Pair name="Secret before the last rotation works until">
+      <Time at={key.previous_expires_at} />
+    </Pair>
+    <Pair name="Last used (UTC day)">{key.last_used_on ?? 'never'}</Pair>
+    <Pair name="Created">
+      <Time at={key.created_at} />
+      {key.created_by === null ? null : (
+        <>
+          {' by '}
+          <Link to="/people" search={{ open: key.created_by.user_id }}>
+            {key.created_by.name}
+          </Link>
+        </>
+      )}
+    </Pair>
+    <Pair name="Revoked">
+      {key.revoked_at === null ? (
+        <Dash />
+      ) : (
+        <>
+          <Time at={key.revoked_at} />{' '}
+          {key.revoked_by === 'config' ? 'by the configuration file' : 'by an admin'}
+        </>
+      )}
+    </Pair>
   </dl>
 );
 

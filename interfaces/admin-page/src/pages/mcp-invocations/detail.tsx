@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { Pair } from '../../ui/pair.tsx';
 import { Badge, CopyButton, Dash, Duration, Time } from '../../ui/values.tsx';
 import { countMarks } from '../request-log/marks.ts';
 import { MarksLegend } from '../request-log/marked-text.tsx';
@@ -84,22 +84,6 @@ export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) 
     </div>
   );
 }
-
-const Pair = ({
-  name,
-  isBroad = false,
-  children,
-}: {
-  readonly name: string;
-  /** An id, which wants a line of its own. */
-  readonly isBroad?: boolean;
-  readonly children: ReactNode;
-}) => (
-  <div className={isBroad ? 'broad' : undefined}>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);
 
 function Owner({ call }: { readonly call: LoadedInvocation }) {
   if (call.team_id !== null)

@@ -1,4 +1,4 @@
-import { api, read } from '../../api/client.ts';
+import { api, readWithText } from '../../api/client.ts';
 import { memberText } from '../request-log/json-text.ts';
 import type { McpInvocation } from './invocation.ts';
 
@@ -9,16 +9,11 @@ export interface LoadedInvocation extends McpInvocation {
 }
 
 export async function loadInvocation(id: string, signal: AbortSignal): Promise<LoadedInvocation> {
-  let text = '';
-  const call = await read(
+  const { data: call, text } = await readWithText((fetch) =>
     api.GET('/api/v1/admin/observability/mcp-invocations/{mcp_tool_invocation_id}', {
       params: { path: { mcp_tool_invocation_id: id } },
       signal,
-      fetch: async (request) => {
-        const answer = await fetch(request);
-        text = await answer.clone().text();
-        return answer;
-      },
+      fetch,
     }),
   );
   const data = memberText(text, 'data') ?? '';

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Drawer } from '../../ui/dialog.tsx';
-import { Failed, Waiting } from '../../ui/states.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { Pair } from '../../ui/pair.tsx';
 import { Badge, Id, Time } from '../../ui/values.tsx';
 import { Errors, Requests } from './last-day.tsx';
 import { byPriority, useModel } from './models.ts';
@@ -15,65 +16,46 @@ export function ModelDrawer({ id, onClose }: { readonly id: string; readonly onC
   return (
     <>
       <Drawer title={`Model ${id}`} open onClose={onClose}>
-        {model === undefined ? (
-          query.error === null ? (
-            <Waiting for="the model" />
-          ) : (
-            <Failed error={query.error} again={() => void query.refetch()} />
-          )
-        ) : (
-          <>
-            <div className="actions">
-              <button type="button" className="button primary" onClick={() => setTried('any')}>
-                Try this model
-              </button>
-            </div>
-            <dl className="pairs">
-              <div>
-                <dt>Id</dt>
-                <dd>
-                  <Id of={model.model_key} short={false} />
-                </dd>
+        <Loaded query={query} what="the model">
+          {(model) => (
+            <>
+              <div className="actions">
+                <button type="button" className="button primary" onClick={() => setTried('any')}>
+                  Try this model
+                </button>
               </div>
-              <div>
-                <dt>State</dt>
-                <dd>
+              <dl className="pairs">
+                <Pair name="Id">
+                  <Id of={model.model_key} short={false} />
+                </Pair>
+                <Pair name="State">
                   {model.enabled ? (
                     <Badge tone="good">enabled</Badge>
                   ) : (
                     <Badge tone="plain">disabled: gone from the file</Badge>
                   )}
-                </dd>
-              </div>
-              <div>
-                <dt>Known since (UTC)</dt>
-                <dd>
+                </Pair>
+                <Pair name="Known since (UTC)">
                   <Time at={model.created_at} />
-                </dd>
-              </div>
-              <div>
-                <dt>Logged requests, last 24 hours</dt>
-                <dd>
+                </Pair>
+                <Pair name="Logged requests, last 24 hours">
                   <Requests day={model.last_day} search={{ model_key: model.model_key }} />
-                </dd>
-              </div>
-              <div>
-                <dt>Errors among them</dt>
-                <dd>
+                </Pair>
+                <Pair name="Errors among them">
                   <Errors day={model.last_day} />
-                </dd>
-              </div>
-            </dl>
-            <h3>
-              {model.routes.length === 1
-                ? 'Its route'
-                : `Its ${model.routes.length} routes, as a request takes them`}
-            </h3>
-            {byPriority(model.routes).map((route) => (
-              <RouteDetail key={route.position} route={route} onTry={() => setTried(route.position)} />
-            ))}
-          </>
-        )}
+                </Pair>
+              </dl>
+              <h3>
+                {model.routes.length === 1
+                  ? 'Its route'
+                  : `Its ${model.routes.length} routes, as a request takes them`}
+              </h3>
+              {byPriority(model.routes).map((route) => (
+                <RouteDetail key={route.position} route={route} onTry={() => setTried(route.position)} />
+              ))}
+            </>
+          )}
+        </Loaded>
       </Drawer>
       {model === undefined || tried === undefined ? null : (
         <TryModel model={model} route={tried} onClose={() => setTried(undefined)} />

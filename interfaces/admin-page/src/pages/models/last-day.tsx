@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import type { Column } from '../../ui/table.tsx';
 import type { LastDay } from './models.ts';
 
 const counted = (count: number, isAtLeast: boolean): string =>
@@ -28,3 +29,24 @@ export function Errors({ day }: { readonly day: LastDay }) {
     </span>
   );
 }
+
+/** Requests and errors of the last day. */
+export const lastDayColumns = <R extends { readonly last_day: LastDay }>(
+  /** Filters of the list of requests. */
+  where: (row: R) => Readonly<Record<string, string>>,
+): readonly Column<R>[] => [
+  {
+    key: 'requests',
+    title: 'Requests, 24 h',
+    align: 'end',
+    cell: (row) => <Requests day={row.last_day} search={where(row)} />,
+    text: ({ last_day: { requests } }) => requests,
+  },
+  {
+    key: 'errors',
+    title: 'Errors, 24 h',
+    align: 'end',
+    cell: ({ last_day: day }) => <Errors day={day} />,
+    text: ({ last_day: { errors } }) => errors,
+  },
+];

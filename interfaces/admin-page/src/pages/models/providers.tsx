@@ -4,7 +4,7 @@ import { ListTable, useList } from '../../ui/list.tsx';
 import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Badge, Dash } from '../../ui/values.tsx';
-import { Errors, Requests } from './last-day.tsx';
+import { lastDayColumns } from './last-day.tsx';
 import { type Provider, providersKey } from './models.ts';
 
 /** Every provider, with the models that have a route to it. */
@@ -74,18 +74,5 @@ const columns: readonly Column<Provider>[] = [
     ),
     text: ({ routes }) => routes,
   },
-  {
-    key: 'requests',
-    title: 'Requests, 24 h',
-    align: 'end',
-    cell: ({ provider_key: key, last_day: day }) => <Requests day={day} search={{ provider_key: key }} />,
-    text: ({ last_day: { requests } }) => requests,
-  },
-  {
-    key: 'errors',
-    title: 'Errors, 24 h',
-    align: 'end',
-    cell: ({ last_day: day }) => <Errors day={day} />,
-    text: ({ last_day: { errors } }) => errors,
-  },
+  ...lastDayColumns<Provider>(({ provider_key }) => ({ provider_key })),
 ];

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { Pair } from '../../ui/pair.tsx';
 import { Badge, Money } from '../../ui/values.tsx';
 import { capabilitiesOf, type Route } from './models.ts';
 
@@ -23,37 +24,28 @@ export const RouteDetail = ({ route, onTry }: { readonly route: Route; readonly 
       </button>
     </header>
     <dl className="pairs">
-      <div>
-        <dt>Priority</dt>
-        <dd>
-          {route.priority} <span className="muted">(number {route.position} in the file)</span>
-        </dd>
-      </div>
-      <div>
-        <dt>Provider</dt>
-        <dd>
-          <Link to="/models" search={{ view: 'providers' }}>
-            {route.provider_key}
-          </Link>{' '}
-          <span className="muted">{route.provider_kind}</span>
-        </dd>
-      </div>
-      <div>
-        <dt>Price for a million tokens</dt>
-        <dd>
-          {route.price === null ? (
-            <>
-              <Badge tone="warn">unpriced</Badge> {route.unpriced_reason?.replaceAll('_', ' ')}
-            </>
-          ) : (
-            <>
-              <Money usd={route.price.input_usd_per_million} /> in,{' '}
-              <Money usd={route.price.output_usd_per_million} /> out{' '}
-              <span className="muted">({route.price.source})</span>
-            </>
-          )}
-        </dd>
-      </div>
+      <Pair name="Priority">
+        {route.priority} <span className="muted">(number {route.position} in the file)</span>
+      </Pair>
+      <Pair name="Provider">
+        <Link to="/models" search={{ view: 'providers' }}>
+          {route.provider_key}
+        </Link>{' '}
+        <span className="muted">{route.provider_kind}</span>
+      </Pair>
+      <Pair name="Price for a million tokens">
+        {route.price === null ? (
+          <>
+            <Badge tone="warn">unpriced</Badge> {route.unpriced_reason?.replaceAll('_', ' ')}
+          </>
+        ) : (
+          <>
+            <Money usd={route.price.input_usd_per_million} /> in,{' '}
+            <Money usd={route.price.output_usd_per_million} /> out{' '}
+            <span className="muted">({route.price.source})</span>
+          </>
+        )}
+      </Pair>
     </dl>
     <div
       className="table-scroll fit"

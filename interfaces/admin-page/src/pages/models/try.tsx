@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import type { paths } from '../../api/api.d.ts';
 import { api, read } from '../../api/client.ts';
 import { type Hit, searchThings } from '../../api/search.ts';
+import { Pair } from '../../ui/pair.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf, SelectField } from '../../ui/fields.tsx';
 import { Pick } from '../../ui/pick.tsx';
@@ -139,42 +140,27 @@ const Result = ({ of }: { readonly of: Tested }) => (
     )}
     {of.text === null || of.text === '' ? null : <pre aria-label="The answer">{of.text}</pre>}
     <dl className="pairs">
-      <div>
-        <dt>API</dt>
-        <dd>{of.family.replace('_', ' ')}</dd>
-      </div>
-      <div>
-        <dt>Took</dt>
-        <dd>
-          <Duration ms={of.latency_ms} />
-        </dd>
-      </div>
-      <div>
-        <dt>Tokens, in and out</dt>
-        <dd>
-          <Count of={of.usage?.prompt_tokens} /> and <Count of={of.usage?.completion_tokens} />
-        </dd>
-      </div>
-      <div>
-        <dt>Cost</dt>
-        <dd>
-          <Money usd={of.cost_usd} />
-        </dd>
-      </div>
-      <div>
-        <dt>Request</dt>
-        <dd>
-          {of.request_log_id === null ? (
-            <>
-              <Id of={of.request_id} /> (not logged)
-            </>
-          ) : (
-            <Link to="/observability/request-logs/$requestLogId" params={{ requestLogId: of.request_log_id }}>
-              See its log
-            </Link>
-          )}
-        </dd>
-      </div>
+      <Pair name="API">{of.family.replace('_', ' ')}</Pair>
+      <Pair name="Took">
+        <Duration ms={of.latency_ms} />
+      </Pair>
+      <Pair name="Tokens, in and out">
+        <Count of={of.usage?.prompt_tokens} /> and <Count of={of.usage?.completion_tokens} />
+      </Pair>
+      <Pair name="Cost">
+        <Money usd={of.cost_usd} />
+      </Pair>
+      <Pair name="Request">
+        {of.request_log_id === null ? (
+          <>
+            <Id of={of.request_id} /> (not logged)
+          </>
+        ) : (
+          <Link to="/observability/request-logs/$requestLogId" params={{ requestLogId: of.request_log_id }}>
+            See its log
+          </Link>
+        )}
+      </Pair>
     </dl>
   </section>
 );

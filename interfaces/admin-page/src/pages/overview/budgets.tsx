@@ -1,14 +1,15 @@
 import { Link } from '@tanstack/react-router';
 import { BudgetBar } from '../../ui/bar.tsx';
+import { ownerColumn } from '../../ui/columns.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { ofOwner, OwnerLink, RequestsLink } from '../../ui/things.tsx';
+import { ofOwner, RequestsLink } from '../../ui/things.tsx';
 import { Money, Time } from '../../ui/values.tsx';
 import type { Overview } from './overview-data.ts';
 
 type Standing = Overview['budgets']['items'][number];
 
 const columns: readonly Column<Standing>[] = [
-  { key: 'owner', title: 'Owner', cell: (of) => <OwnerLink owner={of} />, text: (of) => of.owner_name },
+  ownerColumn,
   {
     key: 'share',
     title: 'Spent',

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api, read } from '../../api/client.ts';
+import { ownerColumn } from '../../ui/columns.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { OwnerLink } from '../../ui/things.tsx';
 import { Money, Time } from '../../ui/values.tsx';
 import { Mails } from '../alerts/detail.tsx';
 import type { Alert } from '../alerts/window.ts';
@@ -18,12 +18,7 @@ const columns: readonly Column<Alert>[] = [
     ),
     text: (alert) => alert.created_at,
   },
-  {
-    key: 'owner',
-    title: 'Owner',
-    cell: (alert) => <OwnerLink owner={alert} />,
-    text: (alert) => alert.owner_name,
-  },
+  ownerColumn,
   {
     key: 'left',
     title: 'Left then',

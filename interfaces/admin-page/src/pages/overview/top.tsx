@@ -1,53 +1,22 @@
 import { Link } from '@tanstack/react-router';
+import { modelColumn, ownerColumn, requestsColumn, spendColumn } from '../../ui/columns.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { ModelLink, ofOwner, OwnerLink, RequestsLink } from '../../ui/things.tsx';
-import { Count, Money } from '../../ui/values.tsx';
+import { ofOwner } from '../../ui/things.tsx';
 import { type Overview, windowOf } from './overview-data.ts';
 
-type Spent = Pick<Overview['today'], 'spend_usd' | 'request_count'>;
-
-const spentColumns = <R extends Spent>(
+const spentColumns = <R extends Pick<Overview['today'], 'spend_usd' | 'request_count'>>(
   where: (row: R) => Readonly<Record<string, string>>,
-): readonly Column<R>[] => [
-  {
-    key: 'requests',
-    title: 'Requests',
-    align: 'end',
-    cell: (row) => (
-      <RequestsLink where={where(row)}>
-        <Count of={row.request_count} />
-      </RequestsLink>
-    ),
-    text: (row) => row.request_count,
-  },
-  {
-    key: 'spend',
-    title: 'Spend',
-    align: 'end',
-    cell: (row) => <Money usd={row.spend_usd} />,
-    text: (row) => row.spend_usd,
-  },
-];
+): readonly Column<R>[] => [requestsColumn(({ request_count: count }) => count, where), spendColumn];
 
 /** The models and the owners with the highest spend of the 24 hours. */
 export function Top({ of }: { readonly of: Overview }) {
   const window = windowOf(of);
   const models: readonly Column<Overview['top_models'][number]>[] = [
-    {
-      key: 'model',
-      title: 'Model',
-      cell: ({ model_key: model }) => <ModelLink model={model} />,
-      text: ({ model_key: model }) => model,
-    },
+    modelColumn,
     ...spentColumns<Overview['top_models'][number]>(({ model_key }) => ({ model_key, ...window })),
   ];
   const owners: readonly Column<Overview['top_owners'][number]>[] = [
-    {
-      key: 'owner',
-      title: 'Owner',
-      cell: (owner) => <OwnerLink owner={owner} />,
-      text: (owner) => owner.owner_name,
-    },
+    ownerColumn,
     ...spentColumns<Overview['top_owners'][number]>((owner) => ({ ...ofOwner(owner), ...window })),
   ];
   const none = <p className="muted">No request in the last 24 hours.</p>;

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { api, read } from '../../api/client.ts';
 import type { OwnerKind } from '../../api/owners.ts';
 import { Drawer } from '../../ui/dialog.tsx';
-import { Failed, Waiting } from '../../ui/states.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
 import { Badge, CopyButton, Count } from '../../ui/values.tsx';
 
 export const ActiveBadge = ({ is }: { readonly is: boolean }) =>
@@ -45,15 +45,9 @@ export function OwnerDrawer<O>({
   const found = useQuery({ queryKey, queryFn: ({ signal }) => load(signal) });
   return (
     <Drawer title={found.data === undefined ? what : titleOf(found.data)} open onClose={onClose}>
-      {found.data === undefined ? (
-        found.error === null ? (
-          <Waiting for={what.toLowerCase()} />
-        ) : (
-          <Failed error={found.error} again={() => void found.refetch()} />
-        )
-      ) : (
-        children(found.data)
-      )}
+      <Loaded query={found} what={what.toLowerCase()}>
+        {(owner) => children(owner)}
+      </Loaded>
     </Drawer>
   );
 }

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type Person, readPerson } from '../../api/owners.ts';
+import { Pair } from '../../ui/pair.tsx';
 import { FromConfig, Time } from '../../ui/values.tsx';
 import { ChangeActivity } from '../owners/change-activity.tsx';
 import { ActiveBadge, Elsewhere, OwnerDrawer, WholeId } from '../owners/parts.tsx';
@@ -58,51 +59,30 @@ function Detail({ of: person }: { readonly of: Person }) {
 
 const Facts = ({ of: person }: { readonly of: Person }) => (
   <dl className="pairs">
-    <div>
-      <dt>State</dt>
-      <dd>
-        <ActiveBadge is={person.active} /> <FromConfig is={person.from_config} />
-      </dd>
-    </div>
-    <div>
-      <dt>E-mail</dt>
-      <dd>{person.email}</dd>
-    </div>
-    <div>
-      <dt>Role</dt>
-      <dd>{roleWords[person.role]}</dd>
-    </div>
-    <div>
-      <dt>Request logging</dt>
-      <dd>{person.request_logging_enabled ? 'on' : 'off'}</dd>
-    </div>
-    <div>
-      <dt>Teams</dt>
-      <dd>
-        {person.teams.length === 0 ? <span className="muted">none</span> : null}
-        <ul className="plain-list">
-          {person.teams.map(({ team_id: teamId, role }) => (
-            <li key={teamId}>
-              <Link to="/teams" search={{ open: teamId }}>
-                {teamId}
-              </Link>{' '}
-              <span className="muted">{role}</span>
-            </li>
-          ))}
-        </ul>
-      </dd>
-    </div>
-    <div>
-      <dt>Created</dt>
-      <dd>
-        <Time at={person.created_at} />
-      </dd>
-    </div>
-    <div>
-      <dt>Id</dt>
-      <dd>
-        <WholeId of={person.user_id} />
-      </dd>
-    </div>
+    <Pair name="State">
+      <ActiveBadge is={person.active} /> <FromConfig is={person.from_config} />
+    </Pair>
+    <Pair name="E-mail">{person.email}</Pair>
+    <Pair name="Role">{roleWords[person.role]}</Pair>
+    <Pair name="Request logging">{person.request_logging_enabled ? 'on' : 'off'}</Pair>
+    <Pair name="Teams">
+      {person.teams.length === 0 ? <span className="muted">none</span> : null}
+      <ul className="plain-list">
+        {person.teams.map(({ team_id: teamId, role }) => (
+          <li key={teamId}>
+            <Link to="/teams" search={{ open: teamId }}>
+              {teamId}
+            </Link>{' '}
+            <span className="muted">{role}</span>
+          </li>
+        ))}
+      </ul>
+    </Pair>
+    <Pair name="Created">
+      <Time at={person.created_at} />
+    </Pair>
+    <Pair name="Id">
+      <WholeId of={person.user_id} />
+    </Pair>
   </dl>
 );

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { Pair } from '../../ui/pair.tsx';
 import { CopyButton, Count, Dash, Duration, NotAvailable, Time } from '../../ui/values.tsx';
 import { accountingNotes, Cost, OutcomeBadge, pricingText } from '../request-logs/outcome.tsx';
 import { isStream, requesterOf, type LoggedRow } from '../request-logs/request-log.ts';
@@ -52,22 +53,6 @@ const Part = ({ title, children }: { readonly title: string; readonly children: 
     <h3>{title}</h3>
     {children}
   </section>
-);
-
-const Pair = ({
-  name,
-  isBroad = false,
-  children,
-}: {
-  readonly name: string;
-  /** An id, which wants a line of its own. */
-  readonly isBroad?: boolean;
-  readonly children: ReactNode;
-}) => (
-  <div className={isBroad ? 'broad' : undefined}>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
 );
 
 function Figures({ log }: { readonly log: LoggedRow }) {

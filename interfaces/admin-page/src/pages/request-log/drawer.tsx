@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { ApiError } from '../../api/client.ts';
 import { Drawer } from '../../ui/dialog.tsx';
-import { Empty, Failed, Waiting } from '../../ui/states.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { Empty } from '../../ui/states.tsx';
 import { RequestDetail } from './detail.tsx';
 import { loadDetail } from './load.ts';
 
@@ -30,13 +30,17 @@ export function RequestOf({ requestLogId }: { readonly requestLogId: string }) {
     queryKey: ['request-log', requestLogId],
     queryFn: ({ signal }) => loadDetail(requestLogId, signal),
   });
-  if (found.data !== undefined) return <RequestDetail detail={found.data} />;
-  if (found.error === null) return <Waiting for="the request" />;
-  if (found.error instanceof ApiError && found.error.status === 404)
-    return (
-      <Empty title="There is no such request, or no longer">
-        <p>Request logs are deleted after their retention. Spend is in the ledger and stays.</p>
-      </Empty>
-    );
-  return <Failed error={found.error} again={() => void found.refetch()} />;
+  return (
+    <Loaded
+      query={found}
+      what="the request"
+      gone={
+        <Empty title="There is no such request, or no longer">
+          <p>Request logs are deleted after their retention. Spend is in the ledger and stays.</p>
+        </Empty>
+      }
+    >
+      {(detail) => <RequestDetail detail={detail} />}
+    </Loaded>
+  );
 }

@@ -1,4 +1,4 @@
-import { api, read } from '../../api/client.ts';
+import { api, readWithText } from '../../api/client.ts';
 import type { LoggedDetail } from '../request-logs/request-log.ts';
 import { memberText } from './json-text.ts';
 
@@ -9,16 +9,11 @@ export interface LoadedDetail extends LoggedDetail {
 }
 
 export async function loadDetail(requestLogId: string, signal: AbortSignal): Promise<LoadedDetail> {
-  let text = '';
-  const detail = await read(
+  const { data: detail, text } = await readWithText((fetch) =>
     api.GET('/api/v1/admin/observability/request-logs/{request_log_id}', {
       params: { path: { request_log_id: requestLogId } },
       signal,
-      fetch: async (request) => {
-        const answer = await fetch(request);
-        text = await answer.clone().text();
-        return answer;
-      },
+      fetch,
     }),
   );
   const payload = memberText(memberText(text, 'data') ?? '', 'payload') ?? '';

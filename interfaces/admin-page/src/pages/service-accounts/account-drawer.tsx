@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { readServiceAccount, type ServiceAccount } from '../../api/owners.ts';
+import { Pair } from '../../ui/pair.tsx';
 import { FromConfig, Time } from '../../ui/values.tsx';
 import { ChangeActivity } from '../owners/change-activity.tsx';
 import { ActiveBadge, Elsewhere, OwnerDrawer, WholeId } from '../owners/parts.tsx';
@@ -46,32 +47,20 @@ function Detail({ of: account }: { readonly of: ServiceAccount }) {
         </button>
       </div>
       <dl className="pairs">
-        <div>
-          <dt>State</dt>
-          <dd>
-            <ActiveBadge is={account.active} /> <FromConfig is={account.from_config} />
-          </dd>
-        </div>
-        <div>
-          <dt>Team that pays</dt>
-          <dd>
-            <Link to="/teams" search={{ open: account.team_id }}>
-              {account.team_name}
-            </Link>
-          </dd>
-        </div>
-        <div>
-          <dt>Id</dt>
-          <dd>
-            <WholeId of={id} />
-          </dd>
-        </div>
-        <div>
-          <dt>Created</dt>
-          <dd>
-            <Time at={account.created_at} />
-          </dd>
-        </div>
+        <Pair name="State">
+          <ActiveBadge is={account.active} /> <FromConfig is={account.from_config} />
+        </Pair>
+        <Pair name="Team that pays">
+          <Link to="/teams" search={{ open: account.team_id }}>
+            {account.team_name}
+          </Link>
+        </Pair>
+        <Pair name="Id">
+          <WholeId of={id} />
+        </Pair>
+        <Pair name="Created">
+          <Time at={account.created_at} />
+        </Pair>
       </dl>
       <Elsewhere kind="service_account" id={id} payer={{ kind: 'team', id: account.team_id }} />
       {act === 'change' ? <ChangeServiceAccount of={account} onClose={done} /> : null}

@@ -5,9 +5,10 @@ import { api, read } from '../../api/client.ts';
 import { BoundedTable } from '../../ui/bounded-table.tsx';
 import { BudgetBar } from '../../ui/bar.tsx';
 import { shareBps } from '../../ui/amounts.ts';
+import { ownerColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { ofOwner, OwnerLink, RequestsLink } from '../../ui/things.tsx';
+import { ofOwner, RequestsLink } from '../../ui/things.tsx';
 import { Count, Money, Time } from '../../ui/values.tsx';
 
 interface Standing {
@@ -24,12 +25,7 @@ interface Standing {
 }
 
 const columns: readonly Column<Standing>[] = [
-  {
-    key: 'owner',
-    title: 'Owner',
-    cell: (owner) => <OwnerLink owner={owner} />,
-    text: (owner) => owner.owner_name,
-  },
+  ownerColumn,
   {
     key: 'share',
     title: 'Spent',

@@ -1,8 +1,9 @@
 import type { paths } from '../../api/api.d.ts';
 import { BoundedTable } from '../../ui/bounded-table.tsx';
+import { modelColumn, ownerColumn, requestsColumn, spendColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { ModelLink, ofOwner, OwnerLink, RequestsLink } from '../../ui/things.tsx';
-import { Badge, Count, Money } from '../../ui/values.tsx';
+import { ofOwner } from '../../ui/things.tsx';
+import { Badge, Count } from '../../ui/values.tsx';
 
 type Report =
   paths['/api/v1/admin/spend/report']['get']['responses'][200]['content']['application/json']['data'];
@@ -12,24 +13,8 @@ type Tally = Report['totals'];
 const tallyColumns = <R extends Tally>(
   where: (row: R) => Readonly<Record<string, string>>,
 ): readonly Column<R>[] => [
-  {
-    key: 'spend',
-    title: 'Spend',
-    align: 'end',
-    cell: (row) => <Money usd={row.spend_usd} />,
-    text: (row) => row.spend_usd,
-  },
-  {
-    key: 'requests',
-    title: 'Requests',
-    align: 'end',
-    cell: (row) => (
-      <RequestsLink where={where(row)}>
-        <Count of={row.request_count} />
-      </RequestsLink>
-    ),
-    text: (row) => row.request_count,
-  },
+  spendColumn,
+  requestsColumn(({ request_count: count }) => count, where),
   {
     key: 'priced',
     title: 'Priced',
@@ -72,12 +57,7 @@ const windowOf = (report: Report) => ({ from: report.window_start, to: report.wi
 
 export function OwnerTable({ report }: { readonly report: Report }) {
   const columns: readonly Column<Report['owners'][number]>[] = [
-    {
-      key: 'owner',
-      title: 'Owner',
-      cell: (owner) => <OwnerLink owner={owner} />,
-      text: (owner) => owner.owner_name,
-    },
+    ownerColumn,
     {
       key: 'kind',
       title: 'Kind',
@@ -100,12 +80,7 @@ export function OwnerTable({ report }: { readonly report: Report }) {
 
 export function ModelTable({ report }: { readonly report: Report }) {
   const columns: readonly Column<Report['models'][number]>[] = [
-    {
-      key: 'model',
-      title: 'Model',
-      cell: ({ model_key: model }) => <ModelLink model={model} />,
-      text: ({ model_key: model }) => model,
-    },
+    modelColumn,
     ...tallyColumns<Report['models'][number]>(({ model_key: model }) => ({
       model_key: model,
       ...windowOf(report),

@@ -9,7 +9,8 @@ import { faultOf, SelectField } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { Pick } from '../../ui/pick.tsx';
-import { ErrorLine, Failed, Waiting } from '../../ui/states.tsx';
+import { ErrorLine } from '../../ui/states.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
 import { ActiveBadge } from '../owners/parts.tsx';
 
 const roles = ['owner', 'admin', 'member'] as const;
@@ -64,17 +65,15 @@ export function Members({ of: team }: { readonly of: Team }) {
           Add a member…
         </button>
       </div>
-      {members.data === undefined ? (
-        members.error === null ? (
-          <Waiting for="the members" />
-        ) : (
-          <Failed error={members.error} again={() => void members.refetch()} />
-        )
-      ) : members.data.items.length === 0 ? (
-        <p className="muted">Nobody is a member yet.</p>
-      ) : (
-        <MemberTable team={team} members={members.data.items} onRemove={setLeaving} />
-      )}
+      <Loaded query={members} what="the members">
+        {(found) =>
+          found.items.length === 0 ? (
+            <p className="muted">Nobody is a member yet.</p>
+          ) : (
+            <MemberTable team={team} members={found.items} onRemove={setLeaving} />
+          )
+        }
+      </Loaded>
       {members.data !== undefined && members.data.total > shownMembers ? (
         <Link to="/people" search={{ team_id: team.team_id }}>
           All {members.data.total.toLocaleString('en')} members

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { readTeam, type Team } from '../../api/owners.ts';
+import { Pair } from '../../ui/pair.tsx';
 import { Count, FromConfig, Time } from '../../ui/values.tsx';
 import { ChangeActivity } from '../owners/change-activity.tsx';
 import { ActiveBadge, Elsewhere, OwnerDrawer, WholeId } from '../owners/parts.tsx';
@@ -60,39 +61,24 @@ function Detail({ of: team }: { readonly of: Team }) {
 
 const Facts = ({ of: team }: { readonly of: Team }) => (
   <dl className="pairs">
-    <div>
-      <dt>State</dt>
-      <dd>
-        <ActiveBadge is={team.active} /> <FromConfig is={team.from_config} />
-      </dd>
-    </div>
-    <div>
-      <dt>Id</dt>
-      <dd>
-        <WholeId of={team.team_id} />
-      </dd>
-    </div>
-    <div>
-      <dt>Members</dt>
-      <dd>
-        <Link to="/people" search={{ team_id: team.team_id }}>
-          <Count of={team.member_count} />
-        </Link>
-      </dd>
-    </div>
-    <div>
-      <dt>Service accounts</dt>
-      <dd>
-        <Link to="/service-accounts" search={{ team_id: team.team_id }}>
-          Those of this team
-        </Link>
-      </dd>
-    </div>
-    <div>
-      <dt>Created</dt>
-      <dd>
-        <Time at={team.created_at} />
-      </dd>
-    </div>
+    <Pair name="State">
+      <ActiveBadge is={team.active} /> <FromConfig is={team.from_config} />
+    </Pair>
+    <Pair name="Id">
+      <WholeId of={team.team_id} />
+    </Pair>
+    <Pair name="Members">
+      <Link to="/people" search={{ team_id: team.team_id }}>
+        <Count of={team.member_count} />
+      </Link>
+    </Pair>
+    <Pair name="Service accounts">
+      <Link to="/service-accounts" search={{ team_id: team.team_id }}>
+        Those of this team
+      </Link>
+    </Pair>
+    <Pair name="Created">
+      <Time at={team.created_at} />
+    </Pair>
   </dl>
 );

@@ -1,0 +1,45 @@
+import type { Column } from './table.tsx';
+import { ModelLink, OwnerLink, type Owner, RequestsLink } from './things.tsx';
+import { Count, Money } from './values.tsx';
+
+/** A model, as a link to it. */
+export const modelColumn: Column<{ readonly model_key: string }> = {
+  key: 'model',
+  title: 'Model',
+  cell: ({ model_key: model }) => <ModelLink model={model} />,
+  text: ({ model_key: model }) => model,
+};
+
+/** A person or a team, as a link to them. */
+export const ownerColumn: Column<Owner> = {
+  key: 'owner',
+  title: 'Owner',
+  cell: (owner) => <OwnerLink owner={owner} />,
+  text: (owner) => owner.owner_name,
+};
+
+/** What requests cost in all. */
+export const spendColumn: Column<{ readonly spend_usd: string }> = {
+  key: 'spend',
+  title: 'Spend',
+  align: 'end',
+  cell: ({ spend_usd: usd }) => <Money usd={usd} />,
+  text: ({ spend_usd: usd }) => usd,
+};
+
+/** How many requests there were, as a link to them. */
+export const requestsColumn = <R,>(
+  countOf: (row: R) => number,
+  /** Filters of the list of requests. */
+  where: (row: R) => Readonly<Record<string, string>>,
+): Column<R> => ({
+  key: 'requests',
+  title: 'Requests',
+  align: 'end',
+  cell: (row) => (
+    <RequestsLink where={where(row)}>
+      <Count of={countOf(row)} />
+    </RequestsLink>
+  ),
+  text: countOf,
+});
