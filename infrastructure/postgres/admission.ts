@@ -103,8 +103,11 @@ export async function admitLimitedBatch(
 ): Promise<readonly Admitted[]> {
   const { scopes, chosen } = askedOf(asks);
   // By code units, as `collate "C"` has ASCII; the statement itself takes its locks in the database's own order.
-  const subjects = [...new Set(asks.flatMap(({ limits }) => limits.map(keyOf)))].toSorted();
-  const placeOf = new Map(subjects.map((subject, index) => [subject, index + 1]));
+  const subjects = [
+    ...new Map(asks.flatMap(({ limits }) => limits.map((limit) => [keyOf(limit), limit.subject]))),
+  ].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const keys = subjects.map(([key]) => key);
+  const placeOf = new Map(keys.map((key, index) => [key, index + 1]));
   const limited = asks.map(({ requestLogId, limits }, index) => ({
     ord: index + 1,
     request_log_id: requestLogId,
@@ -112,10 +115,10 @@ export async function admitLimitedBatch(
   }));
   const statement = sql.type(row(t.type({ result: limitedResult })))`
     select gateway_admit_limited(${scopes}::json, ${chosen}::json, ${options.claimSeconds()}, ${options.process.id},
-                                 ${sql.array(subjects, 'text')}, ${storedJson(limited)}::json) as result
+                                 ${sql.array(keys, 'text')}, ${storedJson(limited)}::json) as result
   `;
   const { result } = await withinTime(pool, (connection) => connection.one(statement));
-  const verdicts = verdictsOf(asks, standingsBefore(asks, subjects, result.limits), result.refused);
+  const verdicts = verdictsOf(asks, standingsBefore(subjects, result.limits), result.refused);
   for (const { now } of verdicts) options.standings?.note(now, result.database_time);
   return admissions(
     asks,
@@ -135,26 +138,26 @@ const askedOf = (asks: readonly AdmissionAsk[]) => ({
 type LimitedResult = t.TypeOf<typeof limitedResult>;
 
 /** Where each limit stood before the batch, by its subject; the limits are those in force at the statement. */
-function standingsBefore(
-  asks: readonly LimitedAsk[],
-  subjects: readonly string[],
+const standingsBefore = (
+  subjects: readonly (readonly [key: string, subject: RateLimit['subject']])[],
   limits: LimitedResult['limits'],
-): Map<string, LimitStanding> {
-  const places = new Map(subjects.map((subject, index) => [subject, index]));
-  const standings = new Map<string, LimitStanding>();
-  for (const { subject } of asks.flatMap((ask) => ask.limits)) {
-    const found = limits[places.get(subjectKey(subject)) ?? -1];
-    if (found === undefined) throw new TypeError('the statement says nothing of a limit that was asked');
-    standings.set(subjectKey(subject), {
-      limit: { subject, terms: termsOf(found) },
-      window: minuteOf(found.window_start),
-      requests: found.requests,
-      tokens: found.tokens,
-      inFlight: found.in_flight,
-    });
-  }
-  return standings;
-}
+): Map<string, LimitStanding> =>
+  new Map(
+    subjects.map(([key, subject], index) => {
+      const found = limits[index];
+      if (found === undefined) throw new TypeError('the statement says nothing of a limit that was asked');
+      return [
+        key,
+        {
+          limit: { subject, terms: termsOf(found) },
+          window: minuteOf(found.window_start),
+          requests: found.requests,
+          tokens: found.tokens,
+          inFlight: found.in_flight,
+        },
+      ];
+    }),
+  );
 
 /** The statement says who was refused; the rule itself says by which limits, and where they stand after each request. */
 function verdictsOf(

@@ -54,6 +54,13 @@ const hasPart = (folded: FragmentSqlToken, text: string): FragmentSqlToken =>
 /** A whole key is looked for by its public id alone: what is behind the point is its secret, and no index has it. */
 const publicIdOf = (text: string): string => /^(?:gwk_)?([A-Za-z0-9]*)/.exec(text)?.[1] ?? '';
 
+/** Each row once: those that the text names before those whose names hold it, the newest first. */
+const namedBeforeHolding = (id: FragmentSqlToken): FragmentSqlToken => sql.fragment`
+  select ${id}, min(first) as first, created_at
+  from (select *, 0 as first from named union all select *, 1 from holding) each group by ${id}, created_at
+  order by first, created_at desc, ${id} desc limit ${most}
+`;
+
 const statements = {
   user: (text) => sql.fragment`
     with named as (
@@ -62,11 +69,7 @@ const statements = {
       select user_id, created_at from users
       where ${hasPart(sql.fragment`email_folded`, text)} or ${hasPart(sql.fragment`name_folded`, text)}
       order by created_at desc, user_id desc limit ${most}
-    ), ranked as (
-      select user_id, min(first) as first, created_at
-      from (select *, 0 as first from named union all select *, 1 from holding) each group by user_id, created_at
-      order by first, created_at desc, user_id desc limit ${most}
-    )
+    ), ranked as (${namedBeforeHolding(sql.fragment`user_id`)})
     select u.user_id::text as id, u.name as title, u.email as detail
     from ranked r join users u on u.user_id = r.user_id order by r.first, r.created_at desc, r.user_id desc
   `,
@@ -90,11 +93,7 @@ const statements = {
     ), holding as (
       select api_key_id, created_at from api_keys where ${hasPart(sql.fragment`name_folded`, text)}
       order by created_at desc, api_key_id desc limit ${most}
-    ), ranked as (
-      select api_key_id, min(first) as first, created_at
-      from (select *, 0 as first from named union all select *, 1 from holding) each group by api_key_id, created_at
-      order by first, created_at desc, api_key_id desc limit ${most}
-    )
+    ), ranked as (${namedBeforeHolding(sql.fragment`api_key_id`)})
     select k.api_key_id::text as id, k.name as title, k.public_id as detail
     from ranked r join api_keys k on k.api_key_id = r.api_key_id order by r.first, r.created_at desc, r.api_key_id desc
   `,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { withAdmin } from '../support/admin.ts';
-import { aKey, basicConfig, type ConfigFile, type TestGateway } from '../support/gateway.ts';
+import { aKey, basicConfig, type ConfigFile, type TestGateway, pricedAt } from '../support/gateway.ts';
 import { simulatedScene } from './simulated-scene.ts';
 
 export const keys = { user: aKey(), team: aKey(), account: aKey() };
@@ -25,16 +25,7 @@ const config = (upstreamUrl: string): ConfigFile =>
   basicConfig(upstreamUrl, keys.user, {
     route: { extra_headers: { 'x-simulate': 'usage=last&prompt-tokens=1000&completion-tokens=0' } },
     more: {
-      pricing: {
-        overrides: [
-          {
-            provider: 'up',
-            model: 'simulated-fast',
-            input_usd_per_million: '0.10',
-            output_usd_per_million: '0',
-          },
-        ],
-      },
+      pricing: pricedAt('0.10', '0'),
       teams: [
         { id: 'platform', name: 'Platform' },
         { id: 'a/b:c@d', name: 'Odd' },

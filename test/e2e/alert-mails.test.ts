@@ -10,6 +10,7 @@ import {
   spawnGateway,
   startGateway,
   type TestGateway,
+  pricedAt,
 } from '../support/gateway.ts';
 import { type MailServer, type OnMail, startMailServer } from '../support/mail-server.ts';
 import { eventually } from './traces.ts';
@@ -84,16 +85,7 @@ function config(more: ConfigFile = {}): ConfigFile {
     more: {
       server: { bind: '127.0.0.1:0', public_base_url: 'https://gateway.example.com/' },
       models: [costingOneUnit('fast'), costingOneUnit('slow', '&latency-ms=700')],
-      pricing: {
-        overrides: [
-          {
-            provider: 'up',
-            model: 'simulated-fast',
-            input_usd_per_million: '0.10',
-            output_usd_per_million: '0',
-          },
-        ],
-      },
+      pricing: pricedAt('0.10', '0'),
       mail: mail(),
       budget_alerts: { poll_interval_secs: 1 },
       ...more,

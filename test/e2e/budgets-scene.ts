@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
-import { aKey, basicConfig, type ConfigFile, type TestGateway } from '../support/gateway.ts';
+import { aKey, basicConfig, type ConfigFile, type TestGateway, pricedAt } from '../support/gateway.ts';
 import { simulatedScene } from './simulated-scene.ts';
 
 /** At 0.10 USD per million tokens, 1000 prompt tokens cost 0.0001 USD: one unit of `amount_10000`. */
@@ -71,16 +71,7 @@ function configOf(
         { id: 'unpriced', routes: [{ provider: 'up', upstream_model: 'simulated-other' }] },
         costing('no-usage', 0, 'usage=none'),
       ],
-      pricing: {
-        overrides: [
-          {
-            provider: 'up',
-            model: 'simulated-fast',
-            input_usd_per_million: '0.10',
-            output_usd_per_million: '0',
-          },
-        ],
-      },
+      pricing: pricedAt('0.10', '0'),
       teams: [
         { id: 'shared', budget: hard(2) },
         { id: 'empty', budget: hard(0) },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { basicConfig } from '../support/gateway.ts';
+import { basicConfig, pricedAt } from '../support/gateway.ts';
 import { axeViolations, pageScene } from './page-scene.ts';
 
 /** At 0.10 USD per million tokens, 1000 prompt tokens cost 0.0001 USD. */
@@ -8,16 +8,7 @@ const scene = pageScene((upstream, key) =>
   basicConfig(upstream, key, {
     route: { extra_headers: { 'x-simulate': 'usage=last&prompt-tokens=1000&completion-tokens=0' } },
     more: {
-      pricing: {
-        overrides: [
-          {
-            provider: 'up',
-            model: 'simulated-fast',
-            input_usd_per_million: '0.10',
-            output_usd_per_million: '0',
-          },
-        ],
-      },
+      pricing: pricedAt('0.10', '0'),
       teams: [
         {
           id: 'platform',

@@ -1,21 +1,10 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
 import { axeViolations } from './page-scene.ts';
-import { requestsScene } from './requests-scene.ts';
+import { searchOf } from './report-pages.ts';
+import { count, requestsScene, rowsOf } from './requests-scene.ts';
 
 const scene = requestsScene();
 const root = '/observability/mcp-invocations';
-const rowsOf = (page: Page) => page.getByRole('table').locator('tbody tr');
-const searchOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
-
-async function count(page: Page, n: number): Promise<void> {
-  const timeout = 8_000;
-  if (n > 0)
-    await rowsOf(page)
-      .nth(n - 1)
-      .waitFor({ timeout });
-  await rowsOf(page).nth(n).waitFor({ state: 'detached', timeout });
-}
 
 const ids: Record<string, string> = {};
 

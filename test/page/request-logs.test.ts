@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { axeViolations } from './page-scene.ts';
-import { requestsScene } from './requests-scene.ts';
+import { searchOf } from './report-pages.ts';
+import { count, requestsScene, rowsOf } from './requests-scene.ts';
 
 const scene = requestsScene();
 const root = '/observability/request-logs';
@@ -13,19 +14,6 @@ const tags = {
   'x-gateway-env': 'prod',
   'x-gateway-tags': 'customer=acme',
 };
-
-const table = (page: Page) => page.getByRole('table');
-const rowsOf = (page: Page) => table(page).locator('tbody tr');
-const searchOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
-/** Waits for a list of so many rows. */
-async function count(page: Page, n: number): Promise<void> {
-  const timeout = 8_000;
-  if (n > 0)
-    await rowsOf(page)
-      .nth(n - 1)
-      .waitFor({ timeout });
-  await rowsOf(page).nth(n).waitFor({ state: 'detached', timeout });
-}
 
 beforeAll(async () => {
   const hello = [{ role: 'user', content: 'Hello' }];

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Page } from 'playwright-core';
 import { basicConfig, type ConfigFile } from '../support/gateway.ts';
 import { pageScene } from './page-scene.ts';
 
@@ -95,4 +96,16 @@ export function requestsScene() {
   }
 
   return { ...scene, ask, logIdOf, stored, mcpCall };
+}
+
+export const rowsOf = (page: Page) => page.getByRole('table').locator('tbody tr');
+
+/** Waits for a list of so many rows. */
+export async function count(page: Page, n: number): Promise<void> {
+  const timeout = 8_000;
+  if (n > 0)
+    await rowsOf(page)
+      .nth(n - 1)
+      .waitFor({ timeout });
+  await rowsOf(page).nth(n).waitFor({ state: 'detached', timeout });
 }

@@ -37,6 +37,18 @@ export function memoryLog(): Log & { readonly lines: LogLine[] } {
   return { lines, info: add('info'), warn: add('warn'), error: add('error'), flush: async () => undefined };
 }
 
+/** What a million tokens of `fast` cost, in USD. */
+export const pricedAt = (input: string, output: string) => ({
+  overrides: [
+    {
+      provider: 'up',
+      model: 'simulated-fast',
+      input_usd_per_million: input,
+      output_usd_per_million: output,
+    },
+  ],
+});
+
 /** A configuration with one compat provider, one priced model `fast`, and one user with one key. */
 export function basicConfig(
   upstreamUrl: string,
@@ -60,16 +72,7 @@ export function basicConfig(
       },
     ],
     models: [{ id: 'fast', routes: [{ provider: 'up', upstream_model: 'simulated-fast', ...over.route }] }],
-    pricing: {
-      overrides: [
-        {
-          provider: 'up',
-          model: 'simulated-fast',
-          input_usd_per_million: '0.15',
-          output_usd_per_million: '0.60',
-        },
-      ],
-    },
+    pricing: pricedAt('0.15', '0.60'),
     teams: [{ id: 'platform', name: 'Platform' }],
     users: [{ email: 'a@example.com', name: 'A', ...over.user }],
     api_keys: [{ name: 'dev', owner: 'user:a@example.com', value: key }],
