@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
 import { axeViolations } from './page-scene.ts';
 import { searchOf } from './report-pages.ts';
 import { count, requestsScene, rowsOf } from './requests-scene.ts';
