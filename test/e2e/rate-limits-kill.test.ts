@@ -21,8 +21,8 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** The status of a request, 0 where its gateway is gone; the upstream takes its time where it is `long`. */
-async function ask({ url }: GatewayProcess, long: boolean): Promise<number> {
+/** The status of a request that the upstream takes so long for; 0 where its gateway is gone. */
+async function ask({ url }: GatewayProcess, latencyMs: number): Promise<number> {
   try {
     const answer = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
@@ -30,7 +30,7 @@ async function ask({ url }: GatewayProcess, long: boolean): Promise<number> {
       body: JSON.stringify({
         model: 'fast',
         messages: [{ role: 'user', content: 'Hi' }],
-        ...(long ? { simulate: { 'latency-ms': 40_000 } } : {}),
+        simulate: { 'latency-ms': latencyMs },
       }),
     });
     await answer.text();
@@ -40,26 +40,29 @@ async function ask({ url }: GatewayProcess, long: boolean): Promise<number> {
   }
 }
 
+/** Requests that are sent at once are in flight at once, however busy the machine is. */
+const togetherMs = 1_000;
+
 describe('kill -9 of a process with requests in flight under a limit', () => {
   it('gives them back within 10 seconds, and none of those that another process holds', async () => {
     const [dying, there] = processes as [GatewayProcess, GatewayProcess];
-    const cut = [ask(dying, true), ask(dying, true)];
-    const kept = ask(there, true);
+    const cut = [ask(dying, 40_000), ask(dying, 40_000)];
+    const kept = ask(there, 40_000);
     await eventually(() => (upstream.inFlight() === 3 ? true : undefined));
-    expect(await ask(there, false)).toBe(429);
+    expect(await ask(there, 0)).toBe(429);
 
     dying.kill();
     const killedAt = performance.now();
     expect(await Promise.all(cut)).toEqual([0, 0]);
     // Two at once have room as soon as both are given back.
     for (;;) {
-      const both = await Promise.all([ask(there, false), ask(there, false)]);
+      const both = await Promise.all([ask(there, togetherMs), ask(there, togetherMs)]);
       if (both.every((status) => status === 200)) break;
       expect(performance.now() - killedAt).toBeLessThan(10_000);
       await sleep(100);
     }
     expect(performance.now() - killedAt).toBeLessThan(10_000);
-    const three = await Promise.all([1, 2, 3].map(() => ask(there, false)));
+    const three = await Promise.all([1, 2, 3].map(() => ask(there, togetherMs)));
     expect(three.toSorted((one, other) => one - other)).toEqual([200, 200, 429]);
     there.kill();
     expect(await kept).toBe(0);
