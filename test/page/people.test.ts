@@ -80,6 +80,24 @@ describe('the list of people', () => {
     );
   });
 
+  it('closes by Esc what is on top, and the focus returns to where it came from', async () => {
+    const page = await scene.open('/people');
+    const row = page.getByRole('row').nth(1);
+    await row.focus();
+    await page.keyboard.press('Enter');
+    const change = button(page, 'Change…');
+    await change.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^Change / }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('heading', { name: /^Change / }).waitFor({ state: 'detached' });
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Change…');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('TR');
+  });
+
   it('says what failed, and tries again', async () => {
     const page = await scene.open('/');
     await page.route('**/api/v1/admin/users?*', (route) => route.abort());
