@@ -80,7 +80,7 @@ describe('the list of people', () => {
     );
   });
 
-  it('closes by Esc what is on top, and the focus returns to where it came from', async () => {
+  it('opens dialogs with the focus in their first field, and Esc closes the one on top, the focus back where it came from', async () => {
     const page = await scene.open('/people');
     const row = page.getByRole('row').nth(1);
     await row.focus();
@@ -89,6 +89,7 @@ describe('the list of people', () => {
     await change.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /^Change / }).waitFor();
+    expect(await page.evaluate('document.activeElement.labels?.[0]?.textContent')).toBe('Name');
     await page.keyboard.press('Escape');
     await page.getByRole('heading', { name: /^Change / }).waitFor({ state: 'detached' });
     expect(await page.getByRole('dialog').count()).toBe(1);

@@ -73,10 +73,10 @@ async function settled(page: Page): Promise<void> {
   await page.waitForTimeout(200);
 }
 
-/** Each button of these actions that opens a dialog, with that dialog. */
+/** Each button that opens a dialog, as its words say, with that dialog. */
 async function shootDialogs(page: Page, within: string, name: string): Promise<void> {
   const depth = await page.locator(topDialog).count();
-  const buttons = page.locator(`${within} .actions button:enabled`);
+  const buttons = page.locator(`${within} button:enabled`).filter({ hasText: /…$|^(New|Set|Try|Change|End) / });
   for (let index = 0; index < (await buttons.count()); index += 1) {
     const button = buttons.nth(index);
     const says = ((await button.textContent()) ?? '').trim();
@@ -93,7 +93,7 @@ async function shootPage(page: Page, url: string, name: string, address: string)
   await page.goto(`${url}/admin${address}`);
   await settled(page);
   await shoot(page, name);
-  await shootDialogs(page, 'main > .page-head', name);
+  await shootDialogs(page, 'main', name);
   const rows = page.locator('main tr.opens');
   if ((await rows.count()) === 0) return;
   await rows.first().focus();

@@ -84,4 +84,5 @@ const isOutside = ({ clientX, clientY }: PointerEvent, element: Element): boolea
   return clientX < left || clientX > right || clientY < top || clientY > bottom;
 };
 
-const firstControl = '.dialog-body > :not(header) :is(input, select, textarea, button)';
+/** Behind its head; a dialog may lie in the body of another one. */
+const firstControl = ':scope > .dialog-body > :not(header) :is(input, select, textarea, button)';
