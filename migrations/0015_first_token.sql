@@ -15,6 +15,6 @@ begin
     end;
   end loop;
 end $$;
-comment on column request_logs.first_token_ms is 'Milliseconds from the request''s arrival to the first content of a stream that went to its caller; null where none did, and in rows from before it was measured.';
+comment on column request_logs.first_token_ms is 'Milliseconds from the request''s arrival to the first content of a stream that went to its caller; null where none did, and in rows from before it was stored.';
 
 alter type settlement_record add attribute first_token_ms integer;

@@ -266,7 +266,7 @@ create table request_logs (
 ) partition by RANGE (request_log_id);
 -- request_logs: Hot summary row, one per logged request. `request_id` is the caller's and not unique.
 -- list_bucket: The quarter of an hour of `occurred_at`.
--- first_token_ms: Milliseconds from the request's arrival to the first content of a stream that went to its caller; null where none did, and in rows from before it was measured.
+-- first_token_ms: Milliseconds from the request's arrival to the first content of a stream that went to its caller; null where none did, and in rows from before it was stored.
 CREATE INDEX request_logs_agent_harness_key_idx ON request_logs USING btree (agent_harness_key, list_bucket, status_code, model_key) WHERE (agent_harness_key IS NOT NULL);
 CREATE INDEX request_logs_api_key_id_idx ON request_logs USING btree (api_key_id, list_bucket, status_code) WHERE (api_key_id IS NOT NULL);
 CREATE INDEX request_logs_caller_component_idx ON request_logs USING btree (caller_component, list_bucket, status_code, caller_env, caller_service, team_id) WHERE (caller_component IS NOT NULL);
