@@ -82,7 +82,8 @@ export type LogHourRow = t.TypeOf<typeof logHourRow>;
 
 /**
  * The logs of these hours; latencies and first tokens are of requests that ended well. Rows are read once, and counted by
- * how they ended, which has a latency, and by their first token, which has none.
+ * how they ended, which has a latency, and by their first token, which has none. Aggregates of one query see rows in one
+ * order: each count is that of the time in its place.
  */
 export const logHours = (hours: readonly Date[]) => sql.type(row(logHourRow))`
   select h as hour_start, g.*
@@ -100,11 +101,11 @@ export const logHours = (hours: readonly Date[]) => sql.type(row(logHourRow))`
     select coalesce((select json_agg(json_build_array(status_code, error_code, counted))
                      from (select status_code, error_code, sum(counted) as counted
                            from alike where latency_ms is not null group by 1, 2) e), '[]') as ends,
-           array(select latency_ms from alike where status_code < 400 order by latency_ms, status_code, error_code) as latencies,
-           array(select counted from alike where status_code < 400 order by latency_ms, status_code, error_code)
-             as latency_counts,
-           array(select first_token_ms from alike where first_token_ms is not null order by 1) as first_tokens,
-           array(select counted from alike where first_token_ms is not null order by first_token_ms) as first_token_counts
+           coalesce(array_agg(latency_ms) filter (where status_code < 400), '{}') as latencies,
+           coalesce(array_agg(counted) filter (where status_code < 400), '{}') as latency_counts,
+           coalesce(array_agg(first_token_ms) filter (where first_token_ms is not null), '{}') as first_tokens,
+           coalesce(array_agg(counted) filter (where first_token_ms is not null), '{}') as first_token_counts
+    from alike
   ) g
 `;
 
