@@ -140,7 +140,10 @@ function streamed(
     departure,
     cancel: () => execution.cancel(),
     payload,
-    firstContent: telemetry.firstContent,
+    firstContent: () => {
+      telemetry.firstContent();
+      if (departure.early() === undefined) ends.firstContent();
+    },
     settle: (last, observation) => {
       const early = departure.early();
       const seen = { statusCode: reply.status, observation };

@@ -11,7 +11,7 @@ import { invokedTools } from './finished-request.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { ServePolicy, ServePorts } from './serve-ports.ts';
 import type { LoggedRequest } from './ports/ledger.ts';
-import { attemptOf, failureOf, observed, type RequestEnd } from './request-end.ts';
+import { attemptOf, failureOf, firstTokenMsOf, observed, type RequestEnd } from './request-end.ts';
 import type { RequestRedaction } from './request-redaction.ts';
 import type { Facts } from './request-stages.ts';
 
@@ -59,6 +59,7 @@ function summary(ports: ServePorts, facts: Facts, end: RequestEnd, metadata: Jso
     statusCode: endStatus(failure),
     errorCode: failure?.code,
     latencyMs: Math.max(0, ports.clock.now() - request.receivedAt),
+    firstTokenMs: firstTokenMsOf(end),
     usage: observed(end).usage,
     exposedToolCount: ask?.exposedToolCount,
     invokedToolCount: invokedTools(ask, end),

@@ -25,6 +25,8 @@ export interface EndedCall {
   readonly observation: Observation;
   /** The upstream answered 2xx: it may bill. */
   readonly accepted: boolean;
+  /** As the log row has it. */
+  readonly firstTokenMs: number | undefined;
 }
 
 /** A request that ended before anything was sent upstream. */
@@ -60,6 +62,9 @@ export const observed = (end: RequestEnd): Observation =>
 export const attemptOf = (end: RequestEnd): Attempt | undefined =>
   end.kind === 'refused' ? undefined : end.call?.attempt;
 
+export const firstTokenMsOf = (end: RequestEnd): number | undefined =>
+  end.kind === 'refused' ? undefined : end.call?.firstTokenMs;
+
 /** Which end writes a ledger row, in a family that uses a model (rules 38.3, 38.4, 38.5). */
 export function writesLedgerRow(end: RequestEnd): boolean {
   switch (end.kind) {
@@ -91,8 +96,14 @@ const failureOfLoss = (why: CallerLoss): RequestFailure =>
   why === 'shutting_down' ? shuttingDown() : clientClosed;
 
 /** How a call that begins now may end: each as it is recorded in its attempt. */
-export function callEnds({ ask: { stream }, resolved: { route, provider } }: Admitted, clock: Clock) {
+export function callEnds(facts: Admitted, clock: Clock) {
+  const {
+    request: { receivedAt },
+    ask: { stream },
+    resolved: { route, provider },
+  } = facts;
   const startedAt = clock.now();
+  let firstTokenMs: number | undefined;
   const attempt = (status: AttemptStatus, statusCode?: number, failure?: RequestFailure): Attempt => ({
     attemptNumber: 1,
     providerKey: provider.id,
@@ -106,13 +117,17 @@ export function callEnds({ ask: { stream }, resolved: { route, provider } }: Adm
     completedAt: Math.max(startedAt, clock.now()),
   });
   return {
+    /** The first content of a stream goes to its caller now. */
+    firstContent: (): void => {
+      firstTokenMs = Math.max(0, clock.now() - receivedAt);
+    },
     /** The whole answer came. It is not the caller's where that one had left before: it was drained for its usage. */
     answered: (
       early: CallerLoss | undefined,
       answer: Answer,
       { statusCode, observation }: { readonly statusCode: number; readonly observation: Observation },
     ): Called => {
-      const call = { attempt: attempt('success', statusCode), observation, accepted: true };
+      const call = { attempt: attempt('success', statusCode), observation, accepted: true, firstTokenMs };
       if (early === undefined) return { kind: 'answered', call, answer };
       return { kind: 'left', why: early, call, answer: answer.kind === 'stream' ? answer : undefined };
     },
@@ -120,7 +135,7 @@ export function callEnds({ ask: { stream }, resolved: { route, provider } }: Adm
     failed: (early: CallerLoss | undefined, error: GatewayError, broken: BrokenCall): Called => {
       const { status, statusCode, observation, accepted, answer } = broken;
       const failure = early === undefined ? error : failureOfLoss(early);
-      const call = { attempt: attempt(status, statusCode, failure), observation, accepted };
+      const call = { attempt: attempt(status, statusCode, failure), observation, accepted, firstTokenMs };
       return early === undefined
         ? { kind: 'failed', error, call, answer }
         : { kind: 'left', why: early, call, answer };

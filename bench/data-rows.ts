@@ -146,14 +146,15 @@ const writerOf = `case when status_code = 200 then 0
 const logRows = `
   insert into request_logs (
     request_log_id, ownership_scope_key, request_id, api_key_id, user_id, team_id, service_account_id, model_key,
-    resolved_model_key, provider_key, status_code, latency_ms, prompt_tokens, completion_tokens, total_tokens, caller_service,
-    caller_component, caller_env, exposed_tool_count, invoked_tool_count, user_agent_raw, agent_harness_key,
+    resolved_model_key, provider_key, status_code, latency_ms, first_token_ms, prompt_tokens, completion_tokens, total_tokens,
+    caller_service, caller_component, caller_env, exposed_tool_count, invoked_tool_count, user_agent_raw, agent_harness_key,
     agent_harness_label, metadata_json, occurred_at)
   select request_log_id, ownership_scope_key, request_id, api_key_id, e.user_id, e.team_id, e.service_account_id, model_key, model_key,
          provider_key,
          case when luck < 0.94 then 200 when luck < 0.955 then 400 when luck < 0.975 then 429 when luck < 0.985 then 499
               when luck < 0.994 then 502 when luck < 0.998 then 503 else 504 end,
-         200 + floor(9000 * random() ^ 3)::int, prompt_tokens, completion_tokens, total_tokens, o.service,
+         200 + floor(9000 * random() ^ 3)::int, case when luck < 0.94 then 100 + floor(4000 * random() ^ 3)::int end,
+         prompt_tokens, completion_tokens, total_tokens, o.service,
          o.service || '-part-' || floor(4 * random() ^ 2)::int,
          case when o.service = 'editor' then 'dev' when o.service is null then null when stage < 0.75 then 'prod'
               when stage < 0.93 then 'staging' else 'dev' end,

@@ -118,6 +118,7 @@ function recordOf(caller: Caller, id: string, { logged, payloads: kept }: Part):
             statusCode: 200,
             errorCode: undefined,
             latencyMs: 5,
+            firstTokenMs: undefined,
             usage,
             exposedToolCount: 0,
             invokedToolCount: 0,

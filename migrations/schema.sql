@@ -6,7 +6,7 @@ create type settlement_record as (
   ord integer, request_log_id uuid, request_id text, scope text, api_key_id uuid, user_id uuid, team_id text, service_account_id text, model_key text, provider_key text, prompt_tokens bigint, completion_tokens bigint, total_tokens bigint,
   charged boolean, upstream_model text, pricing_status text, unpriced_reason text, input_picousd_per_token numeric, output_picousd_per_token numeric, pricing_source text, cost_picousd numeric, logged boolean, resolved_model_key text,
   status_code integer, error_code text, latency_ms integer, caller_service text, caller_component text, caller_env text, exposed_tool_count integer, invoked_tool_count integer, user_agent_raw text, agent_harness_key text,
-  agent_harness_label text, metadata_json jsonb, blocked_cost_usd text, tags jsonb, attempts jsonb, limited_tokens bigint
+  agent_harness_label text, metadata_json jsonb, blocked_cost_usd text, tags jsonb, attempts jsonb, limited_tokens bigint, first_token_ms integer
 );
 -- settlement_record: What a request leaves behind, as `gateway_settle` reads it. It grows by attributes at its end, which older releases leave out.
 
@@ -261,11 +261,12 @@ create table request_logs (
   status_code integer not null, error_code text, latency_ms integer not null, prompt_tokens bigint, completion_tokens bigint, total_tokens bigint, has_payload boolean not null default false,
   request_payload_truncated boolean not null default false, response_payload_truncated boolean not null default false, caller_service text, caller_component text, caller_env text, exposed_tool_count integer, invoked_tool_count integer,
   referenced_mcp_server_count integer, filtered_tool_count integer, user_agent_raw text, agent_harness_key text, agent_harness_label text, metadata_json jsonb not null, occurred_at timestamp with time zone not null,
-  list_bucket timestamp with time zone not null generated always as (date_bin('00:15:00'::interval, occurred_at, '2000-01-01 00:00:00+00'::timestamp with time zone)) stored,
+  list_bucket timestamp with time zone not null generated always as (date_bin('00:15:00'::interval, occurred_at, '2000-01-01 00:00:00+00'::timestamp with time zone)) stored, first_token_ms integer,
   constraint request_logs_pkey PRIMARY KEY (request_log_id, ownership_scope_key)
 ) partition by RANGE (request_log_id);
 -- request_logs: Hot summary row, one per logged request. `request_id` is the caller's and not unique.
 -- list_bucket: The quarter of an hour of `occurred_at`.
+-- first_token_ms: Milliseconds from the request's arrival to the first content of a stream that went to its caller; null where none did, and in rows from before it was stored.
 CREATE INDEX request_logs_agent_harness_key_idx ON request_logs USING btree (agent_harness_key, list_bucket, status_code, model_key) WHERE (agent_harness_key IS NOT NULL);
 CREATE INDEX request_logs_api_key_id_idx ON request_logs USING btree (api_key_id, list_bucket, status_code) WHERE (api_key_id IS NOT NULL);
 CREATE INDEX request_logs_caller_component_idx ON request_logs USING btree (caller_component, list_bucket, status_code, caller_env, caller_service, team_id) WHERE (caller_component IS NOT NULL);

@@ -48,6 +48,7 @@ export interface ListedRequestLog {
   readonly statusCode: number;
   readonly errorCode: string | undefined;
   readonly latencyMs: number;
+  readonly firstTokenMs: number | undefined;
   readonly promptTokens: number | undefined;
   readonly completionTokens: number | undefined;
   readonly totalTokens: number | undefined;

@@ -92,6 +92,8 @@ export interface HourLogs {
   readonly ends: readonly Ends[];
   /** Of requests that ended well. */
   readonly latencies: TimeCounts;
+  /** Of those of them that were streams with content. */
+  readonly firstTokens: TimeCounts;
 }
 
 /** Requests and spend are of the ledger, the rest of the request logs as retained. */
@@ -102,6 +104,8 @@ export interface Usage {
   readonly errors: Readonly<Record<ErrorClass, number>>;
   /** Undefined where no request that ended well was logged. */
   readonly latency: Quantiles | undefined;
+  /** Undefined where none of them was a stream with content. */
+  readonly firstToken: Quantiles | undefined;
 }
 
 export interface HourUsage extends Usage {
@@ -145,7 +149,7 @@ export const hourStarts = ({ from, until }: Window): readonly Date[] =>
     (_, index) => new Date(from.getTime() + index * hourMs),
   );
 
-function logged(logs: readonly HourLogs[]): Pick<Usage, 'loggedCount' | 'errors' | 'latency'> {
+function logged(logs: readonly HourLogs[]): Pick<Usage, 'loggedCount' | 'errors' | 'latency' | 'firstToken'> {
   const errors = { caller: 0, upstream: 0, gateway: 0 };
   let loggedCount = 0;
   for (const { statusCode, errorCode, count } of logs.flatMap(({ ends }) => ends)) {
@@ -153,7 +157,12 @@ function logged(logs: readonly HourLogs[]): Pick<Usage, 'loggedCount' | 'errors'
     const kind = errorClassOf(statusCode, errorCode);
     if (kind !== undefined) errors[kind] += count;
   }
-  return { loggedCount, errors, latency: quantilesOf(logs.map(({ latencies }) => latencies)) };
+  return {
+    loggedCount,
+    errors,
+    latency: quantilesOf(logs.map(({ latencies }) => latencies)),
+    firstToken: quantilesOf(logs.map(({ firstTokens }) => firstTokens)),
+  };
 }
 
 /** Of all values together; undefined where there are none. */

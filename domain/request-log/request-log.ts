@@ -17,6 +17,8 @@ export interface RequestLog {
   readonly statusCode: number;
   readonly errorCode: EndCode | undefined;
   readonly latencyMs: number;
+  /** From the request's arrival to the first content of a stream that went to its caller; undefined where none did. */
+  readonly firstTokenMs: number | undefined;
   readonly usage: TokenUsage | undefined;
   readonly exposedToolCount: number | undefined;
   readonly invokedToolCount: number | undefined;

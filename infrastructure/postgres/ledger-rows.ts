@@ -87,6 +87,7 @@ const logColumns = ({ caller, log, blockedCostUsd }: LoggedRequest) => ({
   status_code: log.statusCode,
   error_code: log.errorCode,
   latency_ms: log.latencyMs,
+  first_token_ms: log.firstTokenMs,
   prompt_tokens: log.usage?.promptTokens,
   completion_tokens: log.usage?.completionTokens,
   total_tokens: log.usage?.totalTokens,

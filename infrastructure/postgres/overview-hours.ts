@@ -114,5 +114,6 @@ const hourLogs = (found: ask.LogHourRow): HourLogs => ({
     errorCode: errorCode ?? undefined,
     count,
   })),
-  latencies: { values: found.latencies, counts: found.counts },
+  latencies: { values: found.latencies, counts: found.latency_counts },
+  firstTokens: { values: found.first_tokens, counts: found.first_token_counts },
 });

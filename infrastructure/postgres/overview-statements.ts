@@ -74,23 +74,38 @@ const logHourRow = t.type({
   hour_start: timestamp,
   ends: t.array(endText),
   latencies: t.array(t.number),
-  counts: t.array(t.number),
+  latency_counts: t.array(t.number),
+  first_tokens: t.array(t.number),
+  first_token_counts: t.array(t.number),
 });
 export type LogHourRow = t.TypeOf<typeof logHourRow>;
 
-/** The logs of these hours; latencies are of requests that ended well. */
+/**
+ * The logs of these hours; latencies and first tokens are of requests that ended well. Rows are read once, and counted by
+ * how they ended, which has a latency, and by their first token, which has none. Aggregates of one query see rows in one
+ * order: each count is that of the time in its place.
+ */
 export const logHours = (hours: readonly Date[]) => sql.type(row(logHourRow))`
   select h as hour_start, g.*
   from unnest(${instants(hours)}) h
   cross join lateral (
     with alike as materialized (
-      select l.latency_ms, l.status_code, l.error_code, count(*)::integer as counted from request_logs l
-      where l.occurred_at >= h and l.occurred_at < h + interval '1 hour' group by 1, 2, 3
+      select latency_ms, status_code, error_code, first_token_ms, count(*)::integer as counted
+      from (
+        select l.latency_ms, l.status_code, l.error_code,
+               case when l.status_code < 400 then l.first_token_ms end as first_token_ms
+        from request_logs l where l.occurred_at >= h and l.occurred_at < h + interval '1 hour'
+      ) logs
+      group by grouping sets ((latency_ms, status_code, error_code), (first_token_ms))
     )
     select coalesce((select json_agg(json_build_array(status_code, error_code, counted))
-                     from (select status_code, error_code, sum(counted) as counted from alike group by 1, 2) e), '[]') as ends,
-           array(select latency_ms from alike where status_code < 400 order by latency_ms, status_code, error_code) as latencies,
-           array(select counted from alike where status_code < 400 order by latency_ms, status_code, error_code) as counts
+                     from (select status_code, error_code, sum(counted) as counted
+                           from alike where latency_ms is not null group by 1, 2) e), '[]') as ends,
+           coalesce(array_agg(latency_ms) filter (where status_code < 400), '{}') as latencies,
+           coalesce(array_agg(counted) filter (where status_code < 400), '{}') as latency_counts,
+           coalesce(array_agg(first_token_ms) filter (where first_token_ms is not null), '{}') as first_tokens,
+           coalesce(array_agg(counted) filter (where first_token_ms is not null), '{}') as first_token_counts
+    from alike
   ) g
 `;
 

@@ -36,6 +36,7 @@ const logRow = t.type({
   status_code: t.number,
   error_code: text,
   latency_ms: t.number,
+  first_token_ms: count,
   prompt_tokens: tokens,
   completion_tokens: tokens,
   total_tokens: tokens,
@@ -71,8 +72,8 @@ const logColumns = sql.fragment`
   l.team_id, (select m.name from teams m where m.team_id = l.team_id) as team_name,
   l.service_account_id,
   (select s.name from service_accounts s where s.service_account_id = l.service_account_id) as service_account_name,
-  l.model_key, l.resolved_model_key, l.provider_key, l.status_code, l.error_code, l.latency_ms, l.prompt_tokens,
-  l.completion_tokens, l.total_tokens, e.pricing_status, e.unpriced_reason, e.cost_picousd::text as cost_picousd, l.has_payload, l.request_payload_truncated, l.response_payload_truncated,
+  l.model_key, l.resolved_model_key, l.provider_key, l.status_code, l.error_code, l.latency_ms, l.first_token_ms,
+  l.prompt_tokens, l.completion_tokens, l.total_tokens, e.pricing_status, e.unpriced_reason, e.cost_picousd::text as cost_picousd, l.has_payload, l.request_payload_truncated, l.response_payload_truncated,
   l.caller_service, l.caller_component, l.caller_env,
   (select coalesce(json_agg(json_build_object('key', t.tag_key, 'value', t.tag_value) order by t.tag_key), '[]')
    from request_log_tags t
@@ -159,6 +160,7 @@ const listedLog = (found: LogRow): ListedRequestLog => ({
   statusCode: found.status_code,
   errorCode: found.error_code,
   latencyMs: found.latency_ms,
+  firstTokenMs: found.first_token_ms,
   promptTokens: found.prompt_tokens,
   completionTokens: found.completion_tokens,
   totalTokens: found.total_tokens,

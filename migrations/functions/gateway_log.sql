@@ -3,7 +3,7 @@ language sql volatile as $$
   with summaries as (
     insert into request_logs (
       request_log_id, ownership_scope_key, request_id, api_key_id, user_id, team_id, service_account_id, model_key, resolved_model_key,
-      provider_key, status_code, error_code, latency_ms, prompt_tokens, completion_tokens, total_tokens,
+      provider_key, status_code, error_code, latency_ms, first_token_ms, prompt_tokens, completion_tokens, total_tokens,
       caller_service, caller_component, caller_env, exposed_tool_count, invoked_tool_count, user_agent_raw,
       agent_harness_key, agent_harness_label, metadata_json, occurred_at
     )
@@ -11,7 +11,7 @@ language sql volatile as $$
            i.resolved_model_key, i.provider_key,
            case when verdicts[i.ord] = 'blocked' then 429 else i.status_code end,
            case when verdicts[i.ord] = 'blocked' then 'budget_exceeded' else i.error_code end,
-           i.latency_ms, i.prompt_tokens, i.completion_tokens, i.total_tokens, i.caller_service, i.caller_component,
+           i.latency_ms, i.first_token_ms, i.prompt_tokens, i.completion_tokens, i.total_tokens, i.caller_service, i.caller_component,
            i.caller_env, i.exposed_tool_count, i.invoked_tool_count, i.user_agent_raw, i.agent_harness_key,
            i.agent_harness_label,
            case verdicts[i.ord]

@@ -91,6 +91,19 @@ describe('a caller that leaves', () => {
     });
   });
 
+  it.each<[string, Steps, number | undefined]>([
+    [
+      'has no time to a first token where none came before',
+      (leave) => [leave, [chatText('Hi')], done],
+      undefined,
+    ],
+    ['keeps the time to the first token that it had', midway, 7],
+  ])('%s, though its stream is read to its end', async (_, steps, firstTokenMs) => {
+    const story = await left({ steps, policy: { drainOnDisconnect: 'always' } });
+    expect(story.upstream.orders).toEqual([drained]);
+    expect(story.log).toMatchObject({ statusCode: 499, firstTokenMs });
+  });
+
   it('is written to no longer, while its stream goes on to its end', async () => {
     const story = await left(hard);
     expect(story.sentKinds).toEqual(['chunk']);

@@ -37,6 +37,7 @@ describe('a settled request', () => {
       statusCode: 200,
       errorCode: undefined,
       latencyMs: 7,
+      firstTokenMs: undefined,
       usage: { promptTokens: 10, completionTokens: 20, totalTokens: 30 },
       exposedToolCount: 0,
       invokedToolCount: 0,

@@ -298,6 +298,30 @@ describe('a stream', () => {
     expect(told.filter((line) => line === 'first content')).toHaveLength(1);
     expect(told.indexOf('caller: chunk')).toBeLessThan(told.indexOf('first content'));
   });
+
+  it.each(Object.entries(shapes))(
+    'is logged with the time from its request to its first content: %s',
+    async (_, { family, provider = {}, steps: [text = [], ...rest] }) => {
+      const later = (ms: number) => () => void (story.now += ms);
+      const script = streams(later(20), text, later(300), text, ...rest, done);
+      const story: Story = new Story({ family, provider, stream: true, script });
+      await story.serve();
+      expect(story.log).toMatchObject({ firstTokenMs: 27, latencyMs: 327 });
+    },
+  );
+
+  it.each<[string, readonly Step[]]>([
+    ['fails before any content', [[chatText('')], failed()]],
+    ['has no content', [[chatText('')], [chatFinish], [chatUsage], done]],
+  ])('that %s is logged without such a time', async (_, steps) => {
+    const { log } = await new Story({ stream: true, script: streams(...steps) }).serve();
+    expect(log).toMatchObject({ latencyMs: 7, firstTokenMs: undefined });
+  });
+
+  it('that fails after its first content is logged with its time', async () => {
+    const { log } = await new Story({ stream: true, script: streams([chatText('Hi')], failed()) }).serve();
+    expect(log).toMatchObject({ errorCode: 'upstream_error', firstTokenMs: 7 });
+  });
 });
 
 const noRoom = { code: 'overloaded', message: 'No room.' } as const;

@@ -230,6 +230,7 @@ export function recordOf(submission: Submission): SettlementRecord {
         statusCode: 200,
         errorCode: undefined,
         latencyMs: 7,
+        firstTokenMs: undefined,
         usage,
         exposedToolCount: 2,
         invokedToolCount: 1,

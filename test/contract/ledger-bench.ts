@@ -189,6 +189,7 @@ export function aLog(caller: Caller, over: Partial<RequestLog> = {}): LoggedRequ
       statusCode: 200,
       errorCode: undefined,
       latencyMs: 7,
+      firstTokenMs: undefined,
       usage: { promptTokens: 1, completionTokens: 0, totalTokens: 1 },
       exposedToolCount: 0,
       invokedToolCount: 0,

@@ -64,6 +64,18 @@ describe('log rows', () => {
     expect(await ledgerRow(blocked.charge.requestLogId)).toBeUndefined();
   });
 
+  it('hold the time to the first token of a stream, and null where there is none', async () => {
+    const user = await aUser(query);
+    const [stream, whole] = [aLog(user, { firstTokenMs: 0 }), aLog(user)];
+    const rest = { charge: undefined, release: undefined, deferrableTo: undefined };
+    expect(await settle({ logged: stream, ...rest }, { logged: whole, ...rest })).toEqual([
+      'recorded',
+      'recorded',
+    ]);
+    expect(await logRow(stream.log.requestLogId)).toMatchObject({ latency_ms: 7, first_token_ms: 0 });
+    expect(await logRow(whole.log.requestLogId)).toMatchObject({ latency_ms: 7, first_token_ms: null });
+  });
+
   it('of a blocked request stay one row when it is settled again', async () => {
     const user = await aUser(query, { amount: 0n });
     const record = aRecord(user, 1n);

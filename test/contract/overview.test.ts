@@ -37,12 +37,19 @@ beforeAll(async () => {
 
 /** The logs as they are, row by row. */
 const rawLogs = () =>
-  query<{ at: Date; status_code: number; error_code: string | null; latency_ms: number }>(
-    'select occurred_at as at, status_code, error_code, latency_ms from request_logs',
-  );
+  query<{
+    at: Date;
+    status_code: number;
+    error_code: string | null;
+    latency_ms: number;
+    first_token_ms: number | null;
+  }>('select occurred_at as at, status_code, error_code, latency_ms, first_token_ms from request_logs');
 
-const quantile = (sorted: readonly number[], part: number): number | undefined =>
-  sorted[Math.ceil((sorted.length * part) / 100) - 1];
+function quantiles(times: readonly (number | null)[]) {
+  const sorted = times.filter((time) => time !== null).toSorted((one, other) => one - other);
+  const at = (part: number): number | undefined => sorted[Math.ceil((sorted.length * part) / 100) - 1];
+  return sorted.length === 0 ? undefined : { median: at(50), p95: at(95) };
+}
 
 /** What the hours must be, of every row there is. */
 async function expectedHours(now: Date) {
@@ -53,10 +60,7 @@ async function expectedHours(now: Date) {
     const spent = within(rows, hourStart, 1);
     const logged = logs.filter(({ at }) => at >= hourStart && at.getTime() < hourStart.getTime() + hourMs);
     const of = (isOf: (row: (typeof logged)[number]) => boolean): number => logged.filter(isOf).length;
-    const times = logged
-      .filter(({ status_code }) => status_code < 400)
-      .map(({ latency_ms }) => latency_ms)
-      .toSorted((one, other) => one - other);
+    const well = logged.filter(({ status_code }) => status_code < 400);
     return {
       hourStart,
       requestCount: spent.length,
@@ -67,7 +71,8 @@ async function expectedHours(now: Date) {
         upstream: of((row) => row.error_code === 'upstream_error'),
         gateway: of((row) => row.error_code === 'overloaded'),
       },
-      latency: times.length === 0 ? undefined : { median: quantile(times, 50), p95: quantile(times, 95) },
+      latency: quantiles(well.map(({ latency_ms }) => latency_ms)),
+      firstToken: quantiles(well.map(({ first_token_ms }) => first_token_ms)),
     };
   });
 }
@@ -94,6 +99,7 @@ describe('the hours of the overview', () => {
         ),
         cost: fc.oneof(fc.bigInt({ min: 0n, max: 10n * unit }).map(pricedAt), fc.constant(unpriced)),
         latencyMs: fc.nat({ max: 20 }),
+        firstTokenMs: fc.option(fc.nat({ max: 20 }), { nil: undefined }),
         ending: fc.constantFrom(...endings),
       }),
       { maxLength: 6 },
@@ -109,7 +115,8 @@ describe('the hours of the overview', () => {
           now += onMs;
           for (const each of requests) {
             await clock.standAt(new Date(now - each.agoMs));
-            const facts = { latencyMs: each.latencyMs, ...each.ending };
+            const { latencyMs, firstTokenMs } = each;
+            const facts = { latencyMs, firstTokenMs, ...each.ending };
             await settleTogether(ledgers[0]!, [aRequest(callers[each.caller]!, each.cost, 'fast', facts)]);
           }
           if (purged === 0)

@@ -33,7 +33,8 @@ export function withReports(url: () => string): {
 
 export const harness = (key: string): AgentHarness => ({ key, label: key.toUpperCase() });
 
-interface LogFacts extends Partial<Pick<RequestLog, 'statusCode' | 'errorCode' | 'latencyMs'>> {
+interface LogFacts
+  extends Partial<Pick<RequestLog, 'statusCode' | 'errorCode' | 'latencyMs' | 'firstTokenMs'>> {
   readonly harness?: AgentHarness;
   readonly exposedToolCount?: number | undefined;
   readonly invokedToolCount?: number | undefined;

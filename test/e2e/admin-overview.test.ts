@@ -55,7 +55,7 @@ describe('the overview of an empty gateway', () => {
       logged_count: 0,
       errors: { caller: 0, upstream: 0, gateway: 0 },
       latency_ms: null,
-      time_to_first_token_ms: null,
+      first_token_ms: null,
     };
     expect(data).toMatchObject({
       now: instant,

@@ -27,6 +27,7 @@ describe('GET request-logs', () => {
       status_code: 200,
       error_code: null,
       latency_ms: expect.any(Number),
+      first_token_ms: expect.any(Number),
       prompt_tokens: expect.any(Number),
       completion_tokens: expect.any(Number),
       total_tokens: expect.any(Number),
@@ -70,6 +71,7 @@ describe('GET request-logs', () => {
     });
     expect(items[3]).toMatchObject({
       user_name: 'Ann',
+      first_token_ms: null,
       team_id: null,
       request_tags: { service: null, component: null, env: null, bespoke: [] },
       agent_harness_key: 'claude-code',

@@ -140,6 +140,7 @@ describe('a settlement that the database could not take', () => {
         ...records[0]!.logged,
         log: {
           ...records[0]!.logged.log,
+          firstTokenMs: 12,
           tags: {
             service: 's',
             component: undefined,
@@ -172,11 +173,18 @@ describe('a settlement that the database could not take', () => {
     for (const record of all) expect(await rowsOf(query, record)).toEqual([1, 1]);
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 7n * unit + 3n, days: 7n * unit + 3n });
     expect(await spendOf(query, scopeOf(team))).toEqual({ rows: 11n, days: 11n });
+    // The second line says nothing of a first token, as those of the release before it was measured.
+    expect(copy.toString().match(/"first_token_ms"/g)).toHaveLength(1);
     expect(
-      await query('select occurred_at from request_logs where request_log_id = $1', [
-        tagged.charge.requestLogId,
-      ]),
-    ).toEqual([{ occurred_at: at }]);
+      await query(
+        `select occurred_at, first_token_ms from request_logs where request_log_id = any ($1::uuid[])
+         order by first_token_ms`,
+        [[tagged.charge.requestLogId, records[1]?.charge.requestLogId]],
+      ),
+    ).toEqual([
+      { occurred_at: at, first_token_ms: 12 },
+      { occurred_at: at, first_token_ms: null },
+    ]);
     const before = await tables();
     await writeFile(path.join(folder, file), copy);
     expect(await settleFolder(folder)).toEqual([{ settled: 5, refused: 0, damaged: 0, kept: undefined }]);

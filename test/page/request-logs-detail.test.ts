@@ -7,6 +7,9 @@ const scene = requestsScene();
 const root = '/observability/request-logs';
 const said = (page: Page) => page.getByRole('list', { name: 'Conversation' });
 
+const firstToken = (page: Page) =>
+  page.locator('dl.pairs > div').filter({ hasText: 'First token' }).locator('dd').innerText();
+
 const chat = (over: object, id: string, headers: Readonly<Record<string, string>> = {}) =>
   scene.ask(
     '/v1/chat/completions',
@@ -43,6 +46,8 @@ describe('one request', () => {
     await timeline.getByText('Admission').waitFor();
     await timeline.getByText('Attempt 1: simulated-fast at up, success 200').waitFor();
     await timeline.getByText('Settled in the ledger and recorded').waitFor();
+    expect(await timeline.getByText('First token').count()).toBe(0);
+    expect(await firstToken(page)).toBe('–');
     const tools = (await page.getByRole('region', { name: 'Tools and MCP' }).innerText()).split('\n');
     expect(tools.filter((line) => line !== '')).toEqual([
       'Tools and MCP',
@@ -55,6 +60,25 @@ describe('one request', () => {
       'Tools filtered out',
       'n/a',
     ]);
+  });
+
+  it('that was streamed tells when its first token came, in its figures and in its timeline', async () => {
+    await chat({ model: 'thinker', stream: true }, 'd-first');
+    const id = await scene.stored('d-first');
+    const page = await scene.open(`${root}/${id}`);
+    const steps = page.getByRole('region', { name: 'Timeline' }).getByRole('listitem');
+    await steps.getByText('First token').waitFor();
+    expect((await steps.allInnerTexts()).map((text) => text.split(/[:\n]/)[0])).toEqual([
+      'Admission',
+      'Attempt 1',
+      'First token',
+      'Settled in the ledger and recorded',
+    ]);
+    expect(await firstToken(page)).toMatch(/^\d+ ms$/);
+    await scene.query('update request_logs set first_token_ms = null where request_log_id = $1', [id]);
+    await page.reload();
+    await steps.getByText('Settled').waitFor();
+    expect(await firstToken(page)).toBe('n/a');
   });
 
   it('that was refused or failed says where and why', async () => {

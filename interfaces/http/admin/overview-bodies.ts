@@ -34,7 +34,7 @@ const usage = {
   logged_count: countValue,
   errors: objectOf({ caller: countValue, upstream: countValue, gateway: countValue }),
   latency_ms: quantiles,
-  time_to_first_token_ms: quantiles,
+  first_token_ms: quantiles,
 };
 
 const owner = { owner_kind: choiceValue(['user', 'team']), owner_id: textValue, owner_name: textValue };
@@ -129,7 +129,7 @@ const usageFields = (of: Usage) => ({
   logged_count: of.loggedCount,
   errors: of.errors,
   latency_ms: quantileFields(of.latency),
-  time_to_first_token_ms: null,
+  first_token_ms: quantileFields(of.firstToken),
 });
 
 /** Null where nothing was measured; a real zero stays one. */

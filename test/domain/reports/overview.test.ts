@@ -38,6 +38,29 @@ describe('quantiles', () => {
   });
 });
 
+describe('times to the first token', () => {
+  it('are of their hour and of all hours together, and none where no stream had content', () => {
+    const window = lastHours(new Date('2028-03-01T12:30:00Z'));
+    const [first, second] = hourStarts(window);
+    const logsOf = (hourStart: Date, ...values: readonly number[]) => ({
+      hourStart,
+      ends: [],
+      latencies: { values: [9000], counts: [1] },
+      firstTokens: { values, counts: values.map(() => 1) },
+    });
+    const logs = [logsOf(first!, 10, 20), logsOf(second!, 30)];
+    const { hours, whole } = usageOf(window, { spends: [], logs });
+    expect(hours.slice(0, 3).map(({ firstToken }) => firstToken)).toEqual([
+      { median: 10, p95: 20 },
+      { median: 30, p95: 30 },
+      undefined,
+    ]);
+    expect(whole).toMatchObject({ firstToken: { median: 20, p95: 30 }, latency: { median: 9000 } });
+    const without = usageOf(window, { spends: [], logs: [logsOf(first!)] });
+    expect(without.whole.firstToken).toBeUndefined();
+  });
+});
+
 describe('an error', () => {
   it.each([
     [200, undefined, []],
@@ -52,8 +75,9 @@ describe('an error', () => {
     [502, 'of another release', ['gateway']],
   ])('of status %s and code %s is of the class %j', (statusCode, errorCode, classes) => {
     const hourStart = new Date('2028-03-01T12:00:00Z');
+    const none = { values: [], counts: [] };
     const logs = [
-      { hourStart, ends: [{ statusCode, errorCode, count: 2 }], latencies: { values: [], counts: [] } },
+      { hourStart, ends: [{ statusCode, errorCode, count: 2 }], latencies: none, firstTokens: none },
     ];
     const { whole } = usageOf(lastHours(hourStart), { spends: [], logs });
     expect(whole.loggedCount).toBe(2);

@@ -2838,7 +2838,7 @@ export interface operations {
                      *             "median": 0,
                      *             "p95": 0
                      *           },
-                     *           "time_to_first_token_ms": {
+                     *           "first_token_ms": {
                      *             "median": 0,
                      *             "p95": 0
                      *           }
@@ -2859,7 +2859,7 @@ export interface operations {
                      *               "median": 0,
                      *               "p95": 0
                      *             },
-                     *             "time_to_first_token_ms": {
+                     *             "first_token_ms": {
                      *               "median": 0,
                      *               "p95": 0
                      *             }
@@ -2966,7 +2966,7 @@ export interface operations {
                                     median: number;
                                     p95: number;
                                 } | null;
-                                time_to_first_token_ms: {
+                                first_token_ms: {
                                     median: number;
                                     p95: number;
                                 } | null;
@@ -2988,7 +2988,7 @@ export interface operations {
                                     median: number;
                                     p95: number;
                                 } | null;
-                                time_to_first_token_ms: {
+                                first_token_ms: {
                                     median: number;
                                     p95: number;
                                 } | null;
@@ -6401,6 +6401,7 @@ export interface operations {
                      *             "status_code": 0,
                      *             "error_code": "text",
                      *             "latency_ms": 0,
+                     *             "first_token_ms": 0,
                      *             "prompt_tokens": 0,
                      *             "completion_tokens": 0,
                      *             "total_tokens": 0,
@@ -6465,6 +6466,7 @@ export interface operations {
                                 status_code: number;
                                 error_code: string | null;
                                 latency_ms: number;
+                                first_token_ms: number | null;
                                 prompt_tokens: number | null;
                                 completion_tokens: number | null;
                                 total_tokens: number | null;
@@ -6556,6 +6558,7 @@ export interface operations {
                      *           "status_code": 0,
                      *           "error_code": "text",
                      *           "latency_ms": 0,
+                     *           "first_token_ms": 0,
                      *           "prompt_tokens": 0,
                      *           "completion_tokens": 0,
                      *           "total_tokens": 0,
@@ -6643,6 +6646,7 @@ export interface operations {
                                 status_code: number;
                                 error_code: string | null;
                                 latency_ms: number;
+                                first_token_ms: number | null;
                                 prompt_tokens: number | null;
                                 completion_tokens: number | null;
                                 total_tokens: number | null;
@@ -8971,4 +8975,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 b06f226adcf8b98d5a05bce39934be71f27e1efa008a58910c2a9c7e0bea6bde.
+// Of the description with SHA-256 3af05409b99a0c767adbcef7b1555c1c825d63f0c6ec08d5607f1bc17f81dd21.

@@ -67,7 +67,7 @@ export function Figures({ of }: { readonly of: Overview }) {
         bars={barsOf(errorsOf, (hour) => `${errorsOf(hour)} errors of ${hour.logged_count} logged`)}
       />
       <Times title="Latency" of={of} measure="latency_ms" barsOf={barsOf} />
-      <Times title="First token" of={of} measure="time_to_first_token_ms" barsOf={barsOf} />
+      <Times title="First token" of={of} measure="first_token_ms" barsOf={barsOf} />
     </section>
   );
 }
@@ -86,7 +86,7 @@ function Times({
 }: {
   readonly title: string;
   readonly of: Overview;
-  readonly measure: 'latency_ms' | 'time_to_first_token_ms';
+  readonly measure: 'latency_ms' | 'first_token_ms';
   readonly barsOf: Bars;
 }) {
   const whole = of.last_day[key];

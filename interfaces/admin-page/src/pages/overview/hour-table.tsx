@@ -40,8 +40,8 @@ const columns: readonly Column<Hour>[] = [
   number('gateway', 'Errors of the gateway', ({ errors }) => errors.gateway),
   time('median', 'Latency, median', ({ latency_ms: found }) => found?.median),
   time('p95', 'Latency, 95 %', ({ latency_ms: found }) => found?.p95),
-  time('first', 'First token, median', ({ time_to_first_token_ms: found }) => found?.median),
-  time('first95', 'First token, 95 %', ({ time_to_first_token_ms: found }) => found?.p95),
+  time('first', 'First token, median', ({ first_token_ms: found }) => found?.median),
+  time('first95', 'First token, 95 %', ({ first_token_ms: found }) => found?.p95),
 ];
 
 /** What the small bars show, exactly; the newest hour first. */

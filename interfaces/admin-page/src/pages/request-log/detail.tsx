@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Pair } from '../../ui/pair.tsx';
 import { CopyButton, Count, Dash, Duration, NotAvailable, Time } from '../../ui/values.tsx';
-import { accountingNotes, Cost, OutcomeBadge, pricingText } from '../request-logs/outcome.tsx';
+import { accountingNotes, Cost, FirstToken, OutcomeBadge, pricingText } from '../request-logs/outcome.tsx';
 import { isStream, requesterOf, type LoggedRow } from '../request-logs/request-log.ts';
 import { fieldsOf, asText } from './loose-json.ts';
 import type { LoadedDetail } from './load.ts';
@@ -70,9 +70,7 @@ function Figures({ log }: { readonly log: LoggedRow }) {
         <Duration ms={log.latency_ms} />
       </Pair>
       <Pair name="First token">
-        <span title="Measured for the metric gen_ai.server.time_to_first_token; a row of the log does not have it.">
-          {stream === true ? <NotAvailable /> : <Dash />}
-        </span>
+        <FirstToken of={log} />
       </Pair>
       <Pair name="Tokens in">
         <Count of={log.prompt_tokens} />

@@ -18,7 +18,10 @@ export interface Timeline {
   readonly steps: readonly TimelineStep[];
 }
 
-/** What the row tells: when the request came, its attempts, when its answer ended, and when that was recorded. */
+/**
+ * What the row tells: when the request came, its attempts, when its caller had the first of a stream, when its answer
+ * ended, and when that was recorded.
+ */
 export function timelineOf({ log, attempts }: Pick<LoggedDetail, 'log' | 'attempts'>): Timeline {
   const recordedAt = Date.parse(log.occurred_at);
   const received = receivedAt(log.request_log_id) ?? recordedAt - log.latency_ms;
@@ -45,6 +48,11 @@ export function timelineOf({ log, attempts }: Pick<LoggedDetail, 'log' | 'attemp
     untilMs: begun ?? log.latency_ms,
     detail: begun === undefined && log.error_code !== null ? log.error_code : undefined,
   };
+  const first = log.first_token_ms;
+  const firstToken: readonly TimelineStep[] =
+    first === null
+      ? []
+      : [{ what: 'First token', tone: 'plain', fromMs: first, untilMs: first, detail: undefined }];
   const ended = Math.max(log.latency_ms, ...calls.map(({ untilMs }) => untilMs));
   const settled = Math.max(ended, recordedAt - received);
   const settlement: TimelineStep = {
@@ -57,7 +65,7 @@ export function timelineOf({ log, attempts }: Pick<LoggedDetail, 'log' | 'attemp
   return {
     receivedAt: new Date(received).toISOString(),
     totalMs: Math.max(settled, 1),
-    steps: [admission, ...calls, settlement],
+    steps: [admission, ...calls, ...firstToken, settlement],
   };
 }
 

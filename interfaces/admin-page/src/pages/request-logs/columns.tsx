@@ -1,7 +1,7 @@
 import type { Column } from '../../ui/table.tsx';
 import { Count, Dash, Duration, Id, NotAvailable, Time } from '../../ui/values.tsx';
 import { OnlyThis } from './only-this.tsx';
-import { Cost, OutcomeBadge, outcomeText, pricingText } from './outcome.tsx';
+import { Cost, FirstToken, OutcomeBadge, outcomeText, pricingText } from './outcome.tsx';
 import { countText, isStream, requesterOf, type LoggedRow } from './request-log.ts';
 
 export const requestColumns: readonly Column<LoggedRow>[] = [
@@ -53,6 +53,14 @@ export const requestColumns: readonly Column<LoggedRow>[] = [
     align: 'end',
     cell: (log) => <Duration ms={log.latency_ms} />,
     text: (log) => log.latency_ms,
+  },
+  {
+    key: 'first-token',
+    title: 'First token',
+    align: 'end',
+    hidden: true,
+    cell: (log) => <FirstToken of={log} />,
+    text: (log) => log.first_token_ms,
   },
   {
     key: 'stream',

@@ -1,6 +1,6 @@
-import { Badge, Dash, Money } from '../../ui/values.tsx';
+import { Badge, Dash, Duration, Money } from '../../ui/values.tsx';
 import { fieldsOf, asText } from '../request-log/loose-json.ts';
-import type { LoggedRow } from './request-log.ts';
+import { isStream, type LoggedRow } from './request-log.ts';
 
 type Ended = Pick<LoggedRow, 'status_code' | 'error_code'>;
 
@@ -20,6 +20,10 @@ function toneOf(status: number): 'good' | 'warn' | 'bad' | 'plain' {
   if (status < 400) return 'good';
   return status < 500 ? 'warn' : 'bad';
 }
+
+/** What is no stream has none. */
+export const FirstToken = ({ of }: { readonly of: Pick<LoggedRow, 'first_token_ms' | 'metadata'> }) =>
+  isStream(of) === false ? <Dash /> : <Duration ms={of.first_token_ms} />;
 
 type Accounted = Pick<LoggedRow, 'pricing_status' | 'cost_usd'>;
 

@@ -31,7 +31,7 @@ export function requesterOf(log: LoggedRow):
 }
 
 /** Whether its caller asked for a stream; undefined where the row does not say. */
-export function isStream(log: LoggedRow): boolean | undefined {
+export function isStream(log: Pick<LoggedRow, 'metadata'>): boolean | undefined {
   const { stream } = fieldsOf(log.metadata);
   return typeof stream === 'boolean' ? stream : undefined;
 }

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import { aLog, aUser, holder, settleTogether, withClient, withLedgers } from './ledger-bench.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const { ledgers } = withLedgers(database.url);
+
+const sqlOf = (file: string): Promise<string> =>
+  readFile(path.join(import.meta.dirname, '..', '..', 'migrations', file), 'utf8');
+
+/** The files that hold the rows: a table that is written anew gets another. */
+const filesOfRows = () =>
+  query(`select relid::text as name, pg_relation_filenode(relid)::text as file from pg_partition_tree('request_logs')
+         where isleaf order by 1`);
+
+describe('the column of the time to the first token', () => {
+  it('is added beside replicas of the release before while somebody reads, and no row is written anew', async () => {
+    const user = await aUser(query);
+    const settle = async (firstTokenMs?: number) => {
+      const logged = aLog(user, { firstTokenMs });
+      const record = { charge: undefined, logged, release: undefined, deferrableTo: undefined };
+      const began = performance.now();
+      expect(await settleTogether(ledgers[0]!, [record])).toEqual(['recorded']);
+      return { id: logged.log.requestLogId, ms: performance.now() - began };
+    };
+    const gatewayLog = await sqlOf('functions/gateway_log.sql');
+    const older = gatewayLog.replaceAll(/(i\.)?first_token_ms, /g, '');
+    await query(`alter table request_logs drop column first_token_ms;
+                 alter type settlement_record drop attribute first_token_ms; ${older}`);
+    const ids = [(await settle()).id];
+    const files = await filesOfRows();
+
+    const reader = await holder(database.url());
+    await reader.query('select from request_logs limit 1');
+    let isAdded = false;
+    const added = withClient(database.url(), async (ask) => {
+      await ask(await sqlOf('0015_first_token.sql'));
+      isAdded = true;
+    });
+    for (const until = performance.now() + 1500; performance.now() < until; await sleep(20)) {
+      const { id, ms } = await settle();
+      ids.push(id);
+      expect(ms).toBeLessThan(1000);
+    }
+    expect(isAdded).toBe(false);
+    await reader.rollBack();
+    await added;
+    ids.push((await settle()).id);
+    await query(gatewayLog);
+    ids.push((await settle()).id);
+    const { id: newer } = await settle(5);
+    expect(await filesOfRows()).toEqual(files);
+    expect(
+      await query(
+        'select first_token_ms, count(*)::integer as rows from request_logs where request_log_id = any ($1::uuid[]) group by 1 order by 1',
+        [[...ids, newer]],
+      ),
+    ).toEqual([
+      { first_token_ms: 5, rows: 1 },
+      { first_token_ms: null, rows: ids.length },
+    ]);
+  });
+});
