@@ -54,13 +54,13 @@ describe('the list of requests', () => {
   it('has the time to the first token as a column to choose', async () => {
     const page = await scene.open(root);
     await count(page, 4);
-    const title = table(page).getByRole('columnheader', { name: 'First token', exact: true });
+    const title = page.getByRole('table').getByRole('columnheader', { name: 'First token', exact: true });
     expect(await title.count()).toBe(0);
     await page.locator('summary').filter({ hasText: 'Columns' }).click();
     const choice = page.getByLabel('First token', { exact: true });
     await choice.check();
     await title.waitFor();
-    const at = (await table(page).getByRole('columnheader').allInnerTexts()).indexOf('First token');
+    const at = (await page.getByRole('table').getByRole('columnheader').allInnerTexts()).indexOf('First token');
     const cell = async (id: string) =>
       rowsOf(page).filter({ hasText: id }).getByRole('cell').nth(at).innerText();
     expect(await cell('r-tags')).toMatch(/^\d+ ms$/);
