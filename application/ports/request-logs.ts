@@ -13,6 +13,8 @@ export interface RequestLogFilter extends RequestFilter {
   readonly modelKey?: string | undefined;
   readonly providerKey?: string | undefined;
   readonly statusCode?: number | undefined;
+  /** Whether it failed (`isFailed`). */
+  readonly failed?: boolean | undefined;
   readonly service?: string | undefined;
   readonly component?: string | undefined;
   readonly env?: string | undefined;

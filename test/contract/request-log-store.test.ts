@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { sql } from 'slonik';
 import type { RequestLogFilter } from '../../application/ports/request-logs.ts';
+import { isFailed } from '../../domain/shared/request-failure.ts';
 import { listOf } from '../../infrastructure/postgres/request-log-filter.ts';
 import { pageOf, readList } from '../../infrastructure/postgres/time-list.ts';
 import { withDatabase } from '../support/database.ts';
@@ -28,7 +29,7 @@ const aRow: fc.Arbitrary<Row> = fc.record({
   service_account_id: orNull(oneOf('a', 'b')),
   model_key: orNull(oneOf('fast', 'large', 'größer')),
   provider_key: orNull(oneOf('up', 'down')),
-  status_code: fc.constantFrom(200, 200, 200, 429, 502),
+  status_code: fc.constantFrom(200, 200, 200, 399, 400, 429, 498, 499, 500, 502),
   caller_service: orNull(oneOf('cart', 'shop')),
   caller_component: orNull(oneOf('a', 'b')),
   caller_env: orNull(oneOf('prod', 'dev')),
@@ -52,6 +53,7 @@ const aFilter: fc.Arbitrary<RequestLogFilter> = fc.record({
   modelKey: rarely(oneOf('fast', 'größer', 'none')),
   providerKey: rarely(oneOf('up', 'none')),
   statusCode: rarely(fc.constantFrom(200, 429, 418)),
+  failed: rarely(fc.boolean()),
   service: rarely(oneOf('cart', 'none')),
   component: rarely(oneOf('a', 'none')),
   env: rarely(oneOf('prod', 'none')),
@@ -74,6 +76,7 @@ function meets(row: Row, filter: RequestLogFilter): boolean {
     [filter.modelKey, row.model_key],
     [filter.providerKey, row.provider_key],
     [filter.statusCode, row.status_code],
+    [filter.failed, isFailed(row.status_code)],
     [filter.service, row.caller_service],
     [filter.component, row.caller_component],
     [filter.env, row.caller_env],
@@ -184,6 +187,15 @@ describe('the list of request logs', () => {
       ['nothing', {}, 'request_logs_occurred_at_idx'],
       ['status 200', { statusCode: 200 }, 'request_logs_occurred_at_idx'],
       ['another status', { statusCode: 429 }, 'request_logs_status_code_idx'],
+      ['what failed', { failed: true }, 'request_logs_failed_idx'],
+      ['what did not fail', { failed: false }, 'request_logs_occurred_at_idx'],
+      ['what failed of a user', { userId: user, failed: true }, 'request_logs_user_id_idx'],
+      ['what failed of a model', { modelKey: 'fast', failed: true }, 'request_logs_model_key_idx'],
+      [
+        'what failed of a tag pair',
+        { tag: { key: 'k', value: 'v' }, failed: true },
+        'request_log_tags_pair_idx',
+      ],
       ['a request id', { requestId: 'one' }, 'request_logs_request_id_idx'],
       ['a long request id', { longRequestIdSha256: sha256('one') }, 'request_logs_long_request_id_idx'],
       ['a key', { apiKeyId: user }, 'request_logs_api_key_id_idx'],

@@ -95,6 +95,19 @@ describe('the list of requests', () => {
     expect(searchOf(page)).toEqual({});
   });
 
+  it('filters by what failed, and by what did not', async () => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    const field = page.getByRole('combobox', { name: 'Failed' });
+    await field.selectOption('Failed');
+    await count(page, 1);
+    expect(searchOf(page)).toEqual({ failed: 'true' });
+    await field.selectOption('Not failed');
+    await count(page, 3);
+    await page.getByRole('button', { name: 'Remove the filter Failed: no' }).click();
+    await count(page, 4);
+  });
+
   it('filters by a tag once its name and value are there', async () => {
     const page = await scene.open(root);
     await page.getByText('More filters').click();

@@ -5,7 +5,7 @@ import { type GatewayError, invalidRequest } from '../../../domain/shared/gatewa
 import { type AdminRoute, listRoute } from './admin-route.ts';
 import { detailRoute } from './detail-route.ts';
 import { optionalInput, type ValuesOf } from './inputs.ts';
-import { instantParam, requestIdText, sha256, nameParam, uuid, wholeIn } from './query.ts';
+import { flagParam, instantParam, requestIdText, sha256, nameParam, uuid, wholeIn } from './query.ts';
 import { presentDetail, presentLog, requestLogBody, requestLogDetailBody } from './request-log-bodies.ts';
 
 export interface RequestLogRoutePorts {
@@ -20,6 +20,7 @@ const filters = {
   model_key: nameParam,
   provider_key: nameParam,
   status_code: optionalInput(wholeIn(100, 599)),
+  failed: flagParam,
   user_id: uuid,
   team_id: nameParam,
   service_account_id: nameParam,
@@ -73,6 +74,7 @@ function filterOf(given: ValuesOf<typeof filters>): Either<GatewayError, Request
     modelKey: asked.model_key,
     providerKey: asked.provider_key,
     statusCode: asked.status_code,
+    failed: asked.failed,
     service: asked.service,
     component: asked.component,
     env: asked.env,

@@ -6352,6 +6352,7 @@ export interface operations {
                 model_key?: string;
                 provider_key?: string;
                 status_code?: number;
+                failed?: boolean;
                 user_id?: string;
                 team_id?: string;
                 service_account_id?: string;
@@ -8971,4 +8972,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 b06f226adcf8b98d5a05bce39934be71f27e1efa008a58910c2a9c7e0bea6bde.
+// Of the description with SHA-256 1845d671d2345738063cce9e26b07270e4fd409d3b949a431eb30de5e9e431ce.

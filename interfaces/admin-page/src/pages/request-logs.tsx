@@ -113,6 +113,7 @@ function chipNames(filters: Readonly<Record<string, string>>): Readonly<Record<s
 
 /** The name of an owner or a key, where a row on the screen tells it. */
 function nameOf(name: string, value: string, rows: readonly LoggedRow[]): string {
+  if (name === 'failed') return value === 'true' ? 'yes' : 'no';
   const found = rows.find((log) => Object.entries(log).some(([key, id]) => key === name && id === value));
   const names: Readonly<Record<string, string | null | undefined>> = {
     user_id: found?.user_name,

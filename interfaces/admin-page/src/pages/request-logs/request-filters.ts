@@ -9,6 +9,7 @@ export const requestFilterNames = {
   model_key: 'Model',
   provider_key: 'Provider',
   status_code: 'Status',
+  failed: 'Failed',
   user_id: 'Person',
   team_id: 'Team',
   service_account_id: 'Service account',
@@ -35,18 +36,19 @@ type Query = NonNullable<paths['/api/v1/admin/observability/request-logs']['get'
 
 /** What the API is asked for: half a tag not yet. `now` in milliseconds since the epoch. */
 export function requestQuery(filters: Filters, now: number): Query {
-  const { status_code: status, tag_key: key, tag_value: value } = filters;
+  const { status_code: status, failed, tag_key: key, tag_value: value } = filters;
   return {
     ...textQuery(filters),
     ...(status === undefined ? {} : { status_code: numberOf(status) }),
+    ...(failed === undefined ? {} : { failed: failed === 'true' }),
     ...(key === undefined || value === undefined ? {} : { tag_key: key, tag_value: value }),
     ...instantsOf(filters, now),
   };
 }
 
-const others: ReadonlySet<string> = new Set(['status_code', 'tag_key', 'tag_value']);
+const others: ReadonlySet<string> = new Set(['status_code', 'failed', 'tag_key', 'tag_value']);
 
-const textQuery = (filters: Filters): Omit<Query, 'status_code' | 'page' | 'page_size'> =>
+const textQuery = (filters: Filters): Omit<Query, 'status_code' | 'failed' | 'page' | 'page_size'> =>
   Object.fromEntries(Object.entries(filters).filter(([name]) => isFilterName(name) && !others.has(name)));
 
 /** No number is 0, which no filter takes: the API says so, and names the field. */
