@@ -155,6 +155,24 @@ describe('at the identity provider', () => {
     });
   });
 
+  it('that is refused leads to the login, which says why in its own words', async () => {
+    provider.signsIn = undefined;
+    await someone('/teams', async (page) => {
+      await page.getByRole('link', { name: 'Log in with Example staff' }).click();
+      await page.getByRole('alert').getByText('Your organisation did not sign you in').waitFor();
+      expect(pathOf(page)).toBe('/admin?sign_in_error=invalid_credentials');
+      expect(await axeViolations(page)).toEqual([]);
+      signsIn(account.email);
+      await page.getByRole('link', { name: 'Log in with Example staff' }).click();
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      expect(pathOf(page)).toBe('/admin');
+    });
+    await someone('?sign_in_error=%3Cb%3ECall%20me%3C/b%3E', async (page) => {
+      await page.getByRole('alert').getByText('The login at your organisation did not succeed.').waitFor();
+      expect(await page.locator('body').innerText()).not.toContain('Call me');
+    });
+  });
+
   it('somebody who is no platform admin gets no data, and may log in as somebody else', async () => {
     signsIn('visitor@example.com');
     await someone('/people', async (page) => {
