@@ -17,10 +17,10 @@ export const clientClosed: ClientClosed = { code: 'client_closed', message: 'The
 const clientClosedStatus = 499;
 
 /** The statuses of logged requests that failed: those from one on, but for that of callers who left (rule 35.25). */
-export const failedStatuses = { from: 400, except: clientClosedStatus };
+export const errorStatuses = { from: 400, except: clientClosedStatus };
 
 export const isFailed = (statusCode: number): boolean =>
-  statusCode >= failedStatuses.from && statusCode !== failedStatuses.except;
+  statusCode >= errorStatuses.from && statusCode !== errorStatuses.except;
 
 export const endStatus = (failure: RequestFailure | undefined): number => {
   if (failure === undefined) return 200;

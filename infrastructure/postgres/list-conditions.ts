@@ -1,5 +1,5 @@
 import { type FragmentSqlToken, sql } from 'slonik';
-import { failedStatuses } from '../../domain/shared/request-failure.ts';
+import { errorStatuses } from '../../domain/shared/request-failure.ts';
 
 /** A condition on the rows of a list: this column has this value. */
 export interface ListCondition {
@@ -55,7 +55,7 @@ export const unindexed = (condition: FragmentSqlToken): FragmentSqlToken =>
 
 /** Of a request that failed (`isFailed`). */
 export const hasFailed = (status: FragmentSqlToken): FragmentSqlToken =>
-  sql.fragment`${status} >= ${failedStatuses.from} and ${status} <> ${failedStatuses.except}`;
+  sql.fragment`${status} >= ${errorStatuses.from} and ${status} <> ${errorStatuses.except}`;
 
 /** All of these; true where there are none. */
 export const all = (conditions: readonly FragmentSqlToken[]): FragmentSqlToken =>
