@@ -21,7 +21,24 @@ export interface RequestLogFilter extends RequestFilter {
   readonly agentHarnessKey?: string | undefined;
   /** One bespoke tag pair. */
   readonly tag?: BespokeTag | undefined;
+  readonly except?: RequestLogExcept | undefined;
 }
+
+/** Filters that can be turned round: every row but those of one value, rows without any value included. */
+export type RequestLogExcept = Pick<
+  RequestLogFilter,
+  | 'apiKeyId'
+  | 'userId'
+  | 'teamId'
+  | 'serviceAccountId'
+  | 'modelKey'
+  | 'providerKey'
+  | 'statusCode'
+  | 'service'
+  | 'component'
+  | 'env'
+  | 'agentHarnessKey'
+>;
 
 /** An owner or a key, as it is called now; one whose row is gone has no name. */
 export interface NamedRow {

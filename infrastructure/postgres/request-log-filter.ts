@@ -1,5 +1,5 @@
 import { type FragmentSqlToken, sql } from 'slonik';
-import type { RequestLogFilter } from '../../application/ports/request-logs.ts';
+import type { RequestLogExcept, RequestLogFilter } from '../../application/ports/request-logs.ts';
 import type { BespokeTag } from '../../domain/request-log/caller-tags.ts';
 import { all, asRange, hasFailed, leading, type ListCondition, unindexed } from './list-conditions.ts';
 import type { TimeList } from './time-list.ts';
@@ -15,7 +15,7 @@ interface Further {
 type AskedOfLog = ListCondition & Further;
 
 type Column = readonly [
-  name: Exclude<keyof RequestLogFilter, 'failed' | 'tag' | 'from' | 'until'>,
+  name: Exclude<keyof RequestLogFilter, 'failed' | 'tag' | 'except' | 'from' | 'until'>,
   column: FragmentSqlToken,
   ofTag?: FragmentSqlToken,
 ];
@@ -56,7 +56,7 @@ export function listOf(filter: RequestLogFilter): TimeList {
   const { tag } = filter;
   const ofWho = asked(who, filter);
   const ofWhat = asked(what, filter);
-  const further = ofFailed(filter.failed);
+  const further = [...ofFailed(filter.failed), ...ofExcept(filter.except)];
   if (tag !== undefined && ofWho.length === 0) return listOfTag(tag, [...ofWhat, ...further]);
   const { lead: equality, others } = leading([...ofWho, ...ofWhat]);
   const lead = equality ?? (filter.failed === true ? leadingFailed : undefined);
@@ -96,6 +96,14 @@ const asked = (columns: readonly Column[], filter: RequestLogFilter): readonly A
     const holds = (of: FragmentSqlToken): FragmentSqlToken => asRange(of, value);
     return [{ column, value, indexed: indexedAs(name, value), ofTag, holds }];
   });
+
+/** They never lead: nearly every row meets them. */
+const ofExcept = (except: RequestLogExcept = {}): readonly Further[] =>
+  asked([...who, ...what], except).map(({ column, ofTag, value }) => ({
+    column,
+    ofTag,
+    holds: (of) => sql.fragment`${of} is distinct from ${value}`,
+  }));
 
 function ofFailed(failed: boolean | undefined): readonly Further[] {
   if (failed === undefined) return [];

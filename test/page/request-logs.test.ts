@@ -143,6 +143,30 @@ describe('the list of requests', () => {
     expect(searchOf(page)).toEqual({ model_key: 'thinker' });
   });
 
+  it('makes a filter of a cell that takes its value away, which a chip names, turns round and ends', async () => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    await rowsOf(page).filter({ hasText: 'r-tags' }).hover();
+    await page.getByRole('button', { name: 'All but model thinker' }).click();
+    await count(page, 3);
+    expect(searchOf(page)).toEqual({ not_model_key: 'thinker' });
+    await rowsOf(page).filter({ hasText: 'r-502' }).hover();
+    await page.getByRole('button', { name: 'All but status 502' }).click();
+    await count(page, 2);
+    expect(searchOf(page)).toEqual({ not_model_key: 'thinker', not_status_code: '502' });
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Turn round Model is not: thinker' }).press('Enter');
+    await count(page, 1);
+    expect(searchOf(page)).toEqual({ model_key: 'thinker', not_status_code: '502' });
+    await page.getByRole('button', { name: 'Remove the filter Model: thinker' }).click();
+    await page.getByRole('button', { name: 'Remove the filter Status is not: 502' }).click();
+    await count(page, 4);
+    await rowsOf(page).first().hover();
+    await rowsOf(page).first().getByRole('button', { name: 'All but A' }).click();
+    await page.getByRole('button', { name: 'Remove the filter Person is not: A' }).waitFor();
+    await count(page, 0);
+  });
+
   it('names the field of a wrong filter at the field', async () => {
     const page = await scene.open(`${root}?status_code=abc`);
     const field = page.getByLabel('Status', { exact: true });
@@ -151,7 +175,7 @@ describe('the list of requests', () => {
   });
 
   it('saves a set of filters under a name, shows it again, and removes it', async () => {
-    const page = await scene.open(`${root}?status_code=502`);
+    const page = await scene.open(`${root}?status_code=502&not_model_key=fast`);
     await count(page, 1);
     await page.getByText('Saved views').click();
     await page.getByLabel('Name for these filters').fill('Upstream faults');
@@ -161,7 +185,7 @@ describe('the list of requests', () => {
     await page.getByText('Saved views (1)').click();
     await page.getByRole('link', { name: 'Upstream faults' }).click();
     await count(page, 1);
-    expect(searchOf(page)).toEqual({ status_code: '502' });
+    expect(searchOf(page)).toEqual({ status_code: '502', not_model_key: 'fast' });
     await page.getByRole('button', { name: 'Remove the view Upstream faults' }).click();
     expect(await page.evaluate(`localStorage.getItem('gateway.views.request-logs')`)).toBe('[]');
   });

@@ -6350,17 +6350,28 @@ export interface operations {
                 request_id?: string;
                 request_id_sha256?: string;
                 model_key?: string;
+                not_model_key?: string;
                 provider_key?: string;
+                not_provider_key?: string;
                 status_code?: number;
+                not_status_code?: number;
                 failed?: boolean;
                 user_id?: string;
+                not_user_id?: string;
                 team_id?: string;
+                not_team_id?: string;
                 service_account_id?: string;
+                not_service_account_id?: string;
                 api_key_id?: string;
+                not_api_key_id?: string;
                 service?: string;
+                not_service?: string;
                 component?: string;
+                not_component?: string;
                 env?: string;
+                not_env?: string;
                 agent_harness_key?: string;
+                not_agent_harness_key?: string;
                 tag_key?: string;
                 tag_value?: string;
                 from?: string;
@@ -8972,4 +8983,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 1845d671d2345738063cce9e26b07270e4fd409d3b949a431eb30de5e9e431ce.
+// Of the description with SHA-256 f87d3c6444c80c7d216678a6d81708dc1e87b63f72ff034c6e1c0ef300ffdd34.
