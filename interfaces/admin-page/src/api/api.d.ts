@@ -1043,6 +1043,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/mail/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends a test mail to the admin who asks, and tells what the mail server said. */
+        post: operations["post_admin_mail_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -5163,7 +5180,7 @@ export interface operations {
         parameters: {
             query?: {
                 actor_user_id?: string;
-                action?: "budget.set" | "budget.delete" | "api_key.create" | "api_key.update" | "api_key.rotate" | "api_key.revoke" | "admin.create" | "user.sign_up" | "user.set_role" | "password.change" | "second_factor.enrol" | "second_factor.remove" | "user.create" | "user.update" | "team.create" | "team.update" | "team_member.set" | "team_member.delete" | "service_account.create" | "service_account.update" | "admin_token.create" | "admin_token.revoke" | "model.test" | "rate_limit.set" | "rate_limit.delete";
+                action?: "budget.set" | "budget.delete" | "api_key.create" | "api_key.update" | "api_key.rotate" | "api_key.revoke" | "admin.create" | "user.sign_up" | "user.set_role" | "password.change" | "second_factor.enrol" | "second_factor.remove" | "user.create" | "user.update" | "team.create" | "team.update" | "team_member.set" | "team_member.delete" | "service_account.create" | "service_account.update" | "admin_token.create" | "admin_token.revoke" | "model.test" | "mail.test" | "rate_limit.set" | "rate_limit.delete";
                 target_kind?: "user" | "team" | "service_account" | "api_key" | "admin_token" | "model";
                 target_id?: string;
                 from?: string;
@@ -8982,5 +8999,56 @@ export interface operations {
             503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
+    post_admin_mail_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "to": "text",
+                     *         "sent": false,
+                     *         "failure": "text"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            to: string;
+                            sent: boolean;
+                            failure: string | null;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            429: components["responses"]["openai.too_many_attempts"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
+        };
+    };
 }
-// Of the description with SHA-256 f87d3c6444c80c7d216678a6d81708dc1e87b63f72ff034c6e1c0ef300ffdd34.
+// Of the description with SHA-256 a13147fce3096c5d2d29aa9aea4910f45a5e412c5a50dc161ca5ecde87b6ed40.
