@@ -43,6 +43,8 @@ function Modal({ title, open, onClose, children, look }: Shown & { readonly look
       className={look}
       aria-labelledby={heading}
       onCancel={(event) => {
+        // React tells the dialog beneath of it, too.
+        event.stopPropagation();
         event.preventDefault();
         onClose();
       }}

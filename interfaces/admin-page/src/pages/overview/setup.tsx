@@ -24,7 +24,7 @@ const steps: readonly {
   readonly title: string;
   readonly how: () => ReactNode;
   /** What can be done when it is done. */
-  readonly then?: () => ReactNode;
+  readonly whenDone?: () => ReactNode;
 }[] = [
   {
     key: 'key_exists',
@@ -66,7 +66,7 @@ const steps: readonly {
         <Copyable text={mail} label="Section for mail" block />
       </>
     ),
-    then: () => <TestMail />,
+    whenDone: () => <TestMail />,
   },
   {
     key: 'telemetry_configured',
@@ -102,12 +102,12 @@ export function Setup({ setup, isOpen }: { readonly setup: Steps; readonly isOpe
   const done = steps.filter(({ key }) => setup[key]).length;
   const list = (
     <ol className="steps">
-      {steps.map(({ key, title, how, then }) => (
+      {steps.map(({ key, title, how, whenDone }) => (
         <li key={key} className="stack">
           <h3>
             {title} {setup[key] ? <Badge tone="good">done</Badge> : <Badge tone="plain">to do</Badge>}
           </h3>
-          {setup[key] ? then?.() : how()}
+          {setup[key] ? whenDone?.() : how()}
         </li>
       ))}
     </ol>
