@@ -103,6 +103,14 @@ async function queries(pool: DatabasePool): Promise<Queries> {
     `${frequentTag}&status_code=200`,
     `${frequentTag}&${of('status_code', 'rare')}`,
     `${frequentTag}&${range}`,
+    'failed=true',
+    'failed=false',
+    ...['user_id', 'team_id', 'model_key', 'env'].map((filter) => `${of(filter)}&failed=true`),
+    `${frequentTag}&failed=true`,
+    `failed=true&not_${of('model_key')}`,
+    `${of('user_id')}&not_${of('model_key')}`,
+    `${of('service')}&not_${of('status_code')}`,
+    `not_${of('status_code')}&${range}`,
   ];
   const unusual = [
     `${of('service')}&${of('provider_key', 'rare')}`,
@@ -114,6 +122,11 @@ async function queries(pool: DatabasePool): Promise<Queries> {
     `${of('team_id')}&${frequentTag}`,
     `${frequentTag}&env=prod`,
     `${frequentTag}&${of('service')}`,
+    ...['model_key', 'provider_key', 'user_id', 'env'].flatMap((filter) => [
+      `not_${of(filter)}`,
+      `not_${of(filter, 'rare')}`,
+    ]),
+    ...['provider_key', 'env'].map((filter) => `failed=true&not_${of(filter)}`),
   ];
   return { usual, unusual };
 }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { DatabasePool } from 'slonik';
 import { bearerOf } from '../application/admin/manage-tokens.ts';
 import type { Clock } from '../application/ports/clock.ts';
@@ -5,6 +6,7 @@ import { isTimeZone } from '../infrastructure/config/formats.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
 import { adminCallLog, databaseFaultLog, type Log } from '../infrastructure/logging.ts';
+import { smtpMailer } from '../infrastructure/mail/smtp-mailer.ts';
 import { adminEventsStore } from '../infrastructure/postgres/admin-events-store.ts';
 import { adminTokensStore } from '../infrastructure/postgres/admin-tokens-store.ts';
 import { alertsStore } from '../infrastructure/postgres/alerts-store.ts';
@@ -20,6 +22,7 @@ import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.
 import { searchStore } from '../infrastructure/postgres/search-store.ts';
 import { serviceAccountsStore } from '../infrastructure/postgres/service-accounts-store.ts';
 import { teamsStore } from '../infrastructure/postgres/teams-store.ts';
+import { testMailsStore } from '../infrastructure/postgres/test-mails-store.ts';
 import { usersStore } from '../infrastructure/postgres/users-store.ts';
 import { catalogueInsight } from '../infrastructure/providers/catalogue-insight.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
@@ -58,6 +61,10 @@ export const adminRoutesOf = (
     teams: teamsStore(pool),
     serviceAccounts: serviceAccountsStore(pool),
     adminTokens: adminTokensStore(pool),
+    testMails: testMailsStore(pool),
+    mailer: smtpMailer(() => config.loaded().config.mail),
+    mailReady: mailReady(config),
+    whereFrom: () => config.loaded().config.server.publicBaseUrl ?? hostname(),
     secrets,
     clock,
     isTimeZone,

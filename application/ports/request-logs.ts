@@ -13,13 +13,32 @@ export interface RequestLogFilter extends RequestFilter {
   readonly modelKey?: string | undefined;
   readonly providerKey?: string | undefined;
   readonly statusCode?: number | undefined;
+  /** Whether it failed (`isFailed`). */
+  readonly failed?: boolean | undefined;
   readonly service?: string | undefined;
   readonly component?: string | undefined;
   readonly env?: string | undefined;
   readonly agentHarnessKey?: string | undefined;
   /** One bespoke tag pair. */
   readonly tag?: BespokeTag | undefined;
+  readonly except?: RequestLogExcept | undefined;
 }
+
+/** Filters that can be turned round: every row but those of one value, rows without any value included. */
+export type RequestLogExcept = Pick<
+  RequestLogFilter,
+  | 'apiKeyId'
+  | 'userId'
+  | 'teamId'
+  | 'serviceAccountId'
+  | 'modelKey'
+  | 'providerKey'
+  | 'statusCode'
+  | 'service'
+  | 'component'
+  | 'env'
+  | 'agentHarnessKey'
+>;
 
 /** An owner or a key, as it is called now; one whose row is gone has no name. */
 export interface NamedRow {

@@ -56,6 +56,16 @@ export function alertMail(alert: BudgetAlert, whereToLook: string): Mail {
   };
 }
 
+/** A mail that says no more than that mails arrive. `whereFrom` is the address of the gateway. */
+export function testMail(whereFrom: string): Mail {
+  const text = `A platform admin had the gateway at ${whereFrom} send this. Alerts of budgets come the same way.`;
+  return {
+    subject: 'Test mail of the model gateway',
+    text: `${text}\n`,
+    html: `<!doctype html><html><body><p>${escaped(text)}</p></body></html>`,
+  };
+}
+
 /** A name cannot begin a line, or a header, of its own. */
 const oneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
 

@@ -23,6 +23,7 @@ export const adminActions = [
   'admin_token.create',
   'admin_token.revoke',
   'model.test',
+  'mail.test',
   'rate_limit.set',
   'rate_limit.delete',
 ] as const;

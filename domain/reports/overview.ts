@@ -1,5 +1,5 @@
 import type { Picodollars } from '../money/money.ts';
-import type { EndCode } from '../shared/request-failure.ts';
+import { type EndCode, isFailed } from '../shared/request-failure.ts';
 import type { Window } from '../shared/window.ts';
 
 const hourMs = 3_600_000;
@@ -15,9 +15,8 @@ export function lastHours(now: Date): Window {
 
 type ErrorClass = 'caller' | 'upstream' | 'gateway';
 
-/** A caller who left is no error (rule 35.25). Rows without a code, of another time, go by their status. */
+/** Rows without a code, of another time, go by their status. */
 const classOf = {
-  client_closed: undefined,
   missing_api_key: 'caller',
   invalid_api_key: 'caller',
   session_required: 'caller',
@@ -47,18 +46,16 @@ const classOf = {
   sign_in_unavailable: 'gateway',
   internal_error: 'gateway',
   upstream_error: 'upstream',
-} as const satisfies Record<EndCode, ErrorClass | undefined>;
-
-const leftStatus = 499;
+} as const satisfies Record<Exclude<EndCode, 'client_closed'>, ErrorClass>;
 
 /** The class of a logged request; undefined: it was no error. */
 function errorClassOf(statusCode: number, errorCode: string | undefined): ErrorClass | undefined {
+  if (!isFailed(statusCode)) return undefined;
   if (errorCode !== undefined && isKnown(errorCode)) return classOf[errorCode];
-  if (statusCode < 400 || statusCode === leftStatus) return undefined;
   return statusCode < 500 ? 'caller' : 'gateway';
 }
 
-const isKnown = (code: string): code is EndCode => Object.hasOwn(classOf, code);
+const isKnown = (code: string): code is keyof typeof classOf => Object.hasOwn(classOf, code);
 
 /** Of values in milliseconds: the one in the middle, and the one that 95 of 100 do not exceed; both are real values. */
 export interface Quantiles {

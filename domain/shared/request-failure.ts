@@ -16,6 +16,12 @@ export const clientClosed: ClientClosed = { code: 'client_closed', message: 'The
 /** A caller that left is logged with status 499. */
 const clientClosedStatus = 499;
 
+/** The statuses of logged requests that failed: those from one on, but for that of callers who left (rule 35.25). */
+export const errorStatuses = { from: 400, except: clientClosedStatus };
+
+export const isFailed = (statusCode: number): boolean =>
+  statusCode >= errorStatuses.from && statusCode !== errorStatuses.except;
+
 export const endStatus = (failure: RequestFailure | undefined): number => {
   if (failure === undefined) return 200;
   return failure.code === 'client_closed' ? clientClosedStatus : errorStatus(failure);

@@ -2,6 +2,7 @@ import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import type { LastDay } from '../../application/ports/model-list.ts';
 import { timestamp } from './codecs.ts';
+import { hasFailed } from './list-conditions.ts';
 import { row } from './pool.ts';
 import { exactTotal } from './time-list.ts';
 
@@ -26,7 +27,7 @@ export async function lastDayOf(
     from unnest(${sql.array(keys, 'text')}) wanted(key)
     cross join lateral (
       select count(*)::integer as requests,
-             (count(*) filter (where status_code >= 400 and status_code <> ${leftStatus}))::integer as errors
+             (count(*) filter (where ${hasFailed(sql.fragment`status_code`)}))::integer as errors
       from (
         select l.status_code from request_logs l
         where ${counted} = wanted.key and l.list_bucket >= to_timestamp(${since.getTime()}::double precision / 1000)
@@ -46,6 +47,3 @@ export async function lastDayOf(
     };
   };
 }
-
-/** Of callers who left (rule 35.25): no fault of the model's. */
-const leftStatus = 499;

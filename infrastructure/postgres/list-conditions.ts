@@ -1,4 +1,5 @@
 import { type FragmentSqlToken, sql } from 'slonik';
+import { errorStatuses } from '../../domain/shared/request-failure.ts';
 
 /** A condition on the rows of a list: this column has this value. */
 export interface ListCondition {
@@ -51,6 +52,10 @@ export const asRange = (column: FragmentSqlToken, value: string | number): Fragm
  */
 export const unindexed = (condition: FragmentSqlToken): FragmentSqlToken =>
   sql.fragment`(${condition}) is true`;
+
+/** Of a request that failed (`isFailed`). */
+export const hasFailed = (status: FragmentSqlToken): FragmentSqlToken =>
+  sql.fragment`${status} >= ${errorStatuses.from} and ${status} <> ${errorStatuses.except}`;
 
 /** All of these; true where there are none. */
 export const all = (conditions: readonly FragmentSqlToken[]): FragmentSqlToken =>

@@ -1,16 +1,21 @@
 import { type FragmentSqlToken, sql } from 'slonik';
-import type { RequestLogFilter } from '../../application/ports/request-logs.ts';
+import type { RequestLogExcept, RequestLogFilter } from '../../application/ports/request-logs.ts';
 import type { BespokeTag } from '../../domain/request-log/caller-tags.ts';
-import { all, asRange, leading, type ListCondition, unindexed } from './list-conditions.ts';
+import { all, asRange, hasFailed, leading, type ListCondition, unindexed } from './list-conditions.ts';
 import type { TimeList } from './time-list.ts';
 
-interface AskedOfLog extends ListCondition {
+/** A condition that does not lead. */
+interface Further {
+  readonly column: FragmentSqlToken;
   /** The column of `request_log_tags` that holds the same; undefined where it has none. */
   readonly ofTag: FragmentSqlToken | undefined;
+  readonly holds: (column: FragmentSqlToken) => FragmentSqlToken;
 }
 
+type AskedOfLog = ListCondition & Further;
+
 type Column = readonly [
-  name: Exclude<keyof RequestLogFilter, 'tag' | 'from' | 'until'>,
+  name: Exclude<keyof RequestLogFilter, 'failed' | 'tag' | 'except' | 'from' | 'until'>,
   column: FragmentSqlToken,
   ofTag?: FragmentSqlToken,
 ];
@@ -26,6 +31,7 @@ const who: readonly Column[] = [
   ['userId', sql.fragment`l.user_id`],
   ['serviceAccountId', sql.fragment`l.service_account_id`],
 ];
+const status = { column: sql.fragment`l.status_code`, ofTag: sql.fragment`t.status_code` };
 const what: readonly Column[] = [
   ['component', sql.fragment`l.caller_component`],
   ['service', sql.fragment`l.caller_service`],
@@ -34,11 +40,14 @@ const what: readonly Column[] = [
   ['providerKey', sql.fragment`l.provider_key`],
   ['env', sql.fragment`l.caller_env`],
   ['modelKey', sql.fragment`l.model_key`, sql.fragment`t.model_key`],
-  ['statusCode', sql.fragment`l.status_code`, sql.fragment`t.status_code`],
+  ['statusCode', status.column, status.ofTag],
 ];
 
 /** Nearly every row has this status, so `request_logs_status_code_idx` leaves it out. */
 const usualStatus = 200;
+
+/** As the condition of `request_logs_failed_idx` is written. */
+const leadingFailed = sql.fragment`(${hasFailed(status.column)}) is true`;
 
 const ofLogs = { time: sql.fragment`l.occurred_at`, key: sql.fragment`l.request_log_id` };
 
@@ -47,9 +56,14 @@ export function listOf(filter: RequestLogFilter): TimeList {
   const { tag } = filter;
   const ofWho = asked(who, filter);
   const ofWhat = asked(what, filter);
-  if (tag !== undefined && ofWho.length === 0) return listOfTag(tag, ofWhat);
-  const { lead, others } = leading([...ofWho, ...ofWhat]);
-  const rest = [...others.map(conditionAsRange), ...(tag === undefined ? [] : [hasTag(tag)])];
+  const further = [...ofFailed(filter.failed), ...ofExcept(filter.except)];
+  if (tag !== undefined && ofWho.length === 0) return listOfTag(tag, [...ofWhat, ...further]);
+  const { lead: equality, others } = leading([...ofWho, ...ofWhat]);
+  const lead = equality ?? (filter.failed === true ? leadingFailed : undefined);
+  const rest = [
+    ...[...others, ...further].map(({ column, holds }) => holds(column)),
+    ...(tag === undefined ? [] : [hasTag(tag)]),
+  ];
   const rows = sql.fragment`request_logs l where ${all(lead === undefined ? rest : [lead, ...rest])}`;
   return lead === undefined
     ? { ...ofLogs, by: 'time', rows }
@@ -60,11 +74,11 @@ export function listOf(filter: RequestLogFilter): TimeList {
  * Read by `request_log_tags_pair_idx`. It holds the status and the model too; whatever else is asked for is checked in
  * the request log of each tag, which is found by its primary key.
  */
-function listOfTag(tag: BespokeTag, others: readonly AskedOfLog[]): TimeList {
-  const ofTag = others.flatMap((each) => (each.ofTag === undefined ? [] : [asRange(each.ofTag, each.value)]));
+function listOfTag(tag: BespokeTag, others: readonly Further[]): TimeList {
+  const ofTag = others.flatMap((each) => (each.ofTag === undefined ? [] : [each.holds(each.ofTag)]));
   const ofLog = others
     .filter((each) => each.ofTag === undefined)
-    .map((each) => unindexed(conditionAsRange(each)));
+    .map(({ column, holds }) => unindexed(holds(column)));
   const tagged = all([sql.fragment`t.tag_key = ${tag.key} and t.tag_value = ${tag.value}`, ...ofTag]);
   const rows = sql.fragment`
     request_log_tags t
@@ -78,15 +92,28 @@ function listOfTag(tag: BespokeTag, others: readonly AskedOfLog[]): TimeList {
 const asked = (columns: readonly Column[], filter: RequestLogFilter): readonly AskedOfLog[] =>
   columns.flatMap(([name, column, ofTag]) => {
     const value = filter[name];
-    return value === undefined ? [] : [{ column, value, indexed: indexedAs(name, value), ofTag }];
+    if (value === undefined) return [];
+    const holds = (of: FragmentSqlToken): FragmentSqlToken => asRange(of, value);
+    return [{ column, value, indexed: indexedAs(name, value), ofTag, holds }];
   });
+
+/** They never lead: nearly every row meets them. */
+const ofExcept = (except: RequestLogExcept = {}): readonly Further[] =>
+  asked([...who, ...what], except).map(({ column, ofTag, value }) => ({
+    column,
+    ofTag,
+    holds: (of) => sql.fragment`${of} is distinct from ${value}`,
+  }));
+
+function ofFailed(failed: boolean | undefined): readonly Further[] {
+  if (failed === undefined) return [];
+  return [{ ...status, holds: failed ? hasFailed : (of) => sql.fragment`not (${hasFailed(of)})` }];
+}
 
 function indexedAs(name: Column[0], value: string | number): ListCondition['indexed'] {
   if (name === 'requestId') return 'hash';
   return name === 'statusCode' && value === usualStatus ? 'nothing' : 'value';
 }
-
-const conditionAsRange = ({ column, value }: ListCondition): FragmentSqlToken => asRange(column, value);
 
 const hasTag = ({ key, value }: BespokeTag): FragmentSqlToken => sql.fragment`
   exists (select from request_log_tags t

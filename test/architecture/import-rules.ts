@@ -25,7 +25,9 @@ export const rules: readonly Rule[] = [
   {
     of: /^interfaces\/admin-page\/src\//,
     files: [/^interfaces\/admin-page\/src\//],
-    packages: [/^(?:react|react-dom(?:\/client)?|@tanstack\/react-(?:query|router)|openapi-fetch|recharts)$/],
+    packages: [
+      /^(?:react|react-dom(?:\/client)?|@tanstack\/react-(?:query|router)|openapi-fetch|recharts|uqr)$/,
+    ],
     instead: 'The page is a program of its own: what it knows comes over the API, typed by its description.',
   },
   {

@@ -2,7 +2,8 @@ import { hash, randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { sql } from 'slonik';
-import type { RequestLogFilter } from '../../application/ports/request-logs.ts';
+import type { RequestLogExcept, RequestLogFilter } from '../../application/ports/request-logs.ts';
+import { isFailed } from '../../domain/shared/request-failure.ts';
 import { listOf } from '../../infrastructure/postgres/request-log-filter.ts';
 import { pageOf, readList } from '../../infrastructure/postgres/time-list.ts';
 import { withDatabase } from '../support/database.ts';
@@ -28,7 +29,7 @@ const aRow: fc.Arbitrary<Row> = fc.record({
   service_account_id: orNull(oneOf('a', 'b')),
   model_key: orNull(oneOf('fast', 'large', 'größer')),
   provider_key: orNull(oneOf('up', 'down')),
-  status_code: fc.constantFrom(200, 200, 200, 429, 502),
+  status_code: fc.constantFrom(200, 200, 200, 399, 400, 429, 498, 499, 500, 502),
   caller_service: orNull(oneOf('cart', 'shop')),
   caller_component: orNull(oneOf('a', 'b')),
   caller_env: orNull(oneOf('prod', 'dev')),
@@ -42,9 +43,8 @@ const asked = <A>(arbitrary: fc.Arbitrary<A>) => fc.option(arbitrary, { nil: und
 const rarely = <A>(arbitrary: fc.Arbitrary<A>) =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
-const aFilter: fc.Arbitrary<RequestLogFilter> = fc.record({
-  requestId: rarely(oneOf('one', 'x'.repeat(9000), 'never')),
-  longRequestIdSha256: rarely(oneOf(sha256('x'.repeat(9000)), sha256('never'))),
+/** Filters that can be turned round. */
+const ofColumns = {
   apiKeyId: rarely(oneOf(...ids)),
   userId: rarely(oneOf(...ids)),
   serviceAccountId: rarely(oneOf('a', 'c')),
@@ -56,33 +56,47 @@ const aFilter: fc.Arbitrary<RequestLogFilter> = fc.record({
   component: rarely(oneOf('a', 'none')),
   env: rarely(oneOf('prod', 'none')),
   agentHarnessKey: rarely(oneOf('codex', 'none')),
+};
+
+const aFilter: fc.Arbitrary<RequestLogFilter> = fc.record({
+  ...ofColumns,
+  requestId: rarely(oneOf('one', 'x'.repeat(9000), 'never')),
+  longRequestIdSha256: rarely(oneOf(sha256('x'.repeat(9000)), sha256('never'))),
+  failed: rarely(fc.boolean()),
   tag: rarely(fc.record({ key: oneOf('k', 'l'), value: oneOf('v', 'none') })),
+  except: rarely(fc.record(ofColumns)),
   from: asked(anInstant),
   until: asked(anInstant),
 });
 
 /** What the specification says of a filter, in plain words. */
+const pairsOf = (filter: RequestLogExcept, row: Row): readonly (readonly [unknown, unknown])[] => [
+  [filter.apiKeyId, row.api_key_id],
+  [filter.userId, row.user_id],
+  [filter.serviceAccountId, row.service_account_id],
+  [filter.teamId, row.team_id],
+  [filter.modelKey, row.model_key],
+  [filter.providerKey, row.provider_key],
+  [filter.statusCode, row.status_code],
+  [filter.service, row.caller_service],
+  [filter.component, row.caller_component],
+  [filter.env, row.caller_env],
+  [filter.agentHarnessKey, row.agent_harness_key],
+];
+
 function meets(row: Row, filter: RequestLogFilter): boolean {
   const { tag, from, until } = filter;
   const pairs: readonly (readonly [unknown, unknown])[] = [
     [filter.requestId, row.request_id],
     [filter.longRequestIdSha256, sha256(row.request_id)],
-    [filter.apiKeyId, row.api_key_id],
-    [filter.userId, row.user_id],
-    [filter.serviceAccountId, row.service_account_id],
-    [filter.teamId, row.team_id],
-    [filter.modelKey, row.model_key],
-    [filter.providerKey, row.provider_key],
-    [filter.statusCode, row.status_code],
-    [filter.service, row.caller_service],
-    [filter.component, row.caller_component],
-    [filter.env, row.caller_env],
-    [filter.agentHarnessKey, row.agent_harness_key],
+    [filter.failed, isFailed(row.status_code)],
+    ...pairsOf(filter, row),
     [tag?.value, tag === undefined ? undefined : row.tags[tag.key]],
   ];
   const at = Date.parse(row.occurred_at);
   return (
     pairs.every(([wanted, present]) => wanted === undefined || wanted === present) &&
+    pairsOf(filter.except ?? {}, row).every(([unwanted, present]) => unwanted !== present) &&
     (from === undefined || at >= from.getTime()) &&
     (until === undefined || at < until.getTime())
   );
@@ -184,6 +198,23 @@ describe('the list of request logs', () => {
       ['nothing', {}, 'request_logs_occurred_at_idx'],
       ['status 200', { statusCode: 200 }, 'request_logs_occurred_at_idx'],
       ['another status', { statusCode: 429 }, 'request_logs_status_code_idx'],
+      ['what failed', { failed: true }, 'request_logs_failed_idx'],
+      ['what did not fail', { failed: false }, 'request_logs_occurred_at_idx'],
+      ['what failed of a user', { userId: user, failed: true }, 'request_logs_user_id_idx'],
+      ['what failed of a model', { modelKey: 'fast', failed: true }, 'request_logs_model_key_idx'],
+      [
+        'what failed of a tag pair',
+        { tag: { key: 'k', value: 'v' }, failed: true },
+        'request_log_tags_pair_idx',
+      ],
+      ['all but a model', { except: { modelKey: 'fast' } }, 'request_logs_occurred_at_idx'],
+      ['all but a status', { except: { statusCode: 200 } }, 'request_logs_occurred_at_idx'],
+      ['a user without a model', { userId: user, except: { modelKey: 'fast' } }, 'request_logs_user_id_idx'],
+      [
+        'what failed but of a model',
+        { failed: true, except: { modelKey: 'fast' } },
+        'request_logs_failed_idx',
+      ],
       ['a request id', { requestId: 'one' }, 'request_logs_request_id_idx'],
       ['a long request id', { longRequestIdSha256: sha256('one') }, 'request_logs_long_request_id_idx'],
       ['a key', { apiKeyId: user }, 'request_logs_api_key_id_idx'],
@@ -224,6 +255,7 @@ describe('the list of request logs', () => {
     ];
     /** Whose rows are looked at before it is known which are on the page. */
     const withRows = [
+      'all but a model',
       'a request id',
       'a long request id',
       'a user and a provider',

@@ -210,6 +210,21 @@ describe('signing in at the provider', () => {
   });
 });
 
+it('that is refused leads a browser to the login, and a script to JSON', async () => {
+  const refusals = { start: '?return_to=', callback: '?state=<b>x</b>' };
+  for (const [name, search] of Object.entries(refusals)) {
+    const url = `${gateway.url}/api/v1/auth/oidc/${name}${search}`;
+    const asked = (accept: string) => fetch(url, { redirect: 'manual', headers: { accept } });
+    const shown = await asked('text/html,application/xhtml+xml,*/*;q=0.8');
+    expect([shown.status, shown.headers.get('location')]).toEqual([
+      302,
+      '/admin?sign_in_error=invalid_request',
+    ]);
+    const told = await asked('application/json');
+    expect([told.status, await told.json()]).toMatchObject([400, { error: { code: 'invalid_request' } }]);
+  }
+});
+
 describe('a callback', () => {
   const notBegun = [400, 'invalid_request', 0];
 

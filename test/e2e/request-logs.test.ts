@@ -91,6 +91,21 @@ describe('GET request-logs', () => {
     ['provider_key=up', ['r-3', 'r-2', 'r-0']],
     ['status_code=502', ['r-3']],
     ['status_code=200', ['r-2', 'r-0']],
+    ['not_model_key=fast', ['r-4', 'r-3']],
+    ['not_provider_key=up', ['r-4']],
+    ['not_status_code=200', ['r-4', 'r-3']],
+    ['not_team_id=platform', ['r-0']],
+    ['not_service_account_id=worker', ['r-3', 'r-0']],
+    ['not_service=checkout', ['r-4', 'r-0']],
+    ['not_component=cart&not_env=nowhere', ['r-4', 'r-0']],
+    ['not_env=prod&env=dev', ['r-3']],
+    ['env=prod&not_env=prod', []],
+    ['not_agent_harness_key=claude-code', ['r-4', 'r-3', 'r-2']],
+    ['tag_key=customer&tag_value=acme&not_model_key=fast&not_env=dev', ['r-4']],
+    ['not_model_key=fast&page=2&page_size=1', ['r-3']],
+    ['failed=true', ['r-4', 'r-3']],
+    ['failed=false', ['r-2', 'r-0']],
+    ['failed=true&env=dev', ['r-3']],
     ['team_id=platform', ['r-4', 'r-3', 'r-2']],
     ['service_account_id=worker', ['r-4', 'r-2']],
     ['service=checkout', ['r-3', 'r-2']],
@@ -114,6 +129,16 @@ describe('GET request-logs', () => {
     expect(await placesIn(`user_id=${String(await idOf('users', 'Ann'))}`)).toEqual(['r-0']);
     expect(await placesIn(`user_id=${String(await idOf('users', 'Silent'))}`)).toEqual([]);
     expect(await placesIn(`api_key_id=${String(await idOf('api_keys', 'platform'))}`)).toEqual(['r-3']);
+    expect(await placesIn(`not_user_id=${String(await idOf('users', 'Ann'))}`)).toEqual([
+      'r-4',
+      'r-3',
+      'r-2',
+    ]);
+    expect(await placesIn(`not_api_key_id=${String(await idOf('api_keys', 'platform'))}`)).toEqual([
+      'r-4',
+      'r-2',
+      'r-0',
+    ]);
   });
 
   it.each([
@@ -124,6 +149,11 @@ describe('GET request-logs', () => {
     ['api_key_id=1', 'api_key_id'],
     ['status_code=20', 'status_code'],
     ['status_code=ok', 'status_code'],
+    ['failed=yes', 'failed'],
+    ['not_user_id=ann', 'not_user_id'],
+    ['not_status_code=20', 'not_status_code'],
+    ['not_env=a&not_env=b', 'not_env'],
+    ['not_request_id=r-1', 'not_request_id'],
     ['from=2028-03-01', 'from'],
     ['to=yesterday', 'to'],
     ['page=0', 'page'],

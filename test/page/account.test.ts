@@ -41,12 +41,14 @@ describe('the account page', () => {
     ]);
     expect(made).toMatchObject({ scope: 'read', expires_at: expect.any(Date) });
     await button(page, 'Done').click();
+    await clean(page);
     await button(page, 'Leave without it').click();
     await page.getByRole('row', { name: 'reader' }).waitFor();
     expect(await page.content()).not.toContain(token);
     await clean(page);
     await button(page, 'Revoke the token reader').click();
     await page.getByText('It stops working at once, for good.').waitFor();
+    await clean(page);
     await button(page, 'Revoke token').click();
     await page.getByRole('row', { name: 'reader revoked' }).waitFor();
     expect((await callWith(token)).status).toBe(401);

@@ -75,7 +75,7 @@ describe('the list of keys', () => {
   it('a cell leads to the owner, and the drawer to requests and audit', async () => {
     const key = await makeKey({ owner_kind: 'service_account', owner_id: 'indexer' });
     const page = await openKey(key);
-    await page.getByRole('dialog').getByRole('link', { name: 'Its audit' }).waitFor();
+    await page.getByRole('dialog').getByRole('link', { name: 'Its requests' }).waitFor();
     const links = await page.getByRole('dialog').getByRole('link').all();
     const hrefs = await Promise.all(links.map((link) => link.getAttribute('href')));
     expect(hrefs).toContain('/admin/service-accounts?open=indexer');
@@ -308,5 +308,10 @@ describe('axe-core', () => {
     await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await button(page, 'Revoke…').click();
     await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
+    for (const other of ['Change…', 'Rotate…']) {
+      await button(page, 'Cancel').click();
+      await button(page, other).click();
+      await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
+    }
   });
 });

@@ -59,7 +59,14 @@ describe('the overview of a gateway that was used', () => {
     expect(await requests.textContent()).toBe('2');
     expect(Object.keys(filtersOf(await requests.getAttribute('href')))).toEqual(['from', 'to']);
     await figure('Errors').getByText('2 by callers, 1 upstream, 0 of the gateway').waitFor();
-    expect(await figure('Errors').locator('.figure-value').textContent()).toBe('3');
+    const errors = figure('Errors').getByRole('link');
+    expect(await errors.textContent()).toBe('3');
+    await errors.click();
+    await page.getByText('3 requests, newest first').waitFor();
+    await page.getByRole('button', { name: 'Remove the filter Failed: yes' }).click();
+    await page.getByText('5 requests, newest first').waitFor();
+    await page.goBack();
+    await page.goBack();
     expect(await figure('Latency').locator('.figure-value').textContent()).toMatch(/^\d+ ms$/);
     expect(await figure('First token').locator('.figure-value').textContent()).toMatch(/^\d+ ms$/);
   });

@@ -92,6 +92,7 @@ describe('rate limits on the page', () => {
     const page = await scene.open('/rate-limits?kind=team');
     await page.getByRole('button', { name: 'Take away the rate limit of Platform' }).click();
     const dialog = page.getByRole('dialog', { name: 'Take the rate limit of Platform away' });
+    expect(await axeViolations(page)).toEqual([]);
     await scene.admin('DELETE', `${root}/teams/platform`);
     await dialog.getByRole('button', { name: 'Take rate limit away' }).click();
     await dialog.getByRole('button', { name: 'Take theirs' }).click();

@@ -60,7 +60,9 @@ describe('the list of requests', () => {
     const choice = page.getByLabel('First token', { exact: true });
     await choice.check();
     await title.waitFor();
-    const at = (await page.getByRole('table').getByRole('columnheader').allInnerTexts()).indexOf('First token');
+    const at = (await page.getByRole('table').getByRole('columnheader').allInnerTexts()).indexOf(
+      'First token',
+    );
     const cell = async (id: string) =>
       rowsOf(page).filter({ hasText: id }).getByRole('cell').nth(at).innerText();
     expect(await cell('r-tags')).toMatch(/^\d+ ms$/);
@@ -100,6 +102,19 @@ describe('the list of requests', () => {
     expect(searchOf(page)).toEqual({});
   });
 
+  it('filters by what failed, and by what did not', async () => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    const field = page.getByRole('combobox', { name: 'Failed' });
+    await field.selectOption('Failed');
+    await count(page, 1);
+    expect(searchOf(page)).toEqual({ failed: 'true' });
+    await field.selectOption('Not failed');
+    await count(page, 3);
+    await page.getByRole('button', { name: 'Remove the filter Failed: no' }).click();
+    await count(page, 4);
+  });
+
   it('filters by a tag once its name and value are there', async () => {
     const page = await scene.open(root);
     await page.getByText('More filters').click();
@@ -135,6 +150,30 @@ describe('the list of requests', () => {
     expect(searchOf(page)).toEqual({ model_key: 'thinker' });
   });
 
+  it('makes a filter of a cell that takes its value away, which a chip names, turns round and ends', async () => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    await rowsOf(page).filter({ hasText: 'r-tags' }).hover();
+    await page.getByRole('button', { name: 'All but model thinker' }).click();
+    await count(page, 3);
+    expect(searchOf(page)).toEqual({ not_model_key: 'thinker' });
+    await rowsOf(page).filter({ hasText: 'r-502' }).hover();
+    await page.getByRole('button', { name: 'All but status 502' }).click();
+    await count(page, 2);
+    expect(searchOf(page)).toEqual({ not_model_key: 'thinker', not_status_code: '502' });
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Turn round Model is not: thinker' }).press('Enter');
+    await count(page, 1);
+    expect(searchOf(page)).toEqual({ model_key: 'thinker', not_status_code: '502' });
+    await page.getByRole('button', { name: 'Remove the filter Model: thinker' }).click();
+    await page.getByRole('button', { name: 'Remove the filter Status is not: 502' }).click();
+    await count(page, 4);
+    await rowsOf(page).first().hover();
+    await rowsOf(page).first().getByRole('button', { name: 'All but A' }).click();
+    await page.getByRole('button', { name: 'Remove the filter Person is not: A' }).waitFor();
+    await count(page, 0);
+  });
+
   it('names the field of a wrong filter at the field', async () => {
     const page = await scene.open(`${root}?status_code=abc`);
     const field = page.getByLabel('Status', { exact: true });
@@ -143,7 +182,7 @@ describe('the list of requests', () => {
   });
 
   it('saves a set of filters under a name, shows it again, and removes it', async () => {
-    const page = await scene.open(`${root}?status_code=502`);
+    const page = await scene.open(`${root}?status_code=502&not_model_key=fast`);
     await count(page, 1);
     await page.getByText('Saved views').click();
     await page.getByLabel('Name for these filters').fill('Upstream faults');
@@ -153,7 +192,7 @@ describe('the list of requests', () => {
     await page.getByText('Saved views (1)').click();
     await page.getByRole('link', { name: 'Upstream faults' }).click();
     await count(page, 1);
-    expect(searchOf(page)).toEqual({ status_code: '502' });
+    expect(searchOf(page)).toEqual({ status_code: '502', not_model_key: 'fast' });
     await page.getByRole('button', { name: 'Remove the view Upstream faults' }).click();
     expect(await page.evaluate(`localStorage.getItem('gateway.views.request-logs')`)).toBe('[]');
   });

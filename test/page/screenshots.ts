@@ -76,7 +76,9 @@ async function settled(page: Page): Promise<void> {
 /** Each button that opens a dialog, as its words say, with that dialog. */
 async function shootDialogs(page: Page, within: string, name: string): Promise<void> {
   const depth = await page.locator(topDialog).count();
-  const buttons = page.locator(`${within} button:enabled`).filter({ hasText: /…$|^(New|Set|Try|Change|End) / });
+  const buttons = page
+    .locator(`${within} button:enabled`)
+    .filter({ hasText: /…$|^(New|Set|Try|Change|End) / });
   for (let index = 0; index < (await buttons.count()); index += 1) {
     const button = buttons.nth(index);
     const says = ((await button.textContent()) ?? '').trim();

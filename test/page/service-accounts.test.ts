@@ -57,6 +57,7 @@ describe('service accounts', () => {
     await button(page, 'Choose another').click();
     await page.getByRole('option', { name: 'Search search' }).click();
     await page.getByText('What is asked from now on counts for Search').waitFor();
+    await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await scene.admin('PATCH', `${root}/mover`, { name: 'Theirs' });
     await button(page, 'Save service account').click();
     await page.getByRole('row', { name: 'Team differs platform search' }).waitFor();
@@ -77,6 +78,7 @@ describe('service accounts', () => {
     await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await button(page, 'Deactivate…').click();
     await page.getByText('robot has one active key').waitFor();
+    await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await button(page, 'Deactivate').click();
     await page.getByText('robot is not active any more. 1 key is refused').waitFor();
     expect(await now('robot')).toMatchObject({ active: false });

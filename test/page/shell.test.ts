@@ -33,6 +33,11 @@ describe('the frame of every page', () => {
   it('has nothing that axe-core finds wrong', async () => {
     const page = await scene.open('/');
     expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
   it('leads to every page of the rail', async () => {

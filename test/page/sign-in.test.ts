@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Secret, TOTP } from 'otpauth';
+import { Secret, TOTP, URI } from 'otpauth';
 import type { Page } from 'playwright-core';
 import { account } from '../support/admin.ts';
 import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
@@ -7,6 +7,8 @@ import { startProvider, type TestProvider } from '../support/identity-provider.t
 import { oidcSection } from '../e2e/sign-in-scene.ts';
 import { freePort } from './free-port.ts';
 import { axeViolations, logIn, pageScene } from './page-scene.ts';
+import { axeInBothThemes } from './report-pages.ts';
+import { scannedText } from './scan-qr.ts';
 
 const port = await freePort();
 const publicUrl = `http://127.0.0.1:${port}`;
@@ -92,6 +94,13 @@ describe('with a second factor', () => {
       await button(page, 'Go on').click();
       const secret = (await page.getByLabel('Secret').innerText()).trim();
       const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+      const code = page.getByRole('img', { name: 'QR image to scan' });
+      const uri = await page.getByRole('link', { name: 'Open it in an app' }).getAttribute('href');
+      expect(URI.parse(uri ?? '').secret.base32).toBe(secret);
+      expect(await scannedText(code)).toBe(uri);
+      expect(await axeInBothThemes(page)).toEqual([]);
+      await page.evaluate("document.documentElement.dataset.theme = 'dark'");
+      expect(await scannedText(code)).toBe(uri);
       const enrolledAt = Date.now();
       await page.getByLabel('Code').fill(totp.generate({ timestamp: enrolledAt }));
       await button(page, 'Turn the second factor on').click();
@@ -152,6 +161,24 @@ describe('at the identity provider', () => {
       await page.getByRole('link', { name: 'Log in with Example staff' }).click();
       await page.getByRole('heading', { name: 'Teams' }).waitFor();
       expect(pathOf(page)).toBe('/admin/teams?name=plat');
+    });
+  });
+
+  it('that is refused leads to the login, which says why in its own words', async () => {
+    provider.signsIn = undefined;
+    await someone('/teams', async (page) => {
+      await page.getByRole('link', { name: 'Log in with Example staff' }).click();
+      await page.getByRole('alert').getByText('Your organisation did not sign you in').waitFor();
+      expect(pathOf(page)).toBe('/admin?sign_in_error=invalid_credentials');
+      expect(await axeViolations(page)).toEqual([]);
+      signsIn(account.email);
+      await page.getByRole('link', { name: 'Log in with Example staff' }).click();
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      expect(pathOf(page)).toBe('/admin');
+    });
+    await someone('?sign_in_error=%3Cb%3ECall%20me%3C/b%3E', async (page) => {
+      await page.getByRole('alert').getByText('The login at your organisation did not succeed.').waitFor();
+      expect(await page.locator('body').innerText()).not.toContain('Call me');
     });
   });
 

@@ -85,6 +85,7 @@ describe('a team', () => {
     await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await button(page, 'Remove Kim from the team').click();
     await page.getByText('Kim is no member any more, at once.').waitFor();
+    await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await button(page, 'Remove member').click();
     await page.getByText('Nobody is a member yet.').waitFor();
     expect(await roleOf('crew')).toBeUndefined();
@@ -94,6 +95,7 @@ describe('a team', () => {
     await makeTeam('renamed');
     const page = await scene.open('/teams?open=renamed');
     await button(page, 'Rename…').click();
+    await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     await page.getByLabel('Name', { exact: true }).last().fill('Mine');
     await scene.admin('PATCH', `${root}/renamed`, { name: 'Theirs' });
     await button(page, 'Save team').click();

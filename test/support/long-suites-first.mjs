@@ -25,6 +25,7 @@ const long = [
   'e2e/purge',
   'e2e/admin-keys',
   'e2e/identity',
+  'page/keyboard',
 ];
 
 const place = (path) => {

@@ -73,13 +73,15 @@ export interface AdminEndpoint {
   readonly path: string;
   /** Which gate it is behind; that of calls unless given. */
   readonly gate?: 'calls' | 'logins' | 'signIns';
+  /** Browsers open it by themselves: the path of a page that says to people why they were refused. Others get JSON. */
+  readonly refusalPage?: (code: ErrorCode) => string;
   readonly handle: (call: OpenCall) => Promise<Either<AdminFailure, AdminData | Redirect>>;
 }
 
 /** A route that is not for admins alone. */
 export type OpenRoute = RouteTerms & AdminEndpoint;
 
-interface DeclaredOpen<C extends t.Mixed> extends Pick<AdminEndpoint, 'gate'> {
+interface DeclaredOpen<C extends t.Mixed> extends Pick<AdminEndpoint, 'gate' | 'refusalPage'> {
   readonly method: RouteTerms['method'];
   readonly path: string;
   readonly summary: string;
@@ -153,19 +155,20 @@ const bodyOf = (
 
 /** One endpoint: origin → handler → `{data, meta}`, or the error in the OpenAI envelope. */
 export const adminEndpoint =
-  (ports: AdminEndpointPorts, { handle, path, gate = 'calls' }: AdminEndpoint) =>
+  (ports: AdminEndpointPorts, endpoint: AdminEndpoint) =>
   async (context: RequestContext, params: Readonly<Record<string, string>>): Promise<void> => {
+    const { handle, path, gate = 'calls' } = endpoint;
+    const answer = answering(ports, endpoint, context);
     const address = addressOf(ports, context);
     const origin = countedOrigin(address);
     const record = new AdminCallRecord(address);
     record.reportWhenOver(ports, context, path);
     const lease = ports.gates[gate].enter();
     try {
-      if (lease?.belongsTo(origin.network) !== true)
-        return answer(ports, context, record, E.left(overloaded));
+      if (lease?.belongsTo(origin.network) !== true) return answer(record, E.left(overloaded));
       const call = openCall(context, params, origin, lease, record);
       const result = await answerOf(ports, handle, call);
-      answer(ports, context, record, result);
+      answer(record, result);
       // It is in flight until its last byte has left the process: only then may the process end. An error has left
       // at once, and must hold no place: whoever has no session could keep it by not reading.
       if (E.isRight(result)) await handedOver(context.res);
@@ -241,18 +244,20 @@ function sendFailure(context: RequestContext, failure: AdminFailure): void {
 const ownOrigin = (publicBaseUrl: string | undefined, host: string | undefined): string | undefined =>
   URL.parse(publicBaseUrl ?? `http://${host ?? ''}`)?.origin;
 
-function answer(
-  { clock }: AdminEndpointPorts,
-  context: RequestContext,
-  record: AdminCallRecord,
-  result: Either<AdminFailure, AdminData | Redirect>,
-): void {
-  if (E.isLeft(result)) {
-    record.errorCode = result.left.code;
-    sendFailure(context, result.left);
-  } else if (!context.res.destroyed) {
-    if (result.right instanceof Redirect) return sendRedirect(context, result.right);
-    const meta = { generated_at: new Date(clock.now()).toISOString() };
-    sendJson(context.res, 200, idHeaders(context), printedData({ data: result.right, meta }));
-  }
-}
+const answering =
+  ({ clock }: AdminEndpointPorts, { refusalPage }: AdminEndpoint, context: RequestContext) =>
+  (record: AdminCallRecord, result: Either<AdminFailure, AdminData | Redirect>): void => {
+    if (E.isLeft(result)) {
+      const { code } = result.left;
+      record.errorCode = code;
+      if (refusalPage === undefined || !wantsPage(context)) sendFailure(context, result.left);
+      else if (!context.res.destroyed) sendRedirect(context, new Redirect(refusalPage(code)));
+    } else if (!context.res.destroyed) {
+      if (result.right instanceof Redirect) return sendRedirect(context, result.right);
+      const meta = { generated_at: new Date(clock.now()).toISOString() };
+      sendJson(context.res, 200, idHeaders(context), printedData({ data: result.right, meta }));
+    }
+  };
+
+/** A browser that a person looks at asks for HTML; scripts and `fetch` do not. */
+const wantsPage = ({ req }: RequestContext): boolean => header(req, 'accept')?.includes('text/html') === true;

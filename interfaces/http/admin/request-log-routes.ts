@@ -5,7 +5,7 @@ import { type GatewayError, invalidRequest } from '../../../domain/shared/gatewa
 import { type AdminRoute, listRoute } from './admin-route.ts';
 import { detailRoute } from './detail-route.ts';
 import { optionalInput, type ValuesOf } from './inputs.ts';
-import { instantParam, requestIdText, sha256, nameParam, uuid, wholeIn } from './query.ts';
+import { flagParam, instantParam, requestIdText, sha256, nameParam, uuid, wholeIn } from './query.ts';
 import { presentDetail, presentLog, requestLogBody, requestLogDetailBody } from './request-log-bodies.ts';
 
 export interface RequestLogRoutePorts {
@@ -14,20 +14,34 @@ export interface RequestLogRoutePorts {
 
 const root = '/api/v1/admin/observability/request-logs';
 
+const statusCode = optionalInput(wholeIn(100, 599));
+
 const filters = {
   request_id: requestIdText,
   request_id_sha256: sha256,
   model_key: nameParam,
+  not_model_key: nameParam,
   provider_key: nameParam,
-  status_code: optionalInput(wholeIn(100, 599)),
+  not_provider_key: nameParam,
+  status_code: statusCode,
+  not_status_code: statusCode,
+  failed: flagParam,
   user_id: uuid,
+  not_user_id: uuid,
   team_id: nameParam,
+  not_team_id: nameParam,
   service_account_id: nameParam,
+  not_service_account_id: nameParam,
   api_key_id: uuid,
+  not_api_key_id: uuid,
   service: nameParam,
+  not_service: nameParam,
   component: nameParam,
+  not_component: nameParam,
   env: nameParam,
+  not_env: nameParam,
   agent_harness_key: nameParam,
+  not_agent_harness_key: nameParam,
   tag_key: nameParam,
   tag_value: nameParam,
   from: instantParam,
@@ -73,11 +87,25 @@ function filterOf(given: ValuesOf<typeof filters>): Either<GatewayError, Request
     modelKey: asked.model_key,
     providerKey: asked.provider_key,
     statusCode: asked.status_code,
+    failed: asked.failed,
     service: asked.service,
     component: asked.component,
     env: asked.env,
     agentHarnessKey: asked.agent_harness_key,
     tag: key === undefined || value === undefined ? undefined : { key, value },
+    except: {
+      apiKeyId: asked.not_api_key_id,
+      userId: asked.not_user_id,
+      serviceAccountId: asked.not_service_account_id,
+      teamId: asked.not_team_id,
+      modelKey: asked.not_model_key,
+      providerKey: asked.not_provider_key,
+      statusCode: asked.not_status_code,
+      service: asked.not_service,
+      component: asked.not_component,
+      env: asked.not_env,
+      agentHarnessKey: asked.not_agent_harness_key,
+    },
     from: asked.from,
     until: asked.to,
   });

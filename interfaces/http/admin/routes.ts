@@ -1,9 +1,11 @@
 import type { KeyPorts } from '../../../application/admin/manage-keys.ts';
+import type { TestMailPorts } from '../../../application/admin/send-test-mail.ts';
 import type { AdminRoute } from './admin-route.ts';
 import { type BudgetRoutePorts, budgetRoutes } from './budget-routes.ts';
 import { type BudgetSpendRoutePorts, budgetSpendRoutes } from './budget-spend-routes.ts';
 import { type EventRoutePorts, eventRoutes } from './event-routes.ts';
 import { keyRoutes } from './key-routes.ts';
+import { mailRoutes } from './mail-routes.ts';
 import { type McpRoutePorts, mcpRoutes } from './mcp-routes.ts';
 import { type ModelRoutePorts, modelRoutes } from './model-routes.ts';
 import type { OverviewPorts } from '../../../application/reports/report-overview.ts';
@@ -31,7 +33,8 @@ export type AdminRoutePorts = OverviewPorts &
   UserRoutePorts &
   TeamRoutePorts &
   ServiceAccountRoutePorts &
-  TokenRoutePorts;
+  TokenRoutePorts &
+  TestMailPorts;
 
 /** Every admin endpoint but those of the session itself. */
 export const adminRoutes = (ports: AdminRoutePorts): readonly AdminRoute[] => [
@@ -50,4 +53,5 @@ export const adminRoutes = (ports: AdminRoutePorts): readonly AdminRoute[] => [
   ...teamRoutes(ports),
   ...serviceAccountRoutes(ports),
   ...tokenRoutes(ports),
+  ...mailRoutes(ports),
 ];

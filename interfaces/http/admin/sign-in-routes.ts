@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { BegunSignIn, FinishedSignIn, SignInRefusal } from '../../../application/admin/sign-in.ts';
-import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import type { ErrorCode, GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } from './admin-endpoint.ts';
 import { flagValue, objectOf, orNull, textValue } from '../answers.ts';
 import { optionalInput, textInput } from './inputs.ts';
@@ -35,6 +35,9 @@ const startPath = '/api/v1/auth/oidc/start';
 /** Where the identity provider sends browsers back to. */
 export const callbackPath = '/api/v1/auth/oidc/callback';
 
+/** The login, which has a sentence for each code. */
+const refusalPage = (code: ErrorCode): string => `/admin?sign_in_error=${code}`;
+
 const startQuery = { return_to: optionalInput(textInput(1, 4096)) };
 
 /** Sign-in at an identity provider, and what ways in there are; anybody may call. */
@@ -59,6 +62,7 @@ export const signInRoutes = (ports: SignInRoutesPorts): readonly OpenRoute[] => 
     path: startPath,
     summary: 'Sends a browser to the identity provider to sign in (302).',
     gate: 'signIns',
+    refusalPage,
     query: startQuery,
     answer: redirectValue,
     errors: ['sign_in_unavailable', 'not_supported'],
@@ -70,6 +74,7 @@ export const signInRoutes = (ports: SignInRoutesPorts): readonly OpenRoute[] => 
     summary:
       'Takes a browser back from the identity provider, sets the session cookie, and sends it on (302).',
     gate: 'signIns',
+    refusalPage,
     answer: redirectValue,
     errors: ['invalid_credentials', 'sign_in_unavailable', 'not_supported'],
     handle: callback(ports),

@@ -1043,6 +1043,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/mail/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends a test mail to the admin who asks, and tells what the mail server said. */
+        post: operations["post_admin_mail_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -5163,7 +5180,7 @@ export interface operations {
         parameters: {
             query?: {
                 actor_user_id?: string;
-                action?: "budget.set" | "budget.delete" | "api_key.create" | "api_key.update" | "api_key.rotate" | "api_key.revoke" | "admin.create" | "user.sign_up" | "user.set_role" | "password.change" | "second_factor.enrol" | "second_factor.remove" | "user.create" | "user.update" | "team.create" | "team.update" | "team_member.set" | "team_member.delete" | "service_account.create" | "service_account.update" | "admin_token.create" | "admin_token.revoke" | "model.test" | "rate_limit.set" | "rate_limit.delete";
+                action?: "budget.set" | "budget.delete" | "api_key.create" | "api_key.update" | "api_key.rotate" | "api_key.revoke" | "admin.create" | "user.sign_up" | "user.set_role" | "password.change" | "second_factor.enrol" | "second_factor.remove" | "user.create" | "user.update" | "team.create" | "team.update" | "team_member.set" | "team_member.delete" | "service_account.create" | "service_account.update" | "admin_token.create" | "admin_token.revoke" | "model.test" | "mail.test" | "rate_limit.set" | "rate_limit.delete";
                 target_kind?: "user" | "team" | "service_account" | "api_key" | "admin_token" | "model";
                 target_id?: string;
                 from?: string;
@@ -6350,16 +6367,28 @@ export interface operations {
                 request_id?: string;
                 request_id_sha256?: string;
                 model_key?: string;
+                not_model_key?: string;
                 provider_key?: string;
+                not_provider_key?: string;
                 status_code?: number;
+                not_status_code?: number;
+                failed?: boolean;
                 user_id?: string;
+                not_user_id?: string;
                 team_id?: string;
+                not_team_id?: string;
                 service_account_id?: string;
+                not_service_account_id?: string;
                 api_key_id?: string;
+                not_api_key_id?: string;
                 service?: string;
+                not_service?: string;
                 component?: string;
+                not_component?: string;
                 env?: string;
+                not_env?: string;
                 agent_harness_key?: string;
+                not_agent_harness_key?: string;
                 tag_key?: string;
                 tag_value?: string;
                 from?: string;
@@ -8974,5 +9003,56 @@ export interface operations {
             503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
+    post_admin_mail_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "to": "text",
+                     *         "sent": false,
+                     *         "failure": "text"
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            to: string;
+                            sent: boolean;
+                            failure: string | null;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.cross_origin.enrolment_required"];
+            409: components["responses"]["openai.conflict"];
+            413: components["responses"]["openai.request_too_large"];
+            429: components["responses"]["openai.too_many_attempts"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
+        };
+    };
 }
-// Of the description with SHA-256 3af05409b99a0c767adbcef7b1555c1c825d63f0c6ec08d5607f1bc17f81dd21.
+// Of the description with SHA-256 6fcc6d570dd3d8dc6f6b8074e72a5faa0325de6f8469bea759967fda5e75414c.

@@ -1,9 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, lazy, Suspense, useState } from 'react';
 import { api, read } from '../api/client.ts';
 import { Copyable } from '../ui/values.tsx';
 import { TextField } from '../ui/fields.tsx';
 import { ErrorLine } from '../ui/states.tsx';
+
+/** Loaded when somebody enrols. */
+const QrCode = lazy(async () => ({ default: (await import('./qr-code.tsx')).QrCode }));
 
 /** A second factor in three steps: the password, the app, the recovery codes. */
 export function EnrolSecondFactor({ onDone }: { readonly onDone: () => void }) {
@@ -50,7 +53,12 @@ export function EnrolSecondFactor({ onDone }: { readonly onDone: () => void }) {
         </>
       ) : (
         <>
-          <p>Add this secret to your authenticator app, then type the code that it shows.</p>
+          <p>
+            Scan this with your authenticator app, or add the secret to it; then type the code that it shows.
+          </p>
+          <Suspense fallback={<div className="qr-code" />}>
+            <QrCode text={begin.data.otpauth_uri} label="QR image to scan" />
+          </Suspense>
           <Copyable text={begin.data.secret} label="Secret" block />
           <p>
             <a href={begin.data.otpauth_uri}>Open it in an app on this device</a>

@@ -3,10 +3,15 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { ApiError, api, read } from '../api/client.ts';
 import { TextField } from '../ui/fields.tsx';
 import { ErrorLine } from '../ui/states.tsx';
+import { refusalName, RefusedSignIn } from './refused-sign-in.tsx';
 import { useSignInMethods } from './sign-in-methods.ts';
 
 /** Where the browser comes back to from the identity provider: the page that was asked for. */
-const here = (): string => window.location.pathname + window.location.search;
+function here(): string {
+  const search = new URLSearchParams(window.location.search);
+  search.delete(refusalName);
+  return `${window.location.pathname}${search.size === 0 ? '' : `?${search}`}`;
+}
 
 /** By password, with the second factor where one is enrolled, and at the identity provider. */
 export function Login({
@@ -39,6 +44,7 @@ export function Login({
   };
   return (
     <div className="stack">
+      <RefusedSignIn />
       {methods.data?.password === false ? null : (
         <form className="stack" onSubmit={submit}>
           <TextField

@@ -12,7 +12,8 @@ import { requestColumns } from './request-logs/columns.tsx';
 import { LiveTailControls, useLiveTail } from './request-logs/live-tail.tsx';
 import { RequestFilters } from './request-logs/more-filters.tsx';
 import { rangeOf, ranges } from './request-logs/ranges.ts';
-import { requestFilterNames, requestQuery, requestFilters } from './request-logs/request-filters.ts';
+import { chipTitles, requestQuery, requestFilters, turnedRound } from './request-logs/request-filters.ts';
+import { useNames } from './request-logs/seen-names.ts';
 import type { LoggedRow } from './request-logs/request-log.ts';
 import { SavedViews } from './request-logs/saved-views.tsx';
 import { TimeFilter } from './request-logs/time-range.tsx';
@@ -40,6 +41,7 @@ export function Page() {
     readAgain,
   });
   const rows = list.data?.items;
+  const nameOf = useNames(rows ?? []);
   return (
     <Frame
       title="Requests"
@@ -60,7 +62,7 @@ export function Page() {
         </>
       }
     >
-      <FilterChips names={chipNames(filters)} says={(name, value) => nameOf(name, value, rows ?? [])} />
+      <FilterChips names={chipNames(filters)} says={nameOf} turnedRound={turnedRound} />
       <div {...tail.listProps}>
         <Table
           caption="Requests"
@@ -107,20 +109,8 @@ function Facts({
 function chipNames(filters: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const isHalf = filters['tag_key'] === undefined || filters['tag_value'] === undefined;
   return Object.fromEntries(
-    Object.entries(requestFilterNames).filter(([name]) => !isHalf || !name.startsWith('tag_')),
+    Object.entries(chipTitles).filter(([name]) => !isHalf || !name.startsWith('tag_')),
   );
-}
-
-/** The name of an owner or a key, where a row on the screen tells it. */
-function nameOf(name: string, value: string, rows: readonly LoggedRow[]): string {
-  const found = rows.find((log) => Object.entries(log).some(([key, id]) => key === name && id === value));
-  const names: Readonly<Record<string, string | null | undefined>> = {
-    user_id: found?.user_name,
-    team_id: found?.team_name,
-    service_account_id: found?.service_account_name,
-    api_key_id: found?.api_key_name,
-  };
-  return names[name] ?? value;
 }
 
 const NoRequests = ({ isFiltered }: { readonly isFiltered: boolean }) =>

@@ -98,10 +98,13 @@ export function ChoiceFilter({
 export function FilterChips({
   names,
   says = (_, value) => value,
+  turnedRound = () => undefined,
 }: {
   readonly names: Readonly<Record<string, string>>;
   /** How a value is called: an id by its name. */
   readonly says?: (name: string, value: string) => string;
+  /** The filter that selects all that this one does not; undefined: there is none. */
+  readonly turnedRound?: (name: string) => string | undefined;
 }) {
   const { filters, set } = useAddress();
   const active = Object.entries(filters).filter(([name]) => name in names);
@@ -118,8 +121,41 @@ export function FilterChips({
           >
             {names[name]}: {says(name, value)} <Icon name="close" />
           </button>
+          <Turn
+            from={name}
+            to={turnedRound(name)}
+            value={value}
+            says={`${names[name]}: ${says(name, value)}`}
+          />
         </li>
       ))}
     </ul>
+  );
+}
+
+function Turn({
+  from,
+  to,
+  value,
+  says,
+}: {
+  readonly from: string;
+  readonly to: string | undefined;
+  readonly value: string;
+  readonly says: string;
+}) {
+  const { set } = useAddress();
+  if (to === undefined) return null;
+  const title = `Turn round ${says}`;
+  return (
+    <button
+      type="button"
+      className="chip"
+      title={title}
+      aria-label={title}
+      onClick={() => set({ [from]: undefined, [to]: value, page: undefined })}
+    >
+      <Icon name="turn" />
+    </button>
   );
 }

@@ -25,6 +25,7 @@ export const actions = [
   'rate_limit.set',
   'rate_limit.delete',
   'model.test',
+  'mail.test',
   'admin_token.create',
   'admin_token.revoke',
   'admin.create',

@@ -55,7 +55,11 @@ export function Figures({ of }: { readonly of: Overview }) {
       />
       <Figure
         title="Errors"
-        value={<Count of={errorsOf(day)} />}
+        value={
+          <RequestsLink where={{ ...windowOf(of), failed: 'true' }}>
+            <Count of={errorsOf(day)} />
+          </RequestsLink>
+        }
         more={
           <>
             {day.errors.caller} by callers, {day.errors.upstream} upstream, {day.errors.gateway} of the

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Badge, Copyable } from '../../ui/values.tsx';
 import type { Overview } from './overview-data.ts';
+import { TestMail } from './test-mail.tsx';
 
 type Steps = Overview['setup'];
 
@@ -22,6 +23,8 @@ const steps: readonly {
   readonly key: keyof Steps;
   readonly title: string;
   readonly how: () => ReactNode;
+  /** What can be done when it is done. */
+  readonly whenDone?: () => ReactNode;
 }[] = [
   {
     key: 'key_exists',
@@ -63,6 +66,7 @@ const steps: readonly {
         <Copyable text={mail} label="Section for mail" block />
       </>
     ),
+    whenDone: () => <TestMail />,
   },
   {
     key: 'telemetry_configured',
@@ -98,12 +102,12 @@ export function Setup({ setup, isOpen }: { readonly setup: Steps; readonly isOpe
   const done = steps.filter(({ key }) => setup[key]).length;
   const list = (
     <ol className="steps">
-      {steps.map(({ key, title, how }) => (
+      {steps.map(({ key, title, how, whenDone }) => (
         <li key={key} className="stack">
           <h3>
             {title} {setup[key] ? <Badge tone="good">done</Badge> : <Badge tone="plain">to do</Badge>}
           </h3>
-          {setup[key] ? null : how()}
+          {setup[key] ? whenDone?.() : how()}
         </li>
       ))}
     </ol>

@@ -1,5 +1,5 @@
 import { useAddress } from '../../app/address.ts';
-import { TextFilter } from '../../ui/filters.tsx';
+import { ChoiceFilter, TextFilter } from '../../ui/filters.tsx';
 import { type FilterName, requestFilterNames } from './request-filters.ts';
 import type { LoggedRow } from './request-log.ts';
 
@@ -14,6 +14,11 @@ const shownOnDemand = [
   'api_key_id',
   'agent_harness_key',
   'request_id_sha256',
+] as const;
+/** A caller who left is no failure: the API draws the line as the overview does. */
+const failedOrNot = [
+  ['true', 'Failed'],
+  ['false', 'Not failed'],
 ] as const;
 const wide: ReadonlySet<FilterName> = new Set(['request_id', 'user_id', 'api_key_id', 'request_id_sha256']);
 
@@ -41,6 +46,7 @@ export function RequestFilters({
   return (
     <>
       {shownAlways.map(filter)}
+      <ChoiceFilter name="failed" label={requestFilterNames.failed} options={failedOrNot} />
       <details className="more-filters">
         <summary className="button quiet">More filters{used === 0 ? '' : ` (${used})`}</summary>
         <div className="filters">

@@ -1,11 +1,12 @@
 import type { ReactNode } from 'react';
 import { useAddress } from '../../app/address.ts';
-import { Icon } from '../../ui/icons.tsx';
-import type { FilterName } from './request-filters.ts';
+import { Icon, type IconName } from '../../ui/icons.tsx';
+import { type FilterName, turnedRound } from './request-filters.ts';
 
 /**
- * A value of a row, and a button that selects the rows which have it. The button is no stop of the tab key, which would
- * make hundreds of a list; the detail of a row has links that do the same.
+ * A value of a row, with a button that selects the rows which have it, and one for all others. They are no stops of the
+ * tab key, which would make hundreds of a list; the detail of a row has links that do the same, and the chip of a filter
+ * turns it round.
  */
 export function OnlyThis({
   name,
@@ -21,18 +22,31 @@ export function OnlyThis({
 }) {
   const { filters, set } = useAddress();
   if (value === null || filters[name] === value) return children;
+  const others = turnedRound(name);
+  const select = (filter: string) => (): void => set({ [filter]: value, page: undefined });
   return (
     <span className="only-this">
       {children}
-      <button
-        type="button"
-        tabIndex={-1}
-        title={`Only ${says}`}
-        aria-label={`Only ${says}`}
-        onClick={() => set({ [name]: value, page: undefined })}
-      >
-        <Icon name="filter" />
-      </button>
+      <span className="of-value">
+        <Selects title={`Only ${says}`} icon="filter" onClick={select(name)} />
+        {others === undefined ? null : (
+          <Selects title={`All but ${says}`} icon="without" onClick={select(others)} />
+        )}
+      </span>
     </span>
   );
 }
+
+const Selects = ({
+  title,
+  icon,
+  onClick,
+}: {
+  readonly title: string;
+  readonly icon: IconName;
+  readonly onClick: () => void;
+}) => (
+  <button type="button" tabIndex={-1} title={title} aria-label={title} onClick={onClick}>
+    <Icon name={icon} />
+  </button>
+);

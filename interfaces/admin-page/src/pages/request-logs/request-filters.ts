@@ -2,10 +2,8 @@ import type { paths } from '../../api/api.d.ts';
 import type { Filters } from '../../app/address.ts';
 import { instantsOf } from './ranges.ts';
 
-/** Every filter of request logs, as the API and the address call it, and as people do. */
-export const requestFilterNames = {
-  request_id: 'Request id',
-  request_id_sha256: 'SHA-256 of a long request id',
+/** Filters that can be turned round: with `not_` before its name, each selects all but its value. */
+const turnableNames = {
   model_key: 'Model',
   provider_key: 'Provider',
   status_code: 'Status',
@@ -17,13 +15,41 @@ export const requestFilterNames = {
   component: 'Component',
   env: 'Environment',
   agent_harness_key: 'Harness',
+} as const;
+
+/** Every filter of request logs that is typed or chosen, as the API and the address call it, and as people do. */
+export const requestFilterNames = {
+  ...turnableNames,
+  request_id: 'Request id',
+  request_id_sha256: 'SHA-256 of a long request id',
+  failed: 'Failed',
   tag_key: 'Tag',
   tag_value: 'Tag value',
 } as const;
 
+const turned = 'not_';
+
+/** The same filter the other way round; undefined: it has no other way. */
+export function turnedRound(name: string): string | undefined {
+  if (name.startsWith(turned)) return straight(name);
+  return Object.hasOwn(turnableNames, name) ? `${turned}${name}` : undefined;
+}
+
+/** Without `not_`. */
+export const straight = (name: string): string =>
+  name.startsWith(turned) ? name.slice(turned.length) : name;
+
+/** What every filter is called where it is in force. */
+export const chipTitles: Readonly<Record<string, string>> = {
+  ...requestFilterNames,
+  ...Object.fromEntries(
+    Object.entries(turnableNames).map(([name, title]) => [`${turned}${name}`, `${title} is not`]),
+  ),
+};
+
 export type FilterName = keyof typeof requestFilterNames;
 
-const isFilterName = (name: string): name is FilterName => Object.hasOwn(requestFilterNames, name);
+const isFilterName = (name: string): boolean => Object.hasOwn(chipTitles, name);
 
 /** Those filters of the address that select requests; the time is one of them. */
 export const requestFilters = (filters: Filters): Filters =>
@@ -35,18 +61,28 @@ type Query = NonNullable<paths['/api/v1/admin/observability/request-logs']['get'
 
 /** What the API is asked for: half a tag not yet. `now` in milliseconds since the epoch. */
 export function requestQuery(filters: Filters, now: number): Query {
-  const { status_code: status, tag_key: key, tag_value: value } = filters;
+  const { status_code: status, not_status_code: notStatus, failed, tag_key: key, tag_value: value } = filters;
   return {
     ...textQuery(filters),
     ...(status === undefined ? {} : { status_code: numberOf(status) }),
+    ...(notStatus === undefined ? {} : { not_status_code: numberOf(notStatus) }),
+    ...(failed === undefined ? {} : { failed: failed === 'true' }),
     ...(key === undefined || value === undefined ? {} : { tag_key: key, tag_value: value }),
     ...instantsOf(filters, now),
   };
 }
 
-const others: ReadonlySet<string> = new Set(['status_code', 'tag_key', 'tag_value']);
+const others: ReadonlySet<string> = new Set([
+  'status_code',
+  'not_status_code',
+  'failed',
+  'tag_key',
+  'tag_value',
+]);
 
-const textQuery = (filters: Filters): Omit<Query, 'status_code' | 'page' | 'page_size'> =>
+const textQuery = (
+  filters: Filters,
+): Omit<Query, 'status_code' | 'not_status_code' | 'failed' | 'page' | 'page_size'> =>
   Object.fromEntries(Object.entries(filters).filter(([name]) => isFilterName(name) && !others.has(name)));
 
 /** No number is 0, which no filter takes: the API says so, and names the field. */

@@ -1,0 +1,26 @@
+/** The parameter of the address that the gateway leads a browser here with: the code of an error. */
+export const refusalName = 'sign_in_error';
+
+/** What a person can do about each. The address is anybody's to write, so no text of it is shown. */
+const sentences: Readonly<Record<string, string>> = {
+  invalid_credentials:
+    'Your organisation did not sign you in, or you have no access here. Ask an admin of it.',
+  invalid_request:
+    'That login took too long, was begun in another browser, or was finished already. Begin again.',
+  not_supported: 'Logging in at your organisation is not set up any more.',
+  overloaded: 'Too many logins are under way. Try again in some minutes.',
+  sign_in_unavailable: 'Your organisation’s login cannot be reached at the moment. Try again soon.',
+  store_unavailable: 'The gateway’s database cannot be reached at the moment. Try again soon.',
+};
+const otherwise = 'The login at your organisation did not succeed. Try again.';
+
+/** Why a login at the identity provider came to nothing. */
+export function RefusedSignIn() {
+  const code = new URLSearchParams(window.location.search).get(refusalName);
+  if (code === null) return null;
+  return (
+    <p className="error-text" role="alert">
+      {(Object.hasOwn(sentences, code) ? sentences[code] : undefined) ?? otherwise}
+    </p>
+  );
+}

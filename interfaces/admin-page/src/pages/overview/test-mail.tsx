@@ -1,0 +1,29 @@
+import { useMutation } from '@tanstack/react-query';
+import { api, read } from '../../api/client.ts';
+import { ErrorLine } from '../../ui/states.tsx';
+
+/** Sends a mail to whoever is logged in, and says what the mail server made of it. */
+export function TestMail() {
+  const test = useMutation({ mutationFn: () => read(api.POST('/api/v1/admin/mail/test')) });
+  // A button that is disabled loses the focus.
+  const send = (): void => {
+    if (!test.isPending) test.mutate();
+  };
+  return (
+    <div className="stack tight">
+      <div>
+        <button type="button" className="button" aria-disabled={test.isPending} onClick={send}>
+          {test.isPending ? 'Waiting for the mail server…' : 'Send a test mail to yourself'}
+        </button>
+      </div>
+      <ErrorLine error={test.error} />
+      <p role="status">
+        {test.data === undefined
+          ? ''
+          : test.data.sent
+            ? `The mail server took a mail to ${test.data.to}. Look whether it has arrived.`
+            : `Nothing was sent to ${test.data.to}: ${test.data.failure}`}
+      </p>
+    </div>
+  );
+}
