@@ -108,6 +108,7 @@ async function queries(pool: DatabasePool): Promise<Queries> {
     ...['user_id', 'team_id', 'model_key', 'env'].map((filter) => `${of(filter)}&failed=true`),
     `${frequentTag}&failed=true`,
     `failed=true&not_${of('model_key')}`,
+    `failed=true&not_${of('provider_key')}`,
     `${of('user_id')}&not_${of('model_key')}`,
     `${of('service')}&not_${of('status_code')}`,
     `not_${of('status_code')}&${range}`,
@@ -126,7 +127,7 @@ async function queries(pool: DatabasePool): Promise<Queries> {
       `not_${of(filter)}`,
       `not_${of(filter, 'rare')}`,
     ]),
-    ...['provider_key', 'env'].map((filter) => `failed=true&not_${of(filter)}`),
+    `failed=true&not_${of('env')}`,
   ];
   return { usual, unusual };
 }

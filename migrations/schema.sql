@@ -272,7 +272,7 @@ CREATE INDEX request_logs_api_key_id_idx ON request_logs USING btree (api_key_id
 CREATE INDEX request_logs_caller_component_idx ON request_logs USING btree (caller_component, list_bucket, status_code, caller_env, caller_service, team_id) WHERE (caller_component IS NOT NULL);
 CREATE INDEX request_logs_caller_env_idx ON request_logs USING btree (caller_env, list_bucket, status_code, model_key) WHERE (caller_env IS NOT NULL);
 CREATE INDEX request_logs_caller_service_idx ON request_logs USING btree (caller_service, list_bucket, status_code, caller_env, team_id, model_key) WHERE (caller_service IS NOT NULL);
-CREATE INDEX request_logs_failed_idx ON request_logs USING btree (list_bucket, status_code, model_key) WHERE (((status_code >= 400) AND (status_code <> 499)) IS TRUE);
+CREATE INDEX request_logs_failed_idx ON request_logs USING btree (list_bucket, status_code, model_key, provider_key) WHERE (((status_code >= 400) AND (status_code <> 499)) IS TRUE);
 CREATE INDEX request_logs_long_request_id_idx ON request_logs USING btree (long_request_id_sha256(request_id), list_bucket) WHERE (long_request_id_sha256(request_id) IS NOT NULL);
 CREATE INDEX request_logs_model_key_idx ON request_logs USING btree (model_key, list_bucket, status_code) WHERE (model_key IS NOT NULL);
 CREATE INDEX request_logs_occurred_at_idx ON request_logs USING btree (occurred_at, request_log_id) INCLUDE (status_code);

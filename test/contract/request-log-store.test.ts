@@ -215,6 +215,11 @@ describe('the list of request logs', () => {
         { failed: true, except: { modelKey: 'fast' } },
         'request_logs_failed_idx',
       ],
+      [
+        'what failed but at a provider',
+        { failed: true, except: { providerKey: 'up' } },
+        'request_logs_failed_idx',
+      ],
       ['a request id', { requestId: 'one' }, 'request_logs_request_id_idx'],
       ['a long request id', { longRequestIdSha256: sha256('one') }, 'request_logs_long_request_id_idx'],
       ['a key', { apiKeyId: user }, 'request_logs_api_key_id_idx'],
