@@ -14,5 +14,5 @@ export default {
   // Suites wait for sockets and the database more than they compute.
   maxWorkers: 2,
   // Suites leave their modules behind in a worker; one that has grown is replaced between two suites.
-  workerIdleMemoryLimit: '500MB',
+  workerIdleMemoryLimit: '800MB',
 };

@@ -7,7 +7,6 @@ import { openPool } from '../infrastructure/postgres/pool.ts';
 import { placedLine } from '../interfaces/cli/check-config.ts';
 import { terminal } from '../interfaces/cli/command.ts';
 import { openDatabase } from './database.ts';
-import { ensureQuickstart, quickstartConfig } from './quickstart.ts';
 
 /** The configuration that is named or lies here; none, and it is the quick start's. */
 const ownConfigPath = (): string | undefined =>
@@ -23,6 +22,7 @@ export function configPath(): string {
 async function databaseConfig(): Promise<LoadedConfig> {
   const own = ownConfigPath();
   if (own !== undefined) return valid(own);
+  const { ensureQuickstart, quickstartConfig } = await import('./quickstart.ts');
   const started = await ensureQuickstart(environment(processVariables()).dataDir);
   return valid(quickstartConfig, started.variables);
 }

@@ -29,19 +29,26 @@ function written<A extends Ask>(
 
 const rules = redactionRules(['body.messages.*.name'], ['a-credential']);
 
+/** What is made for each count, made once. */
+function kept<A>(make: (count: number) => A): (count: number) => A {
+  const made = new Map<number, A>();
+  return (count) => {
+    const known = made.get(count) ?? make(count);
+    made.set(count, known);
+    return known;
+  };
+}
+
 /** What grows more steeply than the body: reading it, writing it for one of the routes, or redacting it. */
 function steepParts<A extends Ask>(family: Family<A>, shape: Shape): readonly string[] {
-  const asks = new Map<number, A>();
-  const read = (count: number): A => {
-    const known = asks.get(count);
-    if (known !== undefined) return known;
-    const ask = family.read(bodyText(family.name, shape, count));
+  const textOf = kept((count) => bodyText(family.name, shape, count));
+  const read = kept((count) => {
+    const ask = family.read(textOf(count));
     if (E.isLeft(ask)) throw new Error(ask.left.message);
-    asks.set(count, ask.right);
     return ask.right;
-  };
+  });
   const reading = steepGrowth((count) => {
-    const text = bodyText(family.name, shape, count);
+    const text = textOf(count);
     return () => void family.read(text);
   });
   const [first] = Object.values(requestShapes[family.name]);
@@ -54,7 +61,7 @@ function steepParts<A extends Ask>(family: Family<A>, shape: Shape): readonly st
     return steep === undefined ? [] : [`${route.name}: ${steep}`];
   });
   const redacting = steepGrowth((count) => {
-    const text = bodyText(family.name, shape, count);
+    const text = textOf(count);
     return () => void redactedRequest({}, { text, isParsed: true }, rules, 65_536);
   });
   return [

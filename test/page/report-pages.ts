@@ -1,7 +1,22 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { isTrueWithin } from '../support/browser.ts';
 import { axeViolations } from './page-scene.ts';
+
+const dayMs = 86_400_000;
+
+/** A suite of this kind takes less, on a busy machine too. */
+const suiteMs = 120_000;
+
+/** Begins a suite on the next day (UTC) where this one is about to end: what was spent today is nothing at midnight. */
+export function withinOneDay(): void {
+  beforeAll(async () => {
+    const left = dayMs - (Date.now() % dayMs);
+    if (left < suiteMs) await sleep(left);
+  }, 2 * suiteMs);
+}
 
 /** The API fails at these addresses while something is looked at. */
 export async function whileFailing(page: Page, url: string, look: () => Promise<void>): Promise<void> {

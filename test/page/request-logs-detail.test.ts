@@ -27,7 +27,9 @@ describe('one request', () => {
     await page.getByRole('dialog', { name: 'Request' }).getByText('thinker → up').waitFor();
     await page.getByRole('link', { name: 'Open as a page' }).click();
     await page.waitForURL((url) => url.pathname === `/admin${root}/${id}`);
-    await page.getByText('thinker → up').waitFor();
+    // The address changes before the page does: until then the row of the list has these words too.
+    await page.getByRole('dialog', { name: 'Request' }).waitFor({ state: 'detached' });
+    await page.getByRole('strong').getByText('thinker → up').waitFor();
     await page.goBack();
     await page.getByRole('dialog', { name: 'Request' }).waitFor();
     await scene.open(`${root}/${id}`);

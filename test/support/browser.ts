@@ -8,6 +8,10 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 const run = promisify(execFile);
 const buildScript = path.join(import.meta.dirname, '..', '..', 'interfaces', 'admin-page', 'build.ts');
 
+// The page draws with the processor in any case: without the graphics stack it does so once, not for a device that is
+// imitated too.
+chromiumPackage.setGraphicsMode = false;
+
 /** A headless Chromium out of an npm package: nothing has to be installed on the machine. */
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({

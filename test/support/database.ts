@@ -58,7 +58,10 @@ export function withDatabase(): { readonly url: () => string } {
 async function copyTemplate(adminUrl: string, name: string, template: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await connected(adminUrl, (admin) => admin.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));
+      // The other strategy writes each page into the server's log too.
+      await connected(adminUrl, (admin) =>
+        admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`),
+      );
       return;
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.code !== OBJECT_IN_USE || tries === COPY_TRIES)

@@ -52,8 +52,7 @@ export default async function setUp(): Promise<void> {
       : undefined;
   const adminUrl = given ?? server?.url ?? '';
   globalThis.gatewayTestRun = { folder, server, sweeper };
-  await preparePage();
-  await makeTemplate(adminUrl);
+  await Promise.all([preparePage(), makeTemplate(adminUrl)]);
   process.env[ADMIN_URL_VARIABLE] = adminUrl;
   process.env[FOLDER_VARIABLE] = folder;
 }

@@ -4,6 +4,8 @@ import Sequencer from '@jest/test-sequencer';
 const long = [
   'infrastructure/growth-requests',
   'e2e/commands',
+  'page/request-logs',
+  'page/keys',
   'torture/kill',
   'e2e/process-life',
   'infrastructure/growth-answers',

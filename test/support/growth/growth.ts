@@ -15,7 +15,7 @@ const nothingMs = 100;
 
 const rounds = 6;
 
-/** Milliseconds after which an input is not taken again, nor a larger one at all: none of them takes half as long. */
+/** Milliseconds after which an input is not taken again: none of them takes half as long. */
 const longMs = 2000;
 
 /** Milliseconds that this thread computed: other work on the machine counts for nothing. */
@@ -26,17 +26,22 @@ function costOf(work: () => void): number {
   return (user + system) / 1000;
 }
 
-/** How many times as long `large` takes; undefined: below the bound. The least of several times counts. */
-function ratioOf(small: () => void, large: () => void): number | undefined {
-  const least = { small: costOf(small), large: Number.POSITIVE_INFINITY };
-  if (least.small > longMs) return least.large;
-  for (let round = 0; round < rounds; round += 1) {
+/**
+ * How many times as long `large` takes; undefined: below the bound. The least of several times counts. The larger
+ * input comes first: where it takes no time, the smaller one is not even made.
+ */
+function ratioOf(makeSmall: () => () => void, large: () => void): number | undefined {
+  const first = costOf(large);
+  if (first < nothingMs) return undefined;
+  const small = makeSmall();
+  const least = { small: costOf(small), large: first };
+  if (least.small > longMs) return Number.POSITIVE_INFINITY;
+  const isEven = (): boolean => least.large < Math.max(nothingMs, bound * least.small);
+  for (let round = 1; round < rounds && !isEven() && least.large <= bound * longMs; round += 1) {
     least.large = Math.min(least.large, costOf(large));
-    if (least.large < Math.max(nothingMs, bound * least.small)) return undefined;
     least.small = Math.min(least.small, costOf(small));
-    if (least.large > bound * longMs) break;
   }
-  return least.large / least.small;
+  return isEven() ? undefined : least.large / least.small;
 }
 
 /**
@@ -46,9 +51,9 @@ function ratioOf(small: () => void, large: () => void): number | undefined {
  */
 export function steepGrowth(make: (count: number) => () => void): number | undefined {
   const larger = make(4 * smallest);
-  const ratio = ratioOf(make(smallest), larger);
+  const ratio = ratioOf(() => make(smallest), larger);
   if (ratio === undefined || ratio > surelySteep) return ratio;
-  return ratioOf(larger, make(16 * smallest));
+  return ratioOf(() => larger, make(16 * smallest));
 }
 
 /** So many, one after the other. */
