@@ -6,6 +6,7 @@ import { listModels } from '../application/list-models.ts';
 import { testModel } from '../application/models/test-model.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { LimitStandings } from '../application/ports/limit-standings.ts';
+import type { McpTelemetry } from '../application/ports/mcp-telemetry.ts';
 import type { SeedStore } from '../application/ports/seed.ts';
 import type { Telemetry } from '../application/ports/telemetry.ts';
 import { serveModelRequest } from '../application/serve-model-request.ts';
@@ -40,6 +41,7 @@ import { authenticate } from '../interfaces/http/authenticate.ts';
 import { cutOff, type CutOff } from '../interfaces/http/cut-off.ts';
 import { type Gates, gatesOf } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
+import { type McpParts, mcpParts } from './mcp.ts';
 import { testRoom } from './model-tests.ts';
 import { claimSeconds, cleaned, journalOf, processOf, settlingOptions } from './settling.ts';
 
@@ -54,6 +56,7 @@ export interface Foundations {
   readonly pool: DatabasePool;
   readonly log: Log;
   readonly telemetry: Telemetry;
+  readonly mcpTelemetry: McpTelemetry;
   /** Why this process must not get requests at the moment. */
   readonly notReady: () => Promise<string | undefined>;
   readonly draining: () => boolean;
@@ -74,6 +77,7 @@ export const tokens = {
   ledger: token<LedgerStore>('Ledger'),
   journal: token<Journal>('Journal'),
   payloads: token<PayloadStore>('Payloads'),
+  mcp: token<McpParts>('Mcp'),
   recovery: token<Recovery>('Recovery'),
   upstream: token<Executor>('Upstream'),
   largeBodies: token<LargeBodyThread>('LargeBodies'),
@@ -253,15 +257,17 @@ function bindService(container: Container): void {
 }
 
 function bindApp(container: Container): void {
+  container.bind(tokens.mcp).toResolvedValue(mcpParts, [tokens.foundations, tokens.clock]);
   container.bind(tokens.app).toResolvedValue(
     (
-      { config, log, telemetry, notReady, draining }: Foundations,
+      { config, log, telemetry, mcpTelemetry, notReady, draining }: Foundations,
       accounts: CachedAccounts,
       ports: ServePorts,
       gates: Gates,
       admin: AdminApiPorts,
       cut: CutOff,
       standings: LimitStandings,
+      mcp: McpParts,
     ) =>
       gatewayApp({
         admin,
@@ -271,6 +277,10 @@ function bindApp(container: Container): void {
         limitsNow: standings.of,
         telemetry,
         gate: gates.models,
+        mcp: mcp.service,
+        mcpUnauthorized: mcp.unauthorized,
+        mcpTelemetry,
+        mcpGates: gates.mcp,
         pace: gates.pace,
         decompress,
         clock: ports.clock,
@@ -294,6 +304,7 @@ function bindApp(container: Container): void {
       tokens.admin,
       tokens.cutOff,
       tokens.standings,
+      tokens.mcp,
     ],
   );
 }

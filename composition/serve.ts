@@ -72,8 +72,16 @@ export async function startService(options: ServeOptions): Promise<Service> {
     () => parts.process.check(),
   );
   const exported = await openTelemetry(settings.otel, log);
-  const { telemetry } = exported;
-  const parts = serviceParts({ config, pool, log, telemetry, notReady, draining: () => draining });
+  const { telemetry, mcp: mcpTelemetry } = exported;
+  const parts = serviceParts({
+    config,
+    pool,
+    log,
+    telemetry,
+    mcpTelemetry,
+    notReady,
+    draining: () => draining,
+  });
   exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
   const { follower, gates } = parts;
   const server = httpServer(parts);
@@ -85,7 +93,9 @@ export async function startService(options: ServeOptions): Promise<Service> {
     await Promise.all([
       within(half, Promise.all([background.stop(half), purge.stop(), partitions.stop()])),
       parts.payloads.close(half),
+      parts.mcp.invocations.close(half),
     ]);
+    await parts.mcp.upstreams.close();
     await parts.largeBodies.close();
     await Promise.all([within(closeMs, follower.stop()), within(half, exported.close())]);
     await parts.catalogue.close();
@@ -156,6 +166,7 @@ const watchedParts = (
   queues: parts.ledger.waiting,
   journal: parts.journal,
   payloads: parts.payloads.counts,
+  invocations: parts.mcp.invocations.counts,
   alertMails: parts.alerting.counts,
   connections: () => {
     const { acquiredConnections, idleConnections, waitingClients } = pool.state();

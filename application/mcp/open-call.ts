@@ -1,0 +1,136 @@
+import { type McpError, mcpErrorMessage, mcpErrors, mcpErrorStatus } from '../../domain/mcp/mcp-error.ts';
+import { calledTool, type McpId, type McpMessage } from '../../domain/mcp/message.ts';
+import { policyResultOf } from '../../domain/mcp/server-policy.ts';
+import { isFailedResult } from '../../domain/mcp/server-message.ts';
+import type { Json } from '../../domain/shared/json.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { McpServer } from '../ports/mcp-upstreams.ts';
+import type { McpAnswer, McpRequest } from './mcp-request.ts';
+import type { ToolInvocation } from './record-invocation.ts';
+
+export interface OpenCallPorts {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly record: (invocation: ToolInvocation, heldBytes: number) => void;
+}
+
+/** What a caller's message became, once it is over. */
+interface Ended {
+  readonly error: McpError | undefined;
+  readonly result: Json | undefined;
+  readonly bytes: number;
+}
+
+/** One message of a caller, from its arrival until its record is written: once, whatever comes first. */
+export class OpenCall {
+  readonly request: McpRequest;
+  readonly server: McpServer | undefined;
+  /** Ends what is under way upstream. */
+  readonly abort = new AbortController();
+  message: McpMessage | undefined;
+  /** Why nobody waits for the answer any more. */
+  lost: McpError | undefined;
+  private readonly ports: OpenCallPorts;
+  private isSent = false;
+  private isOver = false;
+
+  constructor(ports: OpenCallPorts, request: McpRequest, server: McpServer | undefined) {
+    this.ports = ports;
+    this.request = request;
+    this.server = server;
+    request.link.whenLost((why) => this.lose(why === 'client_closed' ? left : cutOff));
+  }
+
+  get id(): McpId | undefined {
+    return this.message?.kind === 'request' ? this.message.id : undefined;
+  }
+
+  get tool(): string | undefined {
+    return this.message !== undefined && isToolCall(this.message) ? calledTool(this.message) : undefined;
+  }
+
+  lose(why: McpError): void {
+    if (this.lost !== undefined || this.isOver) return;
+    this.lost = why;
+    this.abort.abort();
+  }
+
+  sent(): void {
+    this.isSent = true;
+    this.request.telemetry.sent();
+  }
+
+  /** The answer that says what is wrong. */
+  failed(error: McpError): McpAnswer {
+    const told = this.lost ?? error;
+    this.over({ error: told, result: undefined, bytes: 0 });
+    return { kind: 'whole', status: mcpErrorStatus(told, this.id), text: this.errorText(told) };
+  }
+
+  errorText = (error: McpError): string => JSON.stringify(mcpErrorMessage(error, this.id));
+
+  /** It was answered; a tool that says that it failed has answered. */
+  answered(result: Json | undefined, error: Json | undefined, bytes: number): void {
+    const failed = error !== undefined || isFailedResult(result);
+    this.over({ error: failed ? saidByServer : undefined, result: result ?? error, bytes });
+  }
+
+  over({ error, result, bytes }: Ended): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { request, server, message, tool } = this;
+    const { policy } = server ?? {};
+    const policyResult = policyResultOf(request.caller, policy, tool);
+    const ended = {
+      requestId: request.requestId,
+      status: error === undefined ? ('success' as const) : mcpErrors[error.code].recorded,
+      errorCode: error?.code,
+      latencyMs: Math.max(0, this.ports.clock.now() - request.receivedAt),
+      caller: request.caller,
+    };
+    request.telemetry.ended({
+      ...ended,
+      method: methodOf(message),
+      serverId: server?.id,
+      tool: policyResult === 'allowed' ? tool : undefined,
+      protocolVersion: request.headers.protocolVersion,
+    });
+    if (!this.isRecorded()) return;
+    const args = message?.kind === 'request' ? message.params['arguments'] : undefined;
+    this.ports.record(
+      {
+        ...ended,
+        requestLogId: undefined,
+        callerSecrets: request.callerSecrets,
+        server: { id: server?.id ?? request.serverId, displayName: server?.displayName },
+        tool: {
+          id: `${server?.id ?? request.serverId}/${tool ?? `(${methodOf(message) ?? 'unread'})`}`,
+          displayName: undefined,
+        },
+        policyResult,
+        payload: { arguments: args, result },
+      },
+      bytes,
+    );
+  }
+
+  /** Calls of tools, and whatever was refused before it went to a server. */
+  private isRecorded(): boolean {
+    return !this.isSent || (this.message !== undefined && isToolCall(this.message));
+  }
+}
+
+const methodOf = (message: McpMessage | undefined): string | undefined =>
+  message === undefined || message.kind === 'response' ? undefined : message.method;
+
+export const isToolCall = (
+  message: McpMessage,
+): message is Extract<McpMessage, { readonly kind: 'request' }> =>
+  message.kind === 'request' && message.method === 'tools/call';
+
+const left: McpError = { code: 'client_closed', message: 'The caller has left.' };
+const cutOff: McpError = {
+  code: 'shutting_down',
+  message: 'The gateway is shutting down and has cut this call off; try again.',
+};
+/** It is the server's own answer: it passes, and is recorded for what it says. */
+const saidByServer: McpError = { code: 'upstream_failed', message: 'The server says that the call failed.' };
