@@ -43,7 +43,7 @@ import { type Gates, gatesOf } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
 import { type McpParts, mcpParts } from './mcp.ts';
 import { testRoom } from './model-tests.ts';
-import { claimSeconds, cleaned, journalOf, processOf, settlingOptions } from './settling.ts';
+import { claimSeconds, cleaned, journalOf, processOf, settlingOptions, writeBehind } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
 export type Recovery = (goOn: () => boolean) => Promise<void>;
@@ -110,12 +110,13 @@ export function buildContainer(foundations: Foundations): Container {
 }
 
 function bindStores(container: Container): void {
-  container
-    .bind(tokens.seed)
-    .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
-  container
-    .bind(tokens.keyUse)
-    .toResolvedValue(({ pool }: Foundations) => keyUse(pool), [tokens.foundations]);
+  const ofFoundations = <T>(id: ServiceIdentifier<T>, make: (given: Foundations) => T): void =>
+    void container.bind(id).toResolvedValue(make, [tokens.foundations]);
+  ofFoundations(tokens.seed, ({ pool }) => seedStore(pool));
+  ofFoundations(tokens.keyUse, ({ pool }) => keyUse(pool));
+  ofFoundations(tokens.process, ({ pool, log }) => processOf(pool, log));
+  ofFoundations(tokens.journal, ({ config, log }) => journalOf(config, log));
+  ofFoundations(tokens.payloads, ({ pool, config, log }) => payloadStore(pool, writeBehind(config, log)));
   container.bind(tokens.ledger).toResolvedValue(
     (
       { pool, config, log }: Foundations,
@@ -137,20 +138,6 @@ function bindStores(container: Container): void {
         clock.now,
       ),
     [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock, tokens.standings],
-  );
-  container
-    .bind(tokens.process)
-    .toResolvedValue(({ pool, log }: Foundations) => processOf(pool, log), [tokens.foundations]);
-  container
-    .bind(tokens.journal)
-    .toResolvedValue(({ config, log }: Foundations) => journalOf(config, log), [tokens.foundations]);
-  container.bind(tokens.payloads).toResolvedValue(
-    ({ pool, config, log }: Foundations) =>
-      payloadStore(pool, {
-        onFault: (error) => databaseFaultLog(log)(databaseFault(error), error),
-        onDefect: (error) => log.error(defectFields(error, cleaned(config)), 'defect'),
-      }),
-    [tokens.foundations],
   );
   container.bind(tokens.recovery).toResolvedValue(
     ({ pool, config, log }: Foundations, journal: Journal): Recovery => {
@@ -257,10 +244,10 @@ function bindService(container: Container): void {
 }
 
 function bindApp(container: Container): void {
-  container.bind(tokens.mcp).toResolvedValue(mcpParts, [tokens.foundations, tokens.clock]);
+  container.bind(tokens.mcp).toResolvedValue(mcpParts, [tokens.foundations, tokens.clock, tokens.gates]);
   container.bind(tokens.app).toResolvedValue(
     (
-      { config, log, telemetry, mcpTelemetry, notReady, draining }: Foundations,
+      { config, log, telemetry, notReady, draining }: Foundations,
       accounts: CachedAccounts,
       ports: ServePorts,
       gates: Gates,
@@ -277,10 +264,7 @@ function bindApp(container: Container): void {
         limitsNow: standings.of,
         telemetry,
         gate: gates.models,
-        mcp: mcp.service,
-        mcpUnauthorized: mcp.unauthorized,
-        mcpTelemetry,
-        mcpGates: gates.mcp,
+        mcp: mcp.door,
         pace: gates.pace,
         decompress,
         clock: ports.clock,

@@ -1,17 +1,18 @@
 import type { DatabasePool } from 'slonik';
 import { recordInvocation } from '../application/mcp/record-invocation.ts';
-import { type McpService, serveMcp } from '../application/mcp/serve-mcp.ts';
+import { serveMcp } from '../application/mcp/serve-mcp.ts';
 import { unauthorizedCall } from '../application/mcp/unauthorized-call.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { McpTelemetry } from '../application/ports/mcp-telemetry.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
-import { databaseFaultLog, defectFields, type Log } from '../infrastructure/logging.ts';
+import type { Log } from '../infrastructure/logging.ts';
 import { sealedSessions } from '../infrastructure/mcp/sealed-sessions.ts';
-import { type McpServerPool, mcpUpstreams } from '../infrastructure/mcp/upstreams.ts';
-import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
+import { mcpUpstreams } from '../infrastructure/mcp/upstreams.ts';
 import { type InvocationWriter, invocationQueue } from '../infrastructure/postgres/invocation-queue.ts';
 import { mcpSessionSecret } from '../infrastructure/postgres/mcp-session-secret.ts';
-import { cleaned } from './settling.ts';
+import type { Gates } from '../interfaces/http/gates.ts';
+import type { McpDoor } from '../interfaces/http/mcp/mcp-endpoint.ts';
+import { writeBehind } from './settling.ts';
 
 interface McpFoundations {
   readonly config: LiveConfig;
@@ -22,35 +23,34 @@ interface McpFoundations {
 
 /** The gateway's side of MCP. */
 export interface McpParts {
-  readonly service: McpService;
-  readonly unauthorized: ReturnType<typeof unauthorizedCall>;
-  readonly invocations: InvocationWriter;
-  readonly upstreams: McpServerPool;
+  readonly door: McpDoor;
+  readonly counts: InvocationWriter['counts'];
+  /** Writes what waits, and lets go of the servers; gives up after so many milliseconds. */
+  readonly close: (withinMs: number) => Promise<void>;
 }
 
-export function mcpParts(foundations: McpFoundations, clock: Clock): McpParts {
-  const { config, pool, log, mcpTelemetry } = foundations;
-  const onFault = (error: unknown): void => databaseFaultLog(log)(databaseFault(error), error);
-  const invocations = invocationQueue(pool, {
-    onFault,
-    onDefect: (error) => log.error(defectFields(error, cleaned(config)), 'defect'),
-  });
+export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates): McpParts {
+  const { config, pool, log, mcpTelemetry: telemetry } = foundations;
+  const faults = writeBehind(config, log);
+  const invocations = invocationQueue(pool, faults);
   const upstreams = mcpUpstreams(() => config.loaded().config.mcpServers, {
     conceal: config.conceal,
     warn: (message) => log.warn({}, message),
   });
   const record = recordInvocation({ invocations, clock, redaction: () => config.policy().redaction });
-  const service = serveMcp({
-    upstreams,
-    sessions: sealedSessions(mcpSessionSecret(pool), onFault),
-    clock,
-    record,
-    secrets: () => config.policy().redaction.secrets,
-  });
+  const sessions = sealedSessions(mcpSessionSecret(pool), faults.onFault);
+  const secrets = () => config.policy().redaction.secrets;
   return {
-    service,
-    unauthorized: unauthorizedCall({ clock, telemetry: mcpTelemetry, record }),
-    invocations,
-    upstreams,
+    door: {
+      service: serveMcp({ upstreams, sessions, clock, record, secrets }),
+      unauthorized: unauthorizedCall({ clock, telemetry, record }),
+      telemetry,
+      gates: gates.mcp,
+    },
+    counts: invocations.counts,
+    close: async (withinMs) => {
+      await invocations.close(withinMs);
+      await upstreams.close();
+    },
   };
 }

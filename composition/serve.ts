@@ -73,29 +73,21 @@ export async function startService(options: ServeOptions): Promise<Service> {
   );
   const exported = await openTelemetry(settings.otel, log);
   const { telemetry, mcp: mcpTelemetry } = exported;
-  const parts = serviceParts({
-    config,
-    pool,
-    log,
-    telemetry,
-    mcpTelemetry,
-    notReady,
-    draining: () => draining,
-  });
+  const isDraining = (): boolean => draining;
+  const parts = serviceParts({ config, pool, log, telemetry, mcpTelemetry, notReady, draining: isDraining });
   exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
   const { follower, gates } = parts;
   const server = httpServer(parts);
-  const background = inTheBackground(parts, config, log, () => draining);
+  const background = inTheBackground(parts, config, log, isDraining);
   const partitions = partitionsAhead(() => makeLogPartitions(pool), log);
-  const purge = purgeOnSchedule(parts, config, database.url, log, () => draining);
+  const purge = purgeOnSchedule(parts, config, database.url, log, isDraining);
   const release = async (withinMs: number): Promise<void> => {
     const half = withinMs / 2;
     await Promise.all([
       within(half, Promise.all([background.stop(half), purge.stop(), partitions.stop()])),
       parts.payloads.close(half),
-      parts.mcp.invocations.close(half),
+      parts.mcp.close(half),
     ]);
-    await parts.mcp.upstreams.close();
     await parts.largeBodies.close();
     await Promise.all([within(closeMs, follower.stop()), within(half, exported.close())]);
     await parts.catalogue.close();
@@ -166,7 +158,7 @@ const watchedParts = (
   queues: parts.ledger.waiting,
   journal: parts.journal,
   payloads: parts.payloads.counts,
-  invocations: parts.mcp.invocations.counts,
+  invocations: parts.mcp.counts,
   alertMails: parts.alerting.counts,
   connections: () => {
     const { acquiredConnections, idleConnections, waitingClients } = pool.state();

@@ -1,19 +1,17 @@
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
-import { listedTools, readServerMessage, toolName, withTools } from '../../domain/mcp/server-message.ts';
-import { withoutSecrets, type Secrets } from '../../domain/payload/secrets.ts';
 import {
-  isDeeperThan,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  parseJson,
-} from '../../domain/shared/json.ts';
+  listedTools,
+  readServerMessage,
+  listedToolName,
+  withTools,
+} from '../../domain/mcp/server-message.ts';
+import { withoutSecrets, type Secrets } from '../../domain/payload/secrets.ts';
+import { isDeeperThan, isObject, type Json, parseJson } from '../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../domain/shared/limits.ts';
 import type { McpFrame, McpReply, McpServer } from '../ports/mcp-upstreams.ts';
 import type { McpAnswer } from './mcp-request.ts';
-import type { OpenCall } from './open-call.ts';
+import type { McpCall } from './mcp-call.ts';
 
 export interface RelayTerms {
   /** What no caller may see: the credentials of the configuration. */
@@ -41,25 +39,41 @@ const sessionGone: McpError = { code: 'session_not_found', message: 'The server 
 /** What a server answered, as its caller may see it; the call ends with it. */
 export function relayedReply(
   terms: RelayTerms,
-  call: OpenCall,
+  call: McpCall,
   server: McpServer,
   reply: McpReply,
 ): McpAnswer {
-  const { status, body } = reply;
-  if (status >= 200 && status < 300) {
-    if (body.kind === 'events')
-      return { kind: 'events', status: 200, events: relayedEvents(terms, call, server, body.frames) };
-    if (body.kind === 'json') return relayedMessage(terms, call, server, 200, body.text);
-    if (call.id !== undefined) return call.failed(unanswered);
-    call.answered(undefined, undefined, 0);
-    return { kind: 'empty', status: 202 };
-  }
+  const { status } = reply;
+  return status >= 200 && status < 300
+    ? acceptedReply(terms, call, server, reply.body)
+    : refusedReply(terms, call, server, reply);
+}
+
+function acceptedReply(
+  terms: RelayTerms,
+  call: McpCall,
+  server: McpServer,
+  body: McpReply['body'],
+): McpAnswer {
+  if (body.kind === 'events')
+    return { kind: 'events', status: 200, events: relayedEvents(terms, call, server, body.frames) };
+  if (body.kind === 'json') return relayedMessage(terms, call, server, 200, body.text);
+  if (call.id !== undefined) return call.failed(unanswered);
+  call.answered(undefined, undefined, 0);
+  return { kind: 'empty', status: 202 };
+}
+
+/** Revisions differ in which status an error comes with: a JSON-RPC error passes, whatever it came with. */
+function refusedReply(
+  terms: RelayTerms,
+  call: McpCall,
+  server: McpServer,
+  { status, body }: McpReply,
+): McpAnswer {
   if (status === 401 || status === 403) return call.failed(unauthorized);
-  if (body.kind === 'json' && isErrorMessage(body.text))
-    return status === 404 && call.request.session !== undefined
-      ? call.failed(sessionGone)
-      : relayedMessage(terms, call, server, status >= 500 ? 200 : status, body.text);
   if (status === 404 && call.request.session !== undefined) return call.failed(sessionGone);
+  if (body.kind === 'json' && isErrorMessage(body.text))
+    return relayedMessage(terms, call, server, status >= 500 ? 200 : status, body.text);
   return call.failed({ code: 'upstream_protocol', message: `The server answered with status ${status}.` });
 }
 
@@ -70,7 +84,7 @@ const isErrorMessage = (text: string): boolean => {
 
 function relayedMessage(
   terms: RelayTerms,
-  call: OpenCall,
+  call: McpCall,
   server: McpServer,
   status: number,
   text: string,
@@ -82,7 +96,7 @@ function relayedMessage(
 }
 
 /** A message as the caller may see it; undefined: it is none. */
-function shownMessage(terms: RelayTerms, call: OpenCall, server: McpServer, text: string) {
+function shownMessage(terms: RelayTerms, call: McpCall, server: McpServer, text: string) {
   const value = parseJson(text);
   const message = readServerMessage(value);
   if (message === undefined || isDeeperThan(value, maxJsonDepth)) return undefined;
@@ -96,38 +110,28 @@ function withOpenTools(server: McpServer, text: string, result: Json | undefined
   const tools = listedTools(result);
   if (tools === undefined) return text;
   const isOpen = (tool: string): boolean => isOpenTool(server.policy, tool);
-  const allOpen = tools.every((tool) => isOpen(toolName(tool) ?? ''));
+  const allOpen = tools.every((tool) => isOpen(listedToolName(tool) ?? ''));
   return allOpen ? text : withTools(text, isOpen);
 }
 
 /** The events of a server in its own bytes, but for those that hold what the caller may not see. */
 export async function* relayedEvents(
   terms: RelayTerms,
-  call: OpenCall,
+  call: McpCall,
   server: McpServer,
   frames: AsyncIterable<McpFrame>,
 ): AsyncGenerator<string | Uint8Array> {
-  let isResumable = false;
-  let isAnswered = false;
+  const seen = { isResumable: false, isAnswered: false };
   try {
     for await (const frame of frames) {
-      if (frame.kind === 'failed') {
-        if (!isAnswered && call.lost?.code !== 'cancelled') yield* told(call, frame.error);
+      const shown = frame.kind === 'failed' ? frame.error : relayedFrame(terms, call, server, frame, seen);
+      if (shown instanceof Uint8Array || typeof shown === 'string') yield shown;
+      else {
+        if (!seen.isAnswered) yield* told(call, shown);
         return;
       }
-      isResumable ||= hasId(frame.wire);
-      if (frame.data === '') {
-        yield frame.wire;
-        continue;
-      }
-      const shown = shownMessage(terms, call, server, frame.data);
-      if (shown === undefined) return void (yield* told(call, notOfProtocol));
-      isAnswered ||= shown.isResponse;
-      yield shown.text === frame.data ? frame.wire : withData(frame.wire, shown.text);
     }
-    if (call.id === undefined || isAnswered) return;
-    if (isResumable) call.failed(leftToResume);
-    else yield* told(call, unanswered);
+    if (!seen.isAnswered) yield* told(call, seen.isResumable ? leftToResume : unanswered);
   } finally {
     call.abort.abort();
     if (call.id === undefined) call.answered(undefined, undefined, 0);
@@ -135,11 +139,31 @@ export async function* relayedEvents(
   }
 }
 
-/** The error in the place of a response; a stream that answers no request just ends. */
-function* told(call: OpenCall, error: McpError): Generator<string> {
+/** What goes to the caller in the place of an event, or why nothing more does. */
+function relayedFrame(
+  terms: RelayTerms,
+  call: McpCall,
+  server: McpServer,
+  { wire, data }: Extract<McpFrame, { readonly kind: 'event' }>,
+  seen: { isResumable: boolean; isAnswered: boolean },
+): string | Uint8Array | McpError {
+  seen.isResumable ||= hasId(wire);
+  if (data === '') return wire;
+  const shown = shownMessage(terms, call, server, data);
+  if (shown === undefined) return notOfProtocol;
+  seen.isAnswered ||= shown.isResponse;
+  return shown.text === data ? wire : withData(wire, shown.text);
+}
+
+/**
+ * The error in the place of a response. A stream that answers no request just ends, and so does one whose caller has
+ * cancelled the request, or is to ask for the rest of it.
+ */
+function* told(call: McpCall, error: McpError): Generator<string> {
   if (call.id === undefined) return;
   const answer = call.failed(error);
-  if (answer.kind === 'whole') yield `event: message\ndata: ${answer.text}\n\n`;
+  const isSilent = call.lost?.code === 'cancelled' || error.code === 'left_to_resume';
+  if (answer.kind === 'whole' && !isSilent) yield `event: message\ndata: ${answer.text}\n\n`;
 }
 
 const idLine = /(?:^|[\r\n])id:/;
@@ -157,9 +181,3 @@ const withData = (wire: Uint8Array, data: string): string =>
     '',
     '',
   ].join('\n');
-
-/** Whether a text is a cancellation's request id that it names. */
-export const cancelledId = (params: JsonObject): string | undefined => {
-  const { requestId } = params;
-  return isString(requestId) || typeof requestId === 'number' ? JSON.stringify(requestId) : undefined;
-};

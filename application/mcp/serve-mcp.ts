@@ -1,16 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
-import { agreesWithHeaders, calledTool, type McpMessage, readMessage } from '../../domain/mcp/message.ts';
+import { agreesWithHeaders, calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
 import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
 import { holdsSecret, secretsOf, withSecrets } from '../../domain/payload/secrets.ts';
 import type { McpSessions } from '../ports/mcp-sessions.ts';
 import type { McpAsk, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
 import { isStateless, type McpAnswer, type McpRequest } from './mcp-request.ts';
-import { isToolCall, OpenCall, type OpenCallPorts } from './open-call.ts';
-import { cancelledId, relayedEvents, relayedReply, type RelayTerms } from './relay-reply.ts';
+import { isToolCall, McpCall, type McpCallPorts } from './mcp-call.ts';
+import { relayedEvents, relayedReply, type RelayTerms } from './relay-reply.ts';
+import { waitingCalls } from './waiting-calls.ts';
 
-export interface ServeMcpPorts extends OpenCallPorts, RelayTerms {
+export interface ServeMcpPorts extends McpCallPorts, RelayTerms {
   readonly upstreams: McpUpstreams;
   readonly sessions: McpSessions;
 }
@@ -37,11 +38,10 @@ interface Admitted {
  * what comes back is read for what it means, and passed on in the server's own bytes.
  */
 export function serveMcp(ports: ServeMcpPorts): McpService {
-  /** Calls that wait for their answer here, by what a cancellation names them with. */
-  const waiting = new Map<string, OpenCall>();
+  const waiting = waitingCalls();
 
-  const open = (request: McpRequest): OpenCall =>
-    new OpenCall(
+  const open = (request: McpRequest): McpCall =>
+    new McpCall(
       ports,
       request,
       ports.upstreams.servers().find(({ id }) => id === request.serverId),
@@ -49,26 +49,16 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
 
   const post: McpService['post'] = async (request, text) => {
     const call = open(request);
-    const read = E.isLeft(text) ? text : readMessage(text.right);
-    if (E.isLeft(read)) return call.failed(read.left);
     if (E.isLeft(text)) return call.failed(text.left);
-    const message = read.right;
-    call.message = message;
-    const admitted = await admit(ports, call, message, text.right);
+    const read = readMcpMessage(text.right);
+    if (E.isLeft(read)) return call.failed(read.left);
+    call.message = read.right;
+    const admitted = await admit(ports, call, read.right, text.right);
     if (E.isLeft(admitted)) return call.failed(admitted.left);
     const { server, session } = admitted.right;
-    const key = waitingKey(request, message.kind === 'request' ? JSON.stringify(message.id) : undefined);
-    if (key !== undefined) waiting.set(key, call);
-    const release = (): void => {
-      if (key !== undefined && waiting.get(key) === call) waiting.delete(key);
-    };
-    const answer = await sent(ports, call, server, { method: 'POST', text: text.right, session });
-    if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
-      const named = waitingKey(request, cancelledId(message.params));
-      if (named !== undefined) waiting.get(named)?.lose(cancelled);
-    }
-    if (answer.kind === 'events') return { ...answer, events: thenRelease(answer.events, release) };
-    release();
+    const ask = { method: 'POST', text: text.right, session } as const;
+    const answer = await waiting.during(call, () => sent(ports, call, server, ask));
+    waiting.cancel(request, read.right);
     return answer;
   };
 
@@ -106,18 +96,14 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
   return { post, listen, end };
 }
 
-const cancelled: McpError = { code: 'cancelled', message: 'The caller has cancelled the call.' };
 const noStream: McpError = { code: 'no_stream', message: 'The server does not offer this.' };
-
-const waitingKey = ({ caller, serverId, session }: McpRequest, id: string | undefined): string | undefined =>
-  id === undefined ? undefined : [caller.apiKeyId, serverId, session, id].join(' ');
 
 /** Any caller's key, by its form. */
 const anyCallers = secretsOf([]);
 
 async function sent(
   ports: ServeMcpPorts,
-  call: OpenCall,
+  call: McpCall,
   server: McpServer,
   ask: Pick<McpAsk, 'method' | 'text' | 'session'>,
 ): Promise<McpAnswer> {
@@ -135,7 +121,7 @@ async function sent(
   return E.isLeft(sealed) ? call.failed(sealed.left) : { ...answer, session: sealed.right };
 }
 
-function askOf(call: OpenCall, ask: Pick<McpAsk, 'method' | 'text' | 'session'>): McpAsk {
+function askOf(call: McpCall, ask: Pick<McpAsk, 'method' | 'text' | 'session'>): McpAsk {
   const { headers, telemetry } = call.request;
   const { protocolVersion, lastEventId, mirrored } = headers;
   return {
@@ -153,7 +139,7 @@ function askOf(call: OpenCall, ask: Pick<McpAsk, 'method' | 'text' | 'session'>)
 /** The server is there, the caller may use it, and the session is the caller's. */
 async function admitHttp(
   { sessions }: ServeMcpPorts,
-  { request, server }: OpenCall,
+  { request, server }: McpCall,
 ): Promise<Either<McpError, Admitted>> {
   if (server === undefined)
     return E.left({ code: 'unknown_server', message: 'There is no MCP server of this name.' });
@@ -171,7 +157,7 @@ async function admitHttp(
 
 async function admit(
   ports: ServeMcpPorts,
-  call: OpenCall,
+  call: McpCall,
   message: McpMessage,
   text: string,
 ): Promise<Either<McpError, Admitted>> {
@@ -198,12 +184,4 @@ async function admit(
         code: 'tool_not_allowed',
         message: `This API key may not use the tool \`${tool}\`.`,
       });
-}
-
-async function* thenRelease<A>(events: AsyncIterable<A>, release: () => void): AsyncGenerator<A> {
-  try {
-    yield* events;
-  } finally {
-    release();
-  }
 }

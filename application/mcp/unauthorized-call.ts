@@ -31,15 +31,13 @@ export function unauthorizedCall({ clock, telemetry, record }: UnauthorizedPorts
       latencyMs: Math.max(0, now - receivedAt),
       caller: undefined,
     };
-    telemetry
-      .begin({})
-      .ended({
-        ...ended,
-        method: undefined,
-        serverId: undefined,
-        tool: undefined,
-        protocolVersion: undefined,
-      });
+    telemetry.begin({}).ended({
+      ...ended,
+      method: undefined,
+      serverId: undefined,
+      tool: undefined,
+      protocolVersion: undefined,
+    });
     if (minute !== Math.floor(now / minuteMs)) {
       minute = Math.floor(now / minuteMs);
       recorded = 0;

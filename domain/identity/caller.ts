@@ -12,7 +12,7 @@ export type KeyOwner =
   | { readonly kind: 'service_account'; readonly serviceAccountId: string; readonly teamId: string };
 
 /** A user by the names that people write. */
-export interface Person {
+export interface UserNames {
   /** In lower case. */
   readonly email: string;
   /** The active teams that the user is a member of. */
@@ -27,7 +27,7 @@ export interface Caller {
   /** Empty means every model. */
   readonly allowedModels: readonly string[];
   /** Who the user is by the names of the configuration; absent where the key is no user's. */
-  readonly person?: Person;
+  readonly person?: UserNames;
   /** The rate limits of the key and of its owner; absent where neither has one. */
   readonly limits?: readonly RateLimit[];
 }

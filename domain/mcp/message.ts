@@ -26,7 +26,7 @@ const refuse = (code: McpError['code'], message: string): Either<McpError, never
   E.left({ code, message });
 
 /** A caller's body is one message: batches were taken out of the protocol. */
-export function readMessage(text: string): Either<McpError, McpMessage> {
+export function readMcpMessage(text: string): Either<McpError, McpMessage> {
   const value = parseJson(text);
   if (value === undefined) return refuse('parse_error', 'The request body is not valid JSON.');
   if (isArray(value))

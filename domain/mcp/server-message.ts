@@ -33,7 +33,7 @@ export function listedTools(result: Json | undefined): readonly JsonObject[] | u
 }
 
 /** The name of a listed tool. */
-export const toolName = (tool: JsonObject): string | undefined =>
+export const listedToolName = (tool: JsonObject): string | undefined =>
   isString(tool['name']) ? tool['name'] : undefined;
 
 /**
@@ -46,7 +46,7 @@ export function withTools(text: string, keep: (tool: string) => boolean): string
   if (!isObject(message) || !isObject(result)) return text;
   const tools = listedTools(result) ?? [];
   const kept = tools.filter((tool) => {
-    const name = toolName(tool);
+    const name = listedToolName(tool);
     return name !== undefined && keep(name);
   });
   return JSON.stringify({ ...message, result: { ...result, tools: kept } });

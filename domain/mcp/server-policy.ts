@@ -36,11 +36,7 @@ function includes(allowed: AllowedOwner, { keyOwner, person }: Caller): boolean 
   }
 }
 
-/** Who may use the server, and which of its tools: a denial wins over a permission. */
-export const mayUseTool = (caller: Caller, policy: ServerPolicy, tool: string): boolean =>
-  mayUseServer(caller, policy) && isOpenTool(policy, tool);
-
-/** Whether whoever may use the server may use this tool of it. */
+/** Whether whoever may use the server may use this tool of it: a denial wins over a permission. */
 export const isOpenTool = ({ allowedTools, deniedTools }: ServerPolicy, tool: string): boolean =>
   !deniedTools.some((pattern) => matches(pattern, tool)) &&
   (allowedTools === undefined || allowedTools.some((pattern) => matches(pattern, tool)));

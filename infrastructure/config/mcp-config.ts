@@ -7,7 +7,7 @@ import { headerName, headerSecret } from './provider-auth.ts';
 import { choice, integer, text, type TypeOf } from './scalar-codecs.ts';
 
 /** It begins the names of the server's tools, in front of `__`: without `_` that is always seen. */
-export const mcpServerId = text({
+const mcpServerId = text({
   what: 'a server id: lower-case letters, digits and -, beginning with a letter or digit',
   maxLength: 32,
   pattern: /^[a-z0-9][a-z0-9-]*$/,

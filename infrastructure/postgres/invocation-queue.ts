@@ -218,4 +218,4 @@ const boundedOrNull = (name: string | undefined): string | null =>
   name === undefined ? null : bounded(name);
 
 const jsonOf = (payload: StoredPayload | undefined): string =>
-  payload === undefined ? 'null' : storedPrint(payload.text);
+  payload === undefined ? 'null' : `[${storedPrint(payload.text)}]`;

@@ -1,4 +1,5 @@
--- Statements may run twice: what is there already stays. JSON's null is no value of a column.
+-- Statements may run twice: what is there already stays. Arguments and results come as arrays of one: a `null` that a
+-- tool answered is not the same as no answer.
 create or replace function gateway_keep_invocations(items json) returns bigint language sql volatile as $$
   with kept as (
     insert into mcp_tool_invocations (
@@ -8,7 +9,8 @@ create or replace function gateway_keep_invocations(items json) returns bigint l
     )
     select i.mcp_tool_invocation_id, i.request_id, i.request_log_id, i.api_key_id, i.user_id, i.team_id, i.owner_kind,
            i.server_id, i.server_display_name, i.tool_id, i.tool_display_name, i.status, i.policy_result, i.latency_ms,
-           i.error_code, i.arguments_json, i.result_json, i.arguments_truncated, i.result_truncated, gateway_now()
+           i.error_code, i.arguments_json -> 0, i.result_json -> 0, i.arguments_truncated, i.result_truncated,
+           gateway_now()
     from json_to_recordset(items) i(
       mcp_tool_invocation_id uuid, request_id text, request_log_id uuid, api_key_id uuid, user_id uuid, team_id text,
       owner_kind text, server_id text, server_display_name text, tool_id text, tool_display_name text, status text,

@@ -64,7 +64,7 @@ export async function everythingServer(): Promise<RunningServer> {
 async function untilListening(port: number): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
     const answer = await fetch(`http://127.0.0.1:${port}/mcp`).catch(() => undefined);
-    if (answer !== undefined) return void (await answer.body?.cancel());
+    if (answer !== undefined) return answer.body?.cancel();
     await sleep(50);
   }
   throw new Error('the server did not begin');
@@ -79,17 +79,21 @@ async function ended(child: ChildProcess): Promise<void> {
 /** A published server that speaks over its standard streams, behind Streamable HTTP: a process for each session. */
 export function stdioServer(name: string, args: readonly string[] = []): Promise<RunningServer> {
   return sessionServer(async (transport) => {
-    const process_ = new StdioClientTransport({
+    const standardStreams = new StdioClientTransport({
       command: process.execPath,
       args: [entryOf(name), ...args],
       stderr: 'ignore',
     });
-    transport.onmessage = (message: JSONRPCMessage) => void process_.send(message);
-    process_.onmessage = (message) => void transport.send(message).catch(() => undefined);
-    transport.onclose = () => void process_.close();
-    await process_.start();
+    Object.assign(transport, {
+      onmessage: (message: JSONRPCMessage) => void standardStreams.send(message),
+      onclose: () => void standardStreams.close(),
+    });
+    Object.assign(standardStreams, {
+      onmessage: (message: JSONRPCMessage) => void transport.send(message).catch(() => undefined),
+    });
+    await standardStreams.start();
     await transport.start();
-    return () => process_.close();
+    return () => standardStreams.close();
   });
 }
 
@@ -97,7 +101,7 @@ export function stdioServer(name: string, args: readonly string[] = []): Promise
 export const sdkServer = (make: () => McpServer): Promise<RunningServer> =>
   sessionServer(async (transport) => {
     const server = make();
-    await server.connect(transport as Parameters<McpServer['connect']>[0]);
+    await server.connect(transport);
     return () => server.close();
   });
 

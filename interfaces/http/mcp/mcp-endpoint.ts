@@ -33,16 +33,21 @@ export interface McpGates {
   readonly streams: LoadGate;
 }
 
-export interface McpEndpointPorts {
-  readonly authenticate: (req: IncomingMessage) => Promise<Either<GatewayError, Caller>>;
-  readonly mcp: McpService;
-  readonly mcpTelemetry: McpTelemetry;
-  /** Of a call that nobody's key came with. */
-  readonly mcpUnauthorized: (
+/** What stands behind the MCP door. */
+export interface McpDoor {
+  readonly service: McpService;
+  readonly telemetry: McpTelemetry;
+  /** Of a call that no valid key came with. */
+  readonly unauthorized: (
     request: Pick<McpRequest, 'requestId' | 'receivedAt' | 'serverId'>,
     error: McpError,
   ) => void;
-  readonly mcpGates: McpGates;
+  readonly gates: McpGates;
+}
+
+export interface McpEndpointPorts {
+  readonly authenticate: (req: IncomingMessage) => Promise<Either<GatewayError, Caller>>;
+  readonly mcp: McpDoor;
   readonly pace: Arrivals;
   readonly keepAlive: KeepAlive;
   readonly secrets: () => Secrets;
@@ -59,13 +64,13 @@ export const mcpEndpoint =
     const { req } = context;
     const refused = doorError(ports, req, method);
     if (refused !== undefined) return sendMcpError(context, refused);
-    const lease = (method === 'GET' ? ports.mcpGates.streams : ports.mcpGates.calls).enter();
+    const lease = (method === 'GET' ? ports.mcp.gates.streams : ports.mcp.gates.calls).enter();
     if (lease === undefined) return sendMcpError(context, ofGateway(overloaded));
     try {
       const caller = await ports.authenticate(req);
       if (E.isLeft(caller)) {
         const error = ofGateway(caller.left);
-        ports.mcpUnauthorized({ ...context, serverId }, error);
+        ports.mcp.unauthorized({ ...context, serverId }, error);
         return sendMcpError(context, error);
       }
       if (!lease.belongsTo(ownershipScopeKey(ownerOf(caller.right))))
@@ -93,7 +98,7 @@ function mcpRequest(
     session: header(req, 'mcp-session-id'),
     headers: mcpHeaders(req),
     link,
-    telemetry: ports.mcpTelemetry.begin(traceContext(req, ports.secrets())),
+    telemetry: ports.mcp.telemetry.begin(traceContext(req, ports.secrets())),
   };
 }
 
@@ -104,14 +109,14 @@ async function served(
   request: McpRequest,
   lease: Lease,
 ): Promise<McpAnswer> {
-  if (method === 'GET') return ports.mcp.listen(request);
-  if (method === 'DELETE') return ports.mcp.end(request);
+  if (method === 'GET') return ports.mcp.service.listen(request);
+  if (method === 'DELETE') return ports.mcp.service.end(request);
   const text = await readJsonText(context.req, {
     maxBytes: maxMcpRequestBytes,
     lease,
     arrivals: hangingUp(context, ports.pace),
   });
-  return ports.mcp.post(request, pipe(text, E.mapLeft(ofGateway)));
+  return ports.mcp.service.post(request, pipe(text, E.mapLeft(ofGateway)));
 }
 
 /** What keeps a request out before its key is looked at. */

@@ -8,7 +8,7 @@ import type { McpServer } from '../ports/mcp-upstreams.ts';
 import type { McpAnswer, McpRequest } from './mcp-request.ts';
 import type { ToolInvocation } from './record-invocation.ts';
 
-export interface OpenCallPorts {
+export interface McpCallPorts {
   readonly clock: Pick<Clock, 'now'>;
   readonly record: (invocation: ToolInvocation, heldBytes: number) => void;
 }
@@ -21,7 +21,7 @@ interface Ended {
 }
 
 /** One message of a caller, from its arrival until its record is written: once, whatever comes first. */
-export class OpenCall {
+export class McpCall {
   readonly request: McpRequest;
   readonly server: McpServer | undefined;
   /** Ends what is under way upstream. */
@@ -29,11 +29,11 @@ export class OpenCall {
   message: McpMessage | undefined;
   /** Why nobody waits for the answer any more. */
   lost: McpError | undefined;
-  private readonly ports: OpenCallPorts;
+  private readonly ports: McpCallPorts;
   private isSent = false;
   private isOver = false;
 
-  constructor(ports: OpenCallPorts, request: McpRequest, server: McpServer | undefined) {
+  constructor(ports: McpCallPorts, request: McpRequest, server: McpServer | undefined) {
     this.ports = ports;
     this.request = request;
     this.server = server;
@@ -74,12 +74,11 @@ export class OpenCall {
     this.over({ error: failed ? saidByServer : undefined, result: result ?? error, bytes });
   }
 
-  over({ error, result, bytes }: Ended): void {
+  private over(how: Ended): void {
     if (this.isOver) return;
     this.isOver = true;
     const { request, server, message, tool } = this;
-    const { policy } = server ?? {};
-    const policyResult = policyResultOf(request.caller, policy, tool);
+    const { error } = how;
     const ended = {
       requestId: request.requestId,
       status: error === undefined ? ('success' as const) : mcpErrors[error.code].recorded,
@@ -87,6 +86,7 @@ export class OpenCall {
       latencyMs: Math.max(0, this.ports.clock.now() - request.receivedAt),
       caller: request.caller,
     };
+    const policyResult = policyResultOf(request.caller, server?.policy, tool);
     request.telemetry.ended({
       ...ended,
       method: methodOf(message),
@@ -94,19 +94,27 @@ export class OpenCall {
       tool: policyResult === 'allowed' ? tool : undefined,
       protocolVersion: request.headers.protocolVersion,
     });
-    if (!this.isRecorded()) return;
+    if (this.isRecorded()) this.record({ ...ended, policyResult }, how);
+  }
+
+  private record(
+    ended: Pick<
+      ToolInvocation,
+      'requestId' | 'status' | 'errorCode' | 'latencyMs' | 'caller' | 'policyResult'
+    >,
+    { result, bytes }: Ended,
+  ): void {
+    const { request, message } = this;
+    const server = this.server ?? { id: request.serverId, displayName: undefined };
+    const tool = this.tool ?? `(${methodOf(message) ?? 'unread'})`;
     const args = message?.kind === 'request' ? message.params['arguments'] : undefined;
     this.ports.record(
       {
         ...ended,
         requestLogId: undefined,
         callerSecrets: request.callerSecrets,
-        server: { id: server?.id ?? request.serverId, displayName: server?.displayName },
-        tool: {
-          id: `${server?.id ?? request.serverId}/${tool ?? `(${methodOf(message) ?? 'unread'})`}`,
-          displayName: undefined,
-        },
-        policyResult,
+        server: { id: server.id, displayName: server.displayName },
+        tool: { id: `${server.id}/${tool}`, displayName: undefined },
         payload: { arguments: args, result },
       },
       bytes,
