@@ -1,4 +1,5 @@
 import type { AllowedOwner, ServerPolicy } from '../../domain/mcp/server-policy.ts';
+import { invocationRetentions } from '../../domain/request-log/retention.ts';
 import { maxMcpNameChars, maxMcpRequestBytes } from '../../domain/shared/limits.ts';
 import { bearerToken, displayName, httpUrl } from './formats.ts';
 import { list, object, optional, required, tagged, withDefault } from './object-codecs.ts';
@@ -82,8 +83,6 @@ export const mcpServerCodec = object({
     'Longest message of the server, in bytes.',
   ),
 });
-
-const invocationRetentions = ['1d', '3d', '7d', '30d', '90d'] as const;
 
 export const mcpLoggingCodec = object({
   retention: optional(

@@ -40,15 +40,13 @@ const behaviour: Record<string, (message: Message, res: ServerResponse, req: Inc
   redirect: (_message, res) => void res.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
   failing: (_message, res) => void res.writeHead(500).end('stack trace'),
   'error-status': (message, res) =>
-    void res
-      .writeHead(400, { 'content-type': 'application/json' })
-      .end(
-        JSON.stringify({
-          jsonrpc: '2.0',
-          id: message.id,
-          error: { code: -32_022, message: 'no such revision' },
-        }),
-      ),
+    void res.writeHead(400, { 'content-type': 'application/json' }).end(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: message.id,
+        error: { code: -32_022, message: 'no such revision' },
+      }),
+    ),
   gone: (_message, res) => void res.writeHead(404).end(),
   echo: (message, res, req) =>
     answer(res, message, {
