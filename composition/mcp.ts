@@ -1,6 +1,7 @@
 import type { DatabasePool } from 'slonik';
 import { recordInvocation } from '../application/mcp/record-invocation.ts';
 import { serveMcp } from '../application/mcp/serve-mcp.ts';
+import { serveUnion } from '../application/mcp/serve-union.ts';
 import { unauthorizedCall } from '../application/mcp/unauthorized-call.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { McpTelemetry } from '../application/ports/mcp-telemetry.ts';
@@ -10,6 +11,7 @@ import { sealedSessions } from '../infrastructure/mcp/sealed-sessions.ts';
 import { mcpUpstreams } from '../infrastructure/mcp/upstreams.ts';
 import { type InvocationWriter, invocationQueue } from '../infrastructure/postgres/invocation-queue.ts';
 import { mcpSessionSecret } from '../infrastructure/postgres/mcp-session-secret.ts';
+import { textDigest } from '../infrastructure/text-digest.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
 import type { McpDoor } from '../interfaces/http/mcp/mcp-endpoint.ts';
 import { writeBehind } from './settling.ts';
@@ -40,9 +42,11 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
   const record = recordInvocation({ invocations, clock, redaction: () => config.policy().redaction });
   const sessions = sealedSessions(mcpSessionSecret(pool), faults.onFault);
   const secrets = () => config.policy().redaction.secrets;
+  const ports = { upstreams, sessions, clock, record, secrets, digest: textDigest };
   return {
     door: {
-      service: serveMcp({ upstreams, sessions, clock, record, secrets }),
+      service: serveMcp(ports),
+      union: serveUnion(ports),
       unauthorized: unauthorizedCall({ clock, telemetry, record }),
       telemetry,
       gates: gates.mcp,

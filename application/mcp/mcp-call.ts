@@ -1,7 +1,9 @@
 import { type McpError, mcpErrorMessage, mcpErrors, mcpErrorStatus } from '../../domain/mcp/mcp-error.ts';
-import { calledTool, type McpId, type McpMessage } from '../../domain/mcp/message.ts';
+import type { McpId } from '../../domain/mcp/message-id.ts';
+import { calledTool, type McpMessage } from '../../domain/mcp/message.ts';
 import { policyResultOf } from '../../domain/mcp/server-policy.ts';
 import { isFailedResult } from '../../domain/mcp/server-message.ts';
+import { type Secrets, withSecrets, withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
@@ -11,6 +13,8 @@ import type { ToolInvocation } from './record-invocation.ts';
 export interface McpCallPorts {
   readonly clock: Pick<Clock, 'now'>;
   readonly record: (invocation: ToolInvocation, heldBytes: number) => void;
+  /** What nothing may tell: the credentials of the configuration. */
+  readonly secrets: () => Secrets;
 }
 
 /** What a caller's message became, once it is over. */
@@ -23,7 +27,7 @@ interface Ended {
 /** One message of a caller, from its arrival until its record is written: once, whatever comes first. */
 export class McpCall {
   readonly request: McpRequest;
-  readonly server: McpServer | undefined;
+  server: McpServer | undefined;
   /** Ends what is under way upstream. */
   readonly abort = new AbortController();
   message: McpMessage | undefined;
@@ -87,12 +91,16 @@ export class McpCall {
       caller: request.caller,
     };
     const policyResult = policyResultOf(request.caller, server?.policy, tool);
+    const secrets = withSecrets(this.ports.secrets(), request.callerSecrets);
+    const clean = (text: string | undefined): string | undefined =>
+      text === undefined ? undefined : withoutSecrets(text, secrets);
     request.telemetry.ended({
       ...ended,
-      method: methodOf(message),
+      requestId: withoutSecrets(ended.requestId, secrets),
+      method: clean(methodOf(message)),
       serverId: server?.id,
-      tool: policyResult === 'allowed' ? tool : undefined,
-      protocolVersion: request.headers.protocolVersion,
+      tool: policyResult === 'allowed' ? clean(tool) : undefined,
+      protocolVersion: clean(request.headers.protocolVersion),
     });
     if (this.isRecorded()) this.record({ ...ended, policyResult }, how);
   }

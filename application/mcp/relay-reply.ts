@@ -1,4 +1,5 @@
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import type { McpId } from '../../domain/mcp/message-id.ts';
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import {
   listedTools,
@@ -14,8 +15,10 @@ import type { McpAnswer } from './mcp-request.ts';
 import type { McpCall } from './mcp-call.ts';
 
 export interface RelayTerms {
-  /** What no caller may see: the credentials of the configuration. */
+  /** What no caller may see. */
   readonly secrets: () => Secrets;
+  /** Where requests of servers to callers do not pass: refuses one. */
+  readonly refuseRequest?: (server: McpServer, id: McpId, method: string) => void;
 }
 
 const notOfProtocol: McpError = {
@@ -100,6 +103,10 @@ function shownMessage(terms: RelayTerms, call: McpCall, server: McpServer, text:
   const value = parseJson(text);
   const message = readServerMessage(value);
   if (message === undefined || isDeeperThan(value, maxJsonDepth)) return undefined;
+  if (message.kind === 'request' && terms.refuseRequest !== undefined) {
+    terms.refuseRequest(server, message.id, message.method);
+    return { text: '', isResponse: false };
+  }
   const isResponse = message.kind === 'response' && (message.id === call.id || message.id === undefined);
   const open = message.kind === 'response' ? withOpenTools(server, text, message.result) : text;
   if (isResponse) call.answered(message.result, message.error, text.length);
@@ -152,6 +159,7 @@ function relayedFrame(
   const shown = shownMessage(terms, call, server, data);
   if (shown === undefined) return notOfProtocol;
   seen.isAnswered ||= shown.isResponse;
+  if (shown.text === '') return noEvent;
   return shown.text === data ? wire : withData(wire, shown.text);
 }
 
@@ -165,6 +173,9 @@ function* told(call: McpCall, error: McpError): Generator<string> {
   const isSilent = call.lost?.code === 'cancelled' || error.code === 'left_to_resume';
   if (answer.kind === 'whole' && !isSilent) yield `event: message\ndata: ${answer.text}\n\n`;
 }
+
+/** A comment, in the place of what does not pass. */
+const noEvent = ':\n\n';
 
 const idLine = /(?:^|[\r\n])id:/;
 const hasId = (wire: Uint8Array): boolean => idLine.test(textOf(wire));

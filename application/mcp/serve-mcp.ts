@@ -98,6 +98,26 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
 
 const noStream: McpError = { code: 'no_stream', message: 'The server does not offer this.' };
 
+/** A caller's key in a message goes to no server, whoever wrote it there. */
+export const keyWithin = ({ request }: McpCall, text: string): McpError | undefined =>
+  holdsSecret(text, withSecrets(anyCallers, request.callerSecrets))
+    ? {
+        code: 'holds_api_key',
+        message: 'The message holds an API key of the gateway, which goes to no server.',
+      }
+    : undefined;
+
+/** Why a call of a tool does not go to the server. */
+export function closedTool(server: McpServer, message: McpMessage): McpError | undefined {
+  if (!isToolCall(message)) return undefined;
+  const tool = calledTool(message);
+  if (tool === undefined)
+    return { code: 'unknown_tool', message: 'A `tools/call` names its tool in `name`.' };
+  return isOpenTool(server.policy, tool)
+    ? undefined
+    : { code: 'tool_not_allowed', message: `This API key may not use the tool \`${tool}\`.` };
+}
+
 /** Any caller's key, by its form. */
 const anyCallers = secretsOf([]);
 
@@ -116,7 +136,7 @@ async function sent(
     return answer;
   const sealed = await ports.sessions.seal(call.request.caller.apiKeyId ?? '', {
     place: server.id,
-    upstream: { [server.id]: session },
+    upstream: { [server.id]: { id: session, revision: undefined } },
   });
   return E.isLeft(sealed) ? call.failed(sealed.left) : { ...answer, session: sealed.right };
 }
@@ -152,7 +172,7 @@ async function admitHttp(
     return E.right({ server, session: undefined });
   const opened = await sessions.open(request.caller.apiKeyId ?? '', server.id, request.session);
   if (E.isLeft(opened)) return opened;
-  return E.right({ server, session: opened.right.upstream[server.id] ?? undefined });
+  return E.right({ server, session: opened.right.upstream[server.id]?.id });
 }
 
 async function admit(
@@ -163,25 +183,12 @@ async function admit(
 ): Promise<Either<McpError, Admitted>> {
   const admitted = await admitHttp(ports, call);
   if (E.isLeft(admitted)) return admitted;
-  const { headers, callerSecrets } = call.request;
+  const { headers } = call.request;
   if (isStateless(headers) && !agreesWithHeaders(message, headers))
     return E.left({
       code: 'header_mismatch',
       message: '`Mcp-Method` and `Mcp-Name` are those of the request body.',
     });
-  if (holdsSecret(text, withSecrets(anyCallers, callerSecrets)))
-    return E.left({
-      code: 'holds_api_key',
-      message: 'The message holds an API key of the gateway, which goes to no server.',
-    });
-  if (!isToolCall(message)) return admitted;
-  const tool = calledTool(message);
-  if (tool === undefined)
-    return E.left({ code: 'unknown_tool', message: 'A `tools/call` names its tool in `name`.' });
-  return isOpenTool(admitted.right.server.policy, tool)
-    ? admitted
-    : E.left({
-        code: 'tool_not_allowed',
-        message: `This API key may not use the tool \`${tool}\`.`,
-      });
+  const refused = keyWithin(call, text) ?? closedTool(admitted.right.server, message);
+  return refused === undefined ? admitted : E.left(refused);
 }

@@ -1,5 +1,5 @@
 import type { McpMessage } from '../../domain/mcp/message.ts';
-import { isId } from '../../domain/mcp/message.ts';
+import { isId } from '../../domain/mcp/message-id.ts';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import type { McpCall } from './mcp-call.ts';
 import type { McpAnswer, McpRequest } from './mcp-request.ts';

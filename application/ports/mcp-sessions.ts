@@ -5,8 +5,15 @@ import type { McpError } from '../../domain/mcp/mcp-error.ts';
 export interface McpSession {
   /** The id of a server, or `*` for the union of all. */
   readonly place: string;
-  /** The servers' own sessions by server; null: the server keeps none. */
-  readonly upstream: Readonly<Record<string, string | null>>;
+  /** The servers' own sessions, by server. */
+  readonly upstream: Readonly<Record<string, UpstreamSession>>;
+}
+
+export interface UpstreamSession {
+  /** Undefined: the server keeps no sessions. */
+  readonly id: string | undefined;
+  /** The revision of the protocol that the gateway has settled on with it; undefined: the caller has. */
+  readonly revision: string | undefined;
 }
 
 /** Sessions are in their ids: nothing is stored, and every replica reads what another one wrote. */

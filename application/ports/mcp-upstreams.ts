@@ -18,6 +18,8 @@ export interface McpAsk {
   readonly session: string | undefined;
   /** Those of the protocol and of the trace, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** A shorter time than the server's own. */
+  readonly withinMs?: number;
   /** Ends the exchange. */
   readonly signal: AbortSignal;
 }

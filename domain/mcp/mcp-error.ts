@@ -1,6 +1,6 @@
 import type { JsonObject } from '../shared/json.ts';
 import type { InvocationStatus } from './invocation.ts';
-import type { McpId } from './message.ts';
+import type { McpId } from './message-id.ts';
 
 /** What is wrong with a call of an MCP server, as callers and records are told it. */
 export interface McpError {
@@ -33,6 +33,7 @@ export const mcpErrors = {
   request_too_large: { status: 413, rpcCode: -32_600, recorded: 'invalid_request' },
   holds_api_key: { status: 'answer', rpcCode: -32_600, recorded: 'invalid_request' },
   header_mismatch: { status: 400, rpcCode: -32_020, recorded: 'invalid_request' },
+  unsupported_revision: { status: 400, rpcCode: -32_022, recorded: 'invalid_request' },
   unknown_server: { status: 404, rpcCode: -32_000, recorded: 'invalid_request' },
   unknown_tool: { status: 'answer', rpcCode: -32_602, recorded: 'invalid_request' },
   unknown_method: { status: 'answer', rpcCode: -32_601, recorded: 'invalid_request' },

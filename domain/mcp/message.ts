@@ -1,19 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import {
-  isArray,
-  isDeeperThan,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  parseJson,
-} from '../shared/json.ts';
+import { isArray, isDeeperThan, isObject, isString, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxJsonDepth, maxMcpIdChars, maxMcpNameChars } from '../shared/limits.ts';
 import type { McpError } from './mcp-error.ts';
-
-/** The id of a JSON-RPC request: the protocol knows no others. */
-export type McpId = string | number;
+import { isId, type McpId } from './message-id.ts';
 
 /** One message of a caller. */
 export type McpMessage =
@@ -53,9 +43,6 @@ function messageOf(value: JsonObject): Either<McpError, McpMessage> {
     ? E.right({ kind: 'request', id, method, params })
     : refuse('invalid_request', `\`id\` is an integer, or text of at most ${maxMcpIdChars} characters.`);
 }
-
-export const isId = (id: Json | undefined): id is McpId =>
-  isString(id) ? id.length <= maxMcpIdChars : typeof id === 'number' && Number.isSafeInteger(id);
 
 /** The name of the tool that a `tools/call` calls; undefined: it names none. */
 export function calledTool({ params }: { readonly params: JsonObject }): string | undefined {

@@ -1,5 +1,5 @@
 import { isArray, isObject, isString, type Json, type JsonObject, parseExact } from '../shared/json.ts';
-import { isId, type McpId } from './message.ts';
+import { isId, type McpId } from './message-id.ts';
 
 /** A message of a server, as far as the gateway reads it. */
 export type ServerMessage =
@@ -10,14 +10,15 @@ export type ServerMessage =
       readonly result: Json | undefined;
       readonly error: Json | undefined;
     }
-  /** A notification, or a request to the caller. */
-  | { readonly kind: 'other' };
+  /** Elicitation, sampling, roots. */
+  | { readonly kind: 'request'; readonly id: McpId; readonly method: string }
+  | { readonly kind: 'notification' };
 
 /** Undefined: it is no JSON-RPC message. */
 export function readServerMessage(value: Json | undefined): ServerMessage | undefined {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
-  if (isString(value['method'])) return { kind: 'other' };
-  const { id, result, error } = value;
+  const { id, method, result, error } = value;
+  if (isString(method)) return isId(id) ? { kind: 'request', id, method } : { kind: 'notification' };
   if (result === undefined && error === undefined) return undefined;
   return { kind: 'response', id: isId(id) ? id : undefined, result, error };
 }

@@ -7,7 +7,7 @@ export interface ServerTool {
 }
 
 /** Characters of a tool's name that every provider of models takes. */
-export const maxUnionNameChars = 64;
+const maxUnionNameChars = 64;
 const between = '__';
 /** 60 bits of a digest. */
 const digestChars = 10;

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { McpSession, McpSessions } from '../../application/ports/mcp-sessions.ts';
+import type { McpSession, McpSessions, UpstreamSession } from '../../application/ports/mcp-sessions.ts';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
-import { isObject, isString, parseJson } from '../../domain/shared/json.ts';
+import { isArray, isObject, isString, parseJson } from '../../domain/shared/json.ts';
 
 const cipher = 'aes-256-gcm';
 const nonceBytes = 12;
@@ -58,7 +58,7 @@ export function sealedSessions(
       if (sealKey === undefined) return noSecret;
       const nonce = randomBytes(nonceBytes);
       const seal = createCipheriv(cipher, sealKey, nonce).setAAD(boundTo(apiKeyId, place));
-      const words = Buffer.concat([seal.update(JSON.stringify(upstream)), seal.final()]);
+      const words = Buffer.concat([seal.update(wordsOf(upstream)), seal.final()]);
       const id = Buffer.concat([nonce, seal.getAuthTag(), words]).toString('base64url');
       return id.length > maxIdChars ? tooLong : E.right(id);
     },
@@ -73,6 +73,13 @@ export function sealedSessions(
   };
 }
 
+const wordsOf = (upstream: McpSession['upstream']): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      Object.entries(upstream).map(([server, { id, revision }]) => [server, [id ?? null, revision ?? null]]),
+    ),
+  );
+
 function opened(key: Buffer, bound: Buffer, bytes: Buffer, place: string): Either<McpError, McpSession> {
   const seal = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes));
   seal.setAAD(bound).setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
@@ -82,8 +89,13 @@ function opened(key: Buffer, bound: Buffer, bytes: Buffer, place: string): Eithe
   );
   const value = E.isRight(words) ? parseJson(words.right) : undefined;
   if (!isObject(value)) return notFound;
-  const upstream: Record<string, string | null> = {};
-  for (const [server, session] of Object.entries(value))
-    upstream[server] = isString(session) ? session : null;
+  const upstream: Record<string, UpstreamSession> = {};
+  for (const [server, session] of Object.entries(value)) {
+    const [id, revision] = isArray(session) ? session : [];
+    upstream[server] = {
+      id: isString(id) ? id : undefined,
+      revision: isString(revision) ? revision : undefined,
+    };
+  }
   return E.right({ place, upstream });
 }

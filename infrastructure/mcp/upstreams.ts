@@ -78,7 +78,7 @@ const tooLarge = (maxBytes: number): McpError => ({
 
 async function sentTo(there: ReadyServer, ask: McpAsk): Promise<Either<McpError, McpReply>> {
   const { config, url, pool } = there;
-  const exchange = new Exchange(ask, ask.method === 'GET' ? undefined : config.timeoutMs);
+  const exchange = new Exchange(ask, timeOf(ask, config.timeoutMs));
   const credentials = await there.credentials();
   if (E.isLeft(credentials)) return exchange.ended(credentials.left);
   try {
@@ -94,6 +94,9 @@ async function sentTo(there: ReadyServer, ask: McpAsk): Promise<Either<McpError,
     return exchange.ended(unreachable);
   }
 }
+
+const timeOf = ({ method, withinMs = Infinity }: McpAsk, timeoutMs: number): number | undefined =>
+  method === 'GET' ? undefined : Math.min(withinMs, timeoutMs);
 
 const headersOf = (ask: McpAsk, credentials: Readonly<Record<string, string>>): Record<string, string> => ({
   accept: ask.method === 'GET' ? 'text/event-stream' : 'application/json, text/event-stream',

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
+import { unionPlace } from '../../application/mcp/serve-union.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import { redactedError } from '../../domain/payload/redact.ts';
 import { withSecrets } from '../../domain/payload/secrets.ts';
@@ -107,8 +108,11 @@ function routes(ports: AppPorts): Router<State> {
   const answerModel = modelDetails(ports);
   router.get(modelPath, (ctx) => answerModel(ctx.state.request, ctx.path.slice(modelsPrefix.length)));
   for (const method of mcpMethods) {
-    const answer = mcpEndpoint(ports, method);
+    const { service, union } = ports.mcp;
+    const answer = mcpEndpoint(ports, method, service);
     router.register(mcpPath, [method], (ctx) => answer(ctx.state.request, String(ctx.params['server_id'])));
+    const answerUnion = mcpEndpoint(ports, method, union);
+    router.register('/mcp', [method], (ctx) => answerUnion(ctx.state.request, unionPlace));
   }
   router.get('/', on(root));
   router.get('/healthz', on(healthz));

@@ -99,6 +99,6 @@ export const transportOf = (
   headers: Readonly<Record<string, string>> = {},
 ) =>
   // The SDK's own types do not agree with exactOptionalPropertyTypes.
-  new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp/${server}`), {
+  new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp${server === '' ? '' : `/${server}`}`), {
     requestInit: { headers: { authorization: `Bearer ${key}`, ...headers } },
   }) as unknown as Parameters<Client['connect']>[0];

@@ -15,6 +15,8 @@ const exampleVariables = {
   AWS_ACCESS_KEY_ID: 'AKIA0',
   AWS_SECRET_ACCESS_KEY: 'aws-4',
   AWS_SESSION_TOKEN: 'aws-5',
+  FILES_CLIENT_SECRET: 'files-6',
+  SEARCH_KEY: 's-7',
   DEV_KEY: aKey,
   CI_KEY: `gwk_public01.${'t'.repeat(32)}`,
 };

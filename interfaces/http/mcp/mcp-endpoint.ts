@@ -35,7 +35,10 @@ export interface McpGates {
 
 /** What stands behind the MCP door. */
 export interface McpDoor {
+  /** Of one server. */
   readonly service: McpService;
+  /** Of all servers that a key may use. */
+  readonly union: McpService;
   readonly telemetry: McpTelemetry;
   /** Of a call that no valid key came with. */
   readonly unauthorized: (
@@ -57,9 +60,9 @@ export interface McpEndpointPorts {
 
 type Method = 'POST' | 'GET' | 'DELETE';
 
-/** `POST`, `GET` and `DELETE` of one MCP server: authenticate → read → serve → answer. */
+/** `POST`, `GET` and `DELETE` of an MCP endpoint: authenticate → read → serve → answer. */
 export const mcpEndpoint =
-  (ports: McpEndpointPorts, method: Method) =>
+  (ports: McpEndpointPorts, method: Method, service: McpService) =>
   async (context: RequestContext, serverId: string): Promise<void> => {
     const { req } = context;
     const refused = doorError(ports, req, method);
@@ -76,7 +79,7 @@ export const mcpEndpoint =
       if (!lease.belongsTo(ownershipScopeKey(ownerOf(caller.right))))
         return sendMcpError(context, ofGateway(tooManyRequests));
       const request = mcpRequest(ports, context, caller.right, serverId);
-      await answerWith(ports, context, await served(ports, context, method, request, lease));
+      await answerWith(ports, context, await served(ports, context, method, service, request, lease));
       await handedOver(context.res);
     } finally {
       lease.release();
@@ -106,17 +109,18 @@ async function served(
   ports: McpEndpointPorts,
   context: RequestContext,
   method: Method,
+  service: McpService,
   request: McpRequest,
   lease: Lease,
 ): Promise<McpAnswer> {
-  if (method === 'GET') return ports.mcp.service.listen(request);
-  if (method === 'DELETE') return ports.mcp.service.end(request);
+  if (method === 'GET') return service.listen(request);
+  if (method === 'DELETE') return service.end(request);
   const text = await readJsonText(context.req, {
     maxBytes: maxMcpRequestBytes,
     lease,
     arrivals: hangingUp(context, ports.pace),
   });
-  return ports.mcp.service.post(request, pipe(text, E.mapLeft(ofGateway)));
+  return service.post(request, pipe(text, E.mapLeft(ofGateway)));
 }
 
 /** What keeps a request out before its key is looked at. */

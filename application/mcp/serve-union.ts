@@ -1,0 +1,318 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import { calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
+import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
+import { listedToolName } from '../../domain/mcp/server-message.ts';
+import { readUnionName, unionName, unionNames } from '../../domain/mcp/tool-names.ts';
+import type { Digest } from '../../domain/shared/digest.ts';
+import { isObject, isString, type JsonObject, parseExact } from '../../domain/shared/json.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
+import type { McpServer } from '../ports/mcp-upstreams.ts';
+import { McpCall } from './mcp-call.ts';
+import { isStateless, type McpAnswer, type McpRequest } from './mcp-request.ts';
+import { relayedReply, type RelayTerms } from './relay-reply.ts';
+import { closedTool, keyWithin, type McpService, type ServeMcpPorts } from './serve-mcp.ts';
+import { askServer, exchangeOf, listAll, tellServer, type UnionAsk } from './union-servers.ts';
+import { waitingCalls } from './waiting-calls.ts';
+
+export interface ServeUnionPorts extends ServeMcpPorts {
+  readonly clock: Clock;
+  readonly digest: Digest;
+}
+
+type Request = Extract<McpMessage, { readonly kind: 'request' }>;
+
+/** The place of its sessions. */
+export const unionPlace = '*';
+
+/** Revisions with sessions that the union speaks, the newest first. */
+const revisions = ['2025-11-25', '2025-06-18'] as const;
+
+const ownInfo = { name: 'model-gateway', version: '1' };
+
+/** What is under way for one message of the caller. */
+interface Turn {
+  readonly call: McpCall;
+  readonly message: Request;
+  readonly session: McpSession;
+}
+
+/**
+ * All servers that a key may use as one: their tools and prompts under names that begin with the id of their server. A
+ * session begins one with each of them; those that are not there are left out until the next one.
+ */
+export function serveUnion(ports: ServeUnionPorts): McpService {
+  const waiting = waitingCalls();
+  const open = (request: McpRequest): McpCall => new McpCall(ports, request, undefined);
+
+  const post: McpService['post'] = async (request, text) => {
+    const call = open(request);
+    if (E.isLeft(text)) return call.failed(text.left);
+    const read = readMcpMessage(text.right);
+    if (E.isLeft(read)) return call.failed(read.left);
+    const message = read.right;
+    call.message = message;
+    const refused = isStateless(request.headers) ? noSuchRevision : keyWithin(call, text.right);
+    if (refused !== undefined) return call.failed(refused);
+    if (message.kind === 'request' && message.method === 'initialize')
+      return initialized(ports, call, message);
+    const session = await sessionOf(ports, request);
+    if (E.isLeft(session)) return call.failed(session.left);
+    if (message.kind !== 'request') {
+      if (message.kind === 'notification') await passedOn(ports, call, session.right, message);
+      waiting.cancel(request, message);
+      call.sent();
+      call.answered(undefined, undefined, 0);
+      return { kind: 'empty', status: 202 };
+    }
+    const turn = { call, message, session: session.right };
+    return waiting.during(call, () => answered(ports, turn, text.right));
+  };
+
+  const listen: McpService['listen'] = async (request) => open(request).failed(noStream);
+
+  const end: McpService['end'] = async (request) => {
+    const call = open(request);
+    const session = await sessionOf(ports, request);
+    if (E.isLeft(session)) return call.failed(session.left);
+    call.sent();
+    const asks = asksOf(ports, call, session.right, '');
+    await Promise.all(asks.map((ask) => tellServer(ports, { ...ask, params: {} }, 'end')));
+    call.answered(undefined, undefined, 0);
+    return { kind: 'empty', status: 200 };
+  };
+
+  return { post, listen, end };
+}
+
+const noSuchRevision: McpError = {
+  code: 'unsupported_revision',
+  message: `\`/mcp\` speaks the revisions ${revisions.join(' and ')} of the protocol.`,
+};
+const noStream: McpError = { code: 'no_stream', message: '`/mcp` has no stream of its own.' };
+const noSession: McpError = {
+  code: 'session_not_found',
+  message: 'A session at `/mcp` begins with `initialize`.',
+};
+
+async function sessionOf(
+  { sessions }: ServeUnionPorts,
+  { caller, session }: McpRequest,
+): Promise<Either<McpError, McpSession>> {
+  return session === undefined
+    ? E.left(noSession)
+    : sessions.open(caller.apiKeyId ?? '', unionPlace, session);
+}
+
+const mine = ({ upstreams }: ServeUnionPorts, { request }: McpCall): readonly McpServer[] =>
+  upstreams.servers().filter(({ policy }) => mayUseServer(request.caller, policy));
+
+async function initialized(ports: ServeUnionPorts, call: McpCall, { params }: Request): Promise<McpAnswer> {
+  call.sent();
+  const asked = params['protocolVersion'];
+  const revision = revisions.find((each) => each === asked) ?? revisions[0];
+  const begun = await Promise.all(
+    mine(ports, call).map(async (server) => [server.id, await begin(ports, call, server, revision)] as const),
+  );
+  const upstream: Record<string, UpstreamSession> = {};
+  for (const [id, session] of begun) if (session !== undefined) upstream[id] = session;
+  const sealed = await ports.sessions.seal(call.request.caller.apiKeyId ?? '', {
+    place: unionPlace,
+    upstream,
+  });
+  if (E.isLeft(sealed)) return call.failed(sealed.left);
+  const result = {
+    protocolVersion: revision,
+    capabilities: { tools: {}, prompts: {} },
+    serverInfo: ownInfo,
+  };
+  return { ...own(call, result), session: sealed.right };
+}
+
+/** A session with one server; undefined: there is none to be had now. What servers ask of callers is not offered. */
+async function begin(
+  ports: ServeUnionPorts,
+  call: McpCall,
+  server: McpServer,
+  revision: string,
+): Promise<UpstreamSession | undefined> {
+  const ask = askOf(call, server, { id: undefined, revision: undefined }, 'initialize');
+  const params = { protocolVersion: revision, capabilities: {}, clientInfo: ownInfo };
+  const begun = await askServer(ports, { ...ask, params });
+  if (begun === undefined || !isObject(begun.result)) return undefined;
+  const settled = begun.result['protocolVersion'];
+  const session = { id: begun.session, revision: isString(settled) ? settled.slice(0, 32) : revision };
+  const ready = askOf(call, server, session, 'notifications/initialized');
+  await tellServer(ports, { ...ready, params: {} }, 'notify');
+  return session;
+}
+
+const askOf = (
+  { request, abort }: McpCall,
+  server: McpServer,
+  session: UpstreamSession,
+  method: string,
+): Omit<UnionAsk, 'params'> => ({
+  server,
+  session,
+  method,
+  traceContext: request.telemetry.traceContext,
+  signal: abort.signal,
+});
+
+/** The same for each server of a session that the key may use still. */
+const asksOf = (
+  ports: ServeUnionPorts,
+  call: McpCall,
+  { upstream }: McpSession,
+  method: string,
+): readonly Omit<UnionAsk, 'params'>[] =>
+  mine(ports, call).flatMap((server) => {
+    const session = upstream[server.id];
+    return session === undefined ? [] : [askOf(call, server, session, method)];
+  });
+
+/** Only a cancellation means something to servers; its request went to one of them, and the others pass it over. */
+async function passedOn(
+  ports: ServeUnionPorts,
+  call: McpCall,
+  session: McpSession,
+  { method, params }: Extract<McpMessage, { readonly kind: 'notification' }>,
+): Promise<void> {
+  if (method !== 'notifications/cancelled') return;
+  const asks = asksOf(ports, call, session, method);
+  await Promise.all(asks.map((ask) => tellServer(ports, { ...ask, params }, 'notify')));
+}
+
+async function answered(ports: ServeUnionPorts, turn: Turn, text: string): Promise<McpAnswer> {
+  const { call, message } = turn;
+  switch (message.method) {
+    case 'ping':
+      return own(call, {});
+    case 'tools/list':
+      return own(call, { tools: await listed(ports, turn, 'tools') });
+    case 'prompts/list':
+      return own(call, { prompts: await listed(ports, turn, 'prompts') });
+    case 'tools/call':
+    case 'prompts/get':
+      return passed(ports, turn, text);
+    default:
+      return call.failed({
+        code: 'unknown_method',
+        message: `\`/mcp\` does not answer \`${message.method}\`; the paths of the servers may.`,
+      });
+  }
+}
+
+/** An answer of the gateway's own. */
+function own(call: McpCall, result: JsonObject): McpAnswer {
+  call.sent();
+  call.answered(undefined, undefined, 0);
+  return { kind: 'whole', status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: call.id, result }) };
+}
+
+type Listed = 'tools' | 'prompts';
+
+/** What all servers have, in the file's order, under names of the union; a server that does not answer has nothing. */
+async function listed(
+  ports: ServeUnionPorts,
+  { call, session }: Turn,
+  member: Listed,
+): Promise<readonly JsonObject[]> {
+  const lists = await Promise.all(
+    asksOf(ports, call, session, `${member}/list`).map(async (ask) => {
+      const items = (await listAll(ports, ask, member)) ?? [];
+      return items.flatMap((item) => {
+        const tool = listedToolName(item);
+        return tool === undefined || (member === 'tools' && !isOpenTool(ask.server.policy, tool))
+          ? []
+          : [{ item, serverId: ask.server.id, tool }];
+      });
+    }),
+  );
+  const all = lists.flat();
+  const names = unionNames(all, ports.digest);
+  return [...names].map(([name, named]) => ({
+    ...all.find(({ serverId, tool }) => serverId === named.serverId && tool === named.tool)?.item,
+    name,
+  }));
+}
+
+/** A call of one server, under the name that the server knows. */
+async function passed(ports: ServeUnionPorts, turn: Turn, text: string): Promise<McpAnswer> {
+  const { call, message, session } = turn;
+  const name = calledTool(message) ?? '';
+  const found = await resolved(ports, turn, name);
+  if (found === undefined)
+    return call.failed({ code: 'unknown_tool', message: `There is nothing of the name \`${name}\`.` });
+  const { server, tool } = found;
+  call.server = server;
+  const renamed = { ...message, params: { ...message.params, name: tool } };
+  call.message = renamed;
+  const refused = closedTool(server, renamed);
+  if (refused !== undefined) return call.failed(refused);
+  const upstream = session.upstream[server.id];
+  if (upstream === undefined)
+    return call.failed({
+      code: 'upstream_unreachable',
+      message: `The MCP server \`${server.id}\` was not there when this session began.`,
+    });
+  call.sent();
+  const reply = await ports.upstreams.send(server, {
+    method: 'POST',
+    text: withName(text, tool),
+    session: upstream.id,
+    headers: exchangeOf(askOf(call, server, upstream, message.method)).headers,
+    signal: call.abort.signal,
+  });
+  if (E.isLeft(reply)) return call.failed(reply.left);
+  const refuseRequest = refuser(ports, call, upstream);
+  return relayedReply({ ...ports, refuseRequest }, call, server, reply.right);
+}
+
+/** A server that asks the caller gets the answer of the gateway: there is no way back to a server but its own path. */
+const refuser =
+  (
+    { upstreams }: ServeUnionPorts,
+    call: McpCall,
+    session: UpstreamSession,
+  ): NonNullable<RelayTerms['refuseRequest']> =>
+  (server, id, method) => {
+    const message = `\`${method}\` does not pass through \`/mcp\`; the path of the server lets it pass.`;
+    const text = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_601, message } });
+    const ask = askOf(call, server, session, method);
+    void upstreams.send(server, { ...exchangeOf(ask), method: 'POST', text });
+  };
+
+/** The message with another name, and every other digit as it was. */
+function withName(text: string, name: string): string {
+  const message = parseExact(text);
+  const params = isObject(message) ? message['params'] : undefined;
+  return isObject(message) && isObject(params)
+    ? JSON.stringify({ ...message, params: { ...params, name } })
+    : text;
+}
+
+/** What a name of the union stands for. One that was cut is looked for in the server's list, on whichever replica. */
+async function resolved(
+  ports: ServeUnionPorts,
+  { call, message, session }: Turn,
+  name: string,
+): Promise<{ readonly server: McpServer; readonly tool: string } | undefined> {
+  const read = readUnionName(name);
+  const server = mine(ports, call).find(({ id }) => id === read?.serverId);
+  if (read === undefined || server === undefined) return undefined;
+  if (read.tool !== undefined) return { server, tool: read.tool };
+  const upstream = session.upstream[server.id];
+  if (upstream === undefined) return undefined;
+  const member = message.method === 'prompts/get' ? 'prompts' : 'tools';
+  const items = await listAll(ports, askOf(call, server, upstream, `${member}/list`), member);
+  const tool = items
+    ?.map(listedToolName)
+    .find(
+      (each) => each !== undefined && unionName({ serverId: server.id, tool: each }, ports.digest) === name,
+    );
+  return tool === undefined ? undefined : { server, tool };
+}
