@@ -2,27 +2,25 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import { calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
-import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
-import { listedToolName } from '../../domain/mcp/server-message.ts';
-import { readUnionName, unionName, unionNames } from '../../domain/mcp/tool-names.ts';
-import type { Digest } from '../../domain/shared/digest.ts';
 import { isObject, isString, type JsonObject, parseExact } from '../../domain/shared/json.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 import { McpCall } from './mcp-call.ts';
 import { isStateless, type McpAnswer, type McpRequest } from './mcp-request.ts';
 import { relayedReply, type RelayTerms } from './relay-reply.ts';
-import { closedTool, keyWithin, type McpService, type ServeMcpPorts } from './serve-mcp.ts';
-import { askServer, exchangeOf, listAll, tellServer, type UnionAsk } from './union-servers.ts';
+import { closedTool, keyWithin, type McpService } from './serve-mcp.ts';
+import {
+  askOf,
+  asksOf,
+  listedByAll,
+  resolvedName,
+  type ServeUnionPorts,
+  type UnionRequest,
+  type UnionTurn,
+  usableServers,
+} from './union-names.ts';
+import { askServer, exchangeOf, tellServer } from './union-servers.ts';
 import { waitingCalls } from './waiting-calls.ts';
-
-export interface ServeUnionPorts extends ServeMcpPorts {
-  readonly clock: Clock;
-  readonly digest: Digest;
-}
-
-type Request = Extract<McpMessage, { readonly kind: 'request' }>;
 
 /** The place of its sessions. */
 export const unionPlace = '*';
@@ -31,13 +29,6 @@ export const unionPlace = '*';
 const revisions = ['2025-11-25', '2025-06-18'] as const;
 
 const ownInfo = { name: 'model-gateway', version: '1' };
-
-/** What is under way for one message of the caller. */
-interface Turn {
-  readonly call: McpCall;
-  readonly message: Request;
-  readonly session: McpSession;
-}
 
 /**
  * All servers that a key may use as one: their tools and prompts under names that begin with the id of their server. A
@@ -106,15 +97,18 @@ async function sessionOf(
     : sessions.open(caller.apiKeyId ?? '', unionPlace, session);
 }
 
-const mine = ({ upstreams }: ServeUnionPorts, { request }: McpCall): readonly McpServer[] =>
-  upstreams.servers().filter(({ policy }) => mayUseServer(request.caller, policy));
-
-async function initialized(ports: ServeUnionPorts, call: McpCall, { params }: Request): Promise<McpAnswer> {
+async function initialized(
+  ports: ServeUnionPorts,
+  call: McpCall,
+  { params }: UnionRequest,
+): Promise<McpAnswer> {
   call.sent();
   const asked = params['protocolVersion'];
   const revision = revisions.find((each) => each === asked) ?? revisions[0];
   const begun = await Promise.all(
-    mine(ports, call).map(async (server) => [server.id, await begin(ports, call, server, revision)] as const),
+    usableServers(ports, call).map(
+      async (server) => [server.id, await begin(ports, call, server, revision)] as const,
+    ),
   );
   const upstream: Record<string, UpstreamSession> = {};
   for (const [id, session] of begun) if (session !== undefined) upstream[id] = session;
@@ -149,31 +143,6 @@ async function begin(
   return session;
 }
 
-const askOf = (
-  { request, abort }: McpCall,
-  server: McpServer,
-  session: UpstreamSession,
-  method: string,
-): Omit<UnionAsk, 'params'> => ({
-  server,
-  session,
-  method,
-  traceContext: request.telemetry.traceContext,
-  signal: abort.signal,
-});
-
-/** The same for each server of a session that the key may use still. */
-const asksOf = (
-  ports: ServeUnionPorts,
-  call: McpCall,
-  { upstream }: McpSession,
-  method: string,
-): readonly Omit<UnionAsk, 'params'>[] =>
-  mine(ports, call).flatMap((server) => {
-    const session = upstream[server.id];
-    return session === undefined ? [] : [askOf(call, server, session, method)];
-  });
-
 /** Only a cancellation means something to servers; its request went to one of them, and the others pass it over. */
 async function passedOn(
   ports: ServeUnionPorts,
@@ -186,15 +155,15 @@ async function passedOn(
   await Promise.all(asks.map((ask) => tellServer(ports, { ...ask, params }, 'notify')));
 }
 
-async function answered(ports: ServeUnionPorts, turn: Turn, text: string): Promise<McpAnswer> {
+async function answered(ports: ServeUnionPorts, turn: UnionTurn, text: string): Promise<McpAnswer> {
   const { call, message } = turn;
   switch (message.method) {
     case 'ping':
       return own(call, {});
     case 'tools/list':
-      return own(call, { tools: await listed(ports, turn, 'tools') });
+      return own(call, { tools: await listedByAll(ports, turn, 'tools') });
     case 'prompts/list':
-      return own(call, { prompts: await listed(ports, turn, 'prompts') });
+      return own(call, { prompts: await listedByAll(ports, turn, 'prompts') });
     case 'tools/call':
     case 'prompts/get':
       return passed(ports, turn, text);
@@ -213,38 +182,11 @@ function own(call: McpCall, result: JsonObject): McpAnswer {
   return { kind: 'whole', status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: call.id, result }) };
 }
 
-type Listed = 'tools' | 'prompts';
-
-/** What all servers have, in the file's order, under names of the union; a server that does not answer has nothing. */
-async function listed(
-  ports: ServeUnionPorts,
-  { call, session }: Turn,
-  member: Listed,
-): Promise<readonly JsonObject[]> {
-  const lists = await Promise.all(
-    asksOf(ports, call, session, `${member}/list`).map(async (ask) => {
-      const items = (await listAll(ports, ask, member)) ?? [];
-      return items.flatMap((item) => {
-        const tool = listedToolName(item);
-        return tool === undefined || (member === 'tools' && !isOpenTool(ask.server.policy, tool))
-          ? []
-          : [{ item, serverId: ask.server.id, tool }];
-      });
-    }),
-  );
-  const all = lists.flat();
-  const names = unionNames(all, ports.digest);
-  return [...names].map(([name, named]) => ({
-    ...all.find(({ serverId, tool }) => serverId === named.serverId && tool === named.tool)?.item,
-    name,
-  }));
-}
-
 /** A call of one server, under the name that the server knows. */
-async function passed(ports: ServeUnionPorts, turn: Turn, text: string): Promise<McpAnswer> {
+async function passed(ports: ServeUnionPorts, turn: UnionTurn, text: string): Promise<McpAnswer> {
   const { call, message, session } = turn;
   const name = calledTool(message) ?? '';
-  const found = await resolved(ports, turn, name);
+  const found = await resolvedName(ports, turn, name);
   if (found === undefined)
     return call.failed({ code: 'unknown_tool', message: `There is nothing of the name \`${name}\`.` });
   const { server, tool } = found;
@@ -293,26 +235,4 @@ function withName(text: string, name: string): string {
   return isObject(message) && isObject(params)
     ? JSON.stringify({ ...message, params: { ...params, name } })
     : text;
-}
-
-/** What a name of the union stands for. One that was cut is looked for in the server's list, on whichever replica. */
-async function resolved(
-  ports: ServeUnionPorts,
-  { call, message, session }: Turn,
-  name: string,
-): Promise<{ readonly server: McpServer; readonly tool: string } | undefined> {
-  const read = readUnionName(name);
-  const server = mine(ports, call).find(({ id }) => id === read?.serverId);
-  if (read === undefined || server === undefined) return undefined;
-  if (read.tool !== undefined) return { server, tool: read.tool };
-  const upstream = session.upstream[server.id];
-  if (upstream === undefined) return undefined;
-  const member = message.method === 'prompts/get' ? 'prompts' : 'tools';
-  const items = await listAll(ports, askOf(call, server, upstream, `${member}/list`), member);
-  const tool = items
-    ?.map(listedToolName)
-    .find(
-      (each) => each !== undefined && unionName({ serverId: server.id, tool: each }, ports.digest) === name,
-    );
-  return tool === undefined ? undefined : { server, tool };
 }
