@@ -51,6 +51,8 @@ describe('defaults', () => {
         },
         database: { kind: 'embedded', dataDir: '.gateway', maxConnections: 10 },
         mail: undefined,
+        mcpServers: [],
+        mcpLogging: { retention: undefined },
         dataDir: '.gateway',
         adminAuth: { oidc: undefined, passwordLogin: true, requireSecondFactor: false },
         budgetAlerts: { pollIntervalSecs: 30, batchSize: 25 },
