@@ -128,7 +128,7 @@ function doorError(ports: McpEndpointPorts, req: IncomingMessage, method: Method
   const origin = header(req, 'origin');
   const origins = ports.corsOrigins();
   // A page of another origin must not reach servers behind the gateway by way of somebody's browser.
-  if (origin !== undefined && !origins.includes('*') && !origins.includes(origin))
+  if (origin !== undefined && !origins.includes('*') && !origins.includes(origin) && !isOwn(origin, req))
     return { code: 'cross_origin', message: 'This origin may not call MCP servers.' };
   const accept = header(req, 'accept') ?? '';
   const accepts = (type: string): boolean => accept.includes(type) || accept.includes('*/*');
@@ -141,6 +141,11 @@ function doorError(ports: McpEndpointPorts, req: IncomingMessage, method: Method
     return { code: 'not_acceptable', message: 'A stream is accepted as `text/event-stream`.' };
   return undefined;
 }
+
+/** A page that this machine itself serves at this address; a name that leads here is anybody's. */
+const isOwn = (origin: string, req: IncomingMessage): boolean =>
+  origin === `http://${header(req, 'host')}` &&
+  /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::|$)/.test(origin);
 
 const ofGateway = ({ code, message }: GatewayError): McpError =>
   isMcpCode(code)
