@@ -33,6 +33,7 @@ import { ledgerCommand } from '../interfaces/cli/ledger.ts';
 import { pricingCommand } from '../interfaces/cli/pricing.ts';
 import { purgeCommand } from '../interfaces/cli/purge.ts';
 import { simulateUpstreamCommand } from '../interfaces/cli/simulate-upstream.ts';
+import { checkMcpServers } from './mcp-check.ts';
 import { takeOrders } from './orders.ts';
 import { configPath, valid, withDatabaseUrl, withPool } from './own-config.ts';
 import { quickstartCommand } from './quickstart.ts';
@@ -115,5 +116,5 @@ async function checkConfig(file: string) {
     canServe: (kind, route, capability) => implementations[kind].supports(route)[capability],
     databaseTls: isUnderTls,
   });
-  return { problems: [], warnings };
+  return { problems: [], warnings, mcpServers: () => checkMcpServers(loaded.right.config) };
 }

@@ -201,12 +201,18 @@ function bindAlerts(container: Container): void {
 
 function bindAdminApi(container: Container): void {
   container.bind(tokens.adminRoutes).toResolvedValue(
-    ({ pool, config, telemetry }: Foundations, ports: ServePorts, gates: Gates, cut: CutOff) => {
+    (
+      { pool, config, telemetry }: Foundations,
+      ports: ServePorts,
+      gates: Gates,
+      cut: CutOff,
+      mcp: McpParts,
+    ) => {
       const enter = testRoom(gates.models, cut);
       const tested = { ...ports, modelTests: modelTestsStore(pool), enter, telemetry, digest: textDigest };
-      return adminRoutesOf(pool, config, ports.clock, testModel(tested, config.policy));
+      return adminRoutesOf(pool, config, ports.clock, testModel(tested, config.policy), mcp.inspect);
     },
-    [tokens.foundations, tokens.servePorts, tokens.gates, tokens.cutOff],
+    [tokens.foundations, tokens.servePorts, tokens.gates, tokens.cutOff, tokens.mcp],
   );
   container
     .bind(tokens.admin)

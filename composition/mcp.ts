@@ -1,4 +1,5 @@
 import type { DatabasePool } from 'slonik';
+import { inspectServer } from '../application/mcp/inspect-server.ts';
 import { recordInvocation } from '../application/mcp/record-invocation.ts';
 import { serveMcp } from '../application/mcp/serve-mcp.ts';
 import { serveUnion } from '../application/mcp/serve-union.ts';
@@ -26,6 +27,7 @@ interface McpFoundations {
 /** The gateway's side of MCP. */
 export interface McpParts {
   readonly door: McpDoor;
+  readonly inspect: ReturnType<typeof inspectServer>;
   readonly counts: InvocationWriter['counts'];
   /** Writes what waits, and lets go of the servers; gives up after so many milliseconds. */
   readonly close: (withinMs: number) => Promise<void>;
@@ -51,6 +53,7 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
       telemetry,
       gates: gates.mcp,
     },
+    inspect: inspectServer(ports),
     counts: invocations.counts,
     close: async (withinMs) => {
       await invocations.close(withinMs);

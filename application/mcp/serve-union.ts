@@ -2,9 +2,8 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import { calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
-import { isObject, isString, type JsonObject, parseExact } from '../../domain/shared/json.ts';
+import { isObject, type JsonObject, parseExact } from '../../domain/shared/json.ts';
 import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
-import type { McpServer } from '../ports/mcp-upstreams.ts';
 import { McpCall } from './mcp-call.ts';
 import { isStateless, type McpAnswer, type McpRequest } from './mcp-request.ts';
 import { relayedReply, type RelayTerms } from './relay-reply.ts';
@@ -19,16 +18,14 @@ import {
   type UnionTurn,
   usableServers,
 } from './union-names.ts';
-import { askServer, exchangeOf, tellServer } from './union-servers.ts';
+import { beginSession, exchangeOf, newestRevision, noneYet, ownInfo, tellServer } from './union-servers.ts';
 import { waitingCalls } from './waiting-calls.ts';
 
 /** The place of its sessions. */
 export const unionPlace = '*';
 
 /** Revisions with sessions that the union speaks, the newest first. */
-const revisions = ['2025-11-25', '2025-06-18'] as const;
-
-const ownInfo = { name: 'model-gateway', version: '1' };
+const revisions = [newestRevision, '2025-06-18'] as const;
 
 /**
  * All servers that a key may use as one: their tools and prompts under names that begin with the id of their server. A
@@ -106,12 +103,13 @@ async function initialized(
   const asked = params['protocolVersion'];
   const revision = revisions.find((each) => each === asked) ?? revisions[0];
   const begun = await Promise.all(
-    usableServers(ports, call).map(
-      async (server) => [server.id, await begin(ports, call, server, revision)] as const,
-    ),
+    usableServers(ports, call).map(async (server) => {
+      const ask = askOf(call, server, noneYet, 'initialize');
+      return [server.id, await beginSession(ports, ask, revision)] as const;
+    }),
   );
   const upstream: Record<string, UpstreamSession> = {};
-  for (const [id, session] of begun) if (session !== undefined) upstream[id] = session;
+  for (const [id, session] of begun) if (E.isRight(session)) upstream[id] = session.right;
   const sealed = await ports.sessions.seal(call.request.caller.apiKeyId ?? '', {
     place: unionPlace,
     upstream,
@@ -123,24 +121,6 @@ async function initialized(
     serverInfo: ownInfo,
   };
   return { ...own(call, result), session: sealed.right };
-}
-
-/** A session with one server; undefined: there is none to be had now. What servers ask of callers is not offered. */
-async function begin(
-  ports: ServeUnionPorts,
-  call: McpCall,
-  server: McpServer,
-  revision: string,
-): Promise<UpstreamSession | undefined> {
-  const ask = askOf(call, server, { id: undefined, revision: undefined }, 'initialize');
-  const params = { protocolVersion: revision, capabilities: {}, clientInfo: ownInfo };
-  const begun = await askServer(ports, { ...ask, params });
-  if (begun === undefined || !isObject(begun.result)) return undefined;
-  const settled = begun.result['protocolVersion'];
-  const session = { id: begun.session, revision: isString(settled) ? settled.slice(0, 32) : revision };
-  const ready = askOf(call, server, session, 'notifications/initialized');
-  await tellServer(ports, { ...ready, params: {} }, 'notify');
-  return session;
 }
 
 /** Only a cancellation means something to servers; its request went to one of them, and the others pass it over. */

@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/lib/Either.js';
 import type { McpMessage } from '../../domain/mcp/message.ts';
 import { listedToolName } from '../../domain/mcp/server-message.ts';
 import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
@@ -64,7 +65,8 @@ export async function listedByAll(
 ): Promise<readonly JsonObject[]> {
   const lists = await Promise.all(
     asksOf(ports, call, session, `${member}/list`).map(async (ask) => {
-      const items = (await listAll(ports, ask, member)) ?? [];
+      const all = await listAll(ports, ask, member);
+      const items = E.isRight(all) ? all.right : [];
       return items.flatMap((item) => {
         const tool = listedToolName(item);
         return tool === undefined || (member === 'tools' && !isOpenTool(ask.server.policy, tool))
@@ -95,8 +97,9 @@ export async function resolvedName(
   if (upstream === undefined) return undefined;
   const member = message.method === 'prompts/get' ? 'prompts' : 'tools';
   const items = await listAll(ports, askOf(call, server, upstream, `${member}/list`), member);
-  const tool = items
-    ?.map(listedToolName)
+  if (E.isLeft(items)) return undefined;
+  const tool = items.right
+    .map(listedToolName)
     .find(
       (each) => each !== undefined && unionName({ serverId: server.id, tool: each }, ports.digest) === name,
     );

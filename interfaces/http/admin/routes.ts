@@ -5,6 +5,7 @@ import { type BudgetSpendRoutePorts, budgetSpendRoutes } from './budget-spend-ro
 import { type EventRoutePorts, eventRoutes } from './event-routes.ts';
 import { keyRoutes } from './key-routes.ts';
 import { type McpRoutePorts, mcpRoutes } from './mcp-routes.ts';
+import { type McpServerRoutePorts, mcpServerRoutes } from './mcp-server-routes.ts';
 import { type ModelRoutePorts, modelRoutes } from './model-routes.ts';
 import type { OverviewPorts } from '../../../application/reports/report-overview.ts';
 import { overviewRoutes, type SearchRoutePorts, searchRoutes } from './overview-routes.ts';
@@ -27,6 +28,7 @@ export type AdminRoutePorts = OverviewPorts &
   ReportRoutePorts &
   RequestLogRoutePorts &
   McpRoutePorts &
+  McpServerRoutePorts &
   KeyPorts &
   UserRoutePorts &
   TeamRoutePorts &
@@ -45,6 +47,7 @@ export const adminRoutes = (ports: AdminRoutePorts): readonly AdminRoute[] => [
   ...reportRoutes(ports),
   ...requestLogRoutes(ports),
   ...mcpRoutes(ports),
+  ...mcpServerRoutes(ports),
   ...keyRoutes(ports),
   ...userRoutes(ports),
   ...teamRoutes(ports),
