@@ -37,7 +37,7 @@ interface Answered {
 }
 
 /** The gateway as a client of one server: one request, and its result with every digit. */
-export async function askServer(
+async function askServer(
   { upstreams, clock }: UnionServersPorts,
   ask: UnionAsk,
 ): Promise<Either<McpError, Answered>> {
