@@ -26,6 +26,7 @@ import { testMailsStore } from '../infrastructure/postgres/test-mails-store.ts';
 import { usersStore } from '../infrastructure/postgres/users-store.ts';
 import { catalogueInsight } from '../infrastructure/providers/catalogue-insight.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
+import type { McpServerRoutePorts } from '../interfaces/http/admin/mcp-server-routes.ts';
 import type { ModelRoutePorts } from '../interfaces/http/admin/model-routes.ts';
 import { adminRoutes } from '../interfaces/http/admin/routes.ts';
 import type { AdminApiPorts } from '../interfaces/http/app.ts';
@@ -40,6 +41,7 @@ export const adminRoutesOf = (
   config: LiveConfig,
   clock: Clock,
   testModel: ModelRoutePorts['testModel'],
+  inspectMcpServer: McpServerRoutePorts['inspectMcpServer'],
 ): readonly AdminRoute[] => {
   const insight = catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now });
   return adminRoutes({
@@ -56,6 +58,8 @@ export const adminRoutesOf = (
     reports: reportStore(pool),
     requestLogs: requestLogsStore(pool),
     mcpInvocations: mcpInvocationsStore(pool),
+    mcpServers: () => config.loaded().config.mcpServers,
+    inspectMcpServer,
     keys: keysStore(pool),
     users: usersStore(pool),
     teams: teamsStore(pool),

@@ -121,5 +121,12 @@ async function checkConfig(file: string) {
     canServe: (kind, route, capability) => implementations[kind].supports(route)[capability],
     databaseTls: isUnderTls,
   });
-  return { problems: [], warnings };
+  return {
+    problems: [],
+    warnings,
+    mcpServers: async () => {
+      const { checkMcpServers } = await import('./mcp-check.ts');
+      return checkMcpServers(loaded.right.config);
+    },
+  };
 }

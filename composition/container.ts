@@ -6,6 +6,7 @@ import { listModels } from '../application/list-models.ts';
 import { testModel } from '../application/models/test-model.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { LimitStandings } from '../application/ports/limit-standings.ts';
+import type { McpTelemetry } from '../application/ports/mcp-telemetry.ts';
 import type { SeedStore } from '../application/ports/seed.ts';
 import type { Telemetry } from '../application/ports/telemetry.ts';
 import { serveModelRequest } from '../application/serve-model-request.ts';
@@ -40,8 +41,9 @@ import { authenticate } from '../interfaces/http/authenticate.ts';
 import { cutOff, type CutOff } from '../interfaces/http/cut-off.ts';
 import { type Gates, gatesOf } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
+import { type McpParts, mcpParts } from './mcp.ts';
 import { testRoom } from './model-tests.ts';
-import { claimSeconds, cleaned, journalOf, processOf, settlingOptions } from './settling.ts';
+import { claimSeconds, cleaned, journalOf, processOf, settlingOptions, writeBehind } from './settling.ts';
 
 /** Settles what waits in the journal; asks whether to go on. */
 export type Recovery = (goOn: () => boolean) => Promise<void>;
@@ -54,6 +56,7 @@ export interface Foundations {
   readonly pool: DatabasePool;
   readonly log: Log;
   readonly telemetry: Telemetry;
+  readonly mcpTelemetry: McpTelemetry;
   /** Why this process must not get requests at the moment. */
   readonly notReady: () => Promise<string | undefined>;
   readonly draining: () => boolean;
@@ -74,6 +77,7 @@ export const tokens = {
   ledger: token<LedgerStore>('Ledger'),
   journal: token<Journal>('Journal'),
   payloads: token<PayloadStore>('Payloads'),
+  mcp: token<McpParts>('Mcp'),
   recovery: token<Recovery>('Recovery'),
   upstream: token<Executor>('Upstream'),
   largeBodies: token<LargeBodyThread>('LargeBodies'),
@@ -106,12 +110,13 @@ export function buildContainer(foundations: Foundations): Container {
 }
 
 function bindStores(container: Container): void {
-  container
-    .bind(tokens.seed)
-    .toResolvedValue(({ pool }: Foundations) => seedStore(pool), [tokens.foundations]);
-  container
-    .bind(tokens.keyUse)
-    .toResolvedValue(({ pool }: Foundations) => keyUse(pool), [tokens.foundations]);
+  const ofFoundations = <T>(id: ServiceIdentifier<T>, make: (given: Foundations) => T): void =>
+    void container.bind(id).toResolvedValue(make, [tokens.foundations]);
+  ofFoundations(tokens.seed, ({ pool }) => seedStore(pool));
+  ofFoundations(tokens.keyUse, ({ pool }) => keyUse(pool));
+  ofFoundations(tokens.process, ({ pool, log }) => processOf(pool, log));
+  ofFoundations(tokens.journal, ({ config, log }) => journalOf(config, log));
+  ofFoundations(tokens.payloads, ({ pool, config, log }) => payloadStore(pool, writeBehind(config, log)));
   container.bind(tokens.ledger).toResolvedValue(
     (
       { pool, config, log }: Foundations,
@@ -133,20 +138,6 @@ function bindStores(container: Container): void {
         clock.now,
       ),
     [tokens.foundations, tokens.journal, tokens.process, tokens.keyUse, tokens.clock, tokens.standings],
-  );
-  container
-    .bind(tokens.process)
-    .toResolvedValue(({ pool, log }: Foundations) => processOf(pool, log), [tokens.foundations]);
-  container
-    .bind(tokens.journal)
-    .toResolvedValue(({ config, log }: Foundations) => journalOf(config, log), [tokens.foundations]);
-  container.bind(tokens.payloads).toResolvedValue(
-    ({ pool, config, log }: Foundations) =>
-      payloadStore(pool, {
-        onFault: (error) => databaseFaultLog(log)(databaseFault(error), error),
-        onDefect: (error) => log.error(defectFields(error, cleaned(config)), 'defect'),
-      }),
-    [tokens.foundations],
   );
   container.bind(tokens.recovery).toResolvedValue(
     ({ pool, config, log }: Foundations, journal: Journal): Recovery => {
@@ -210,12 +201,18 @@ function bindAlerts(container: Container): void {
 
 function bindAdminApi(container: Container): void {
   container.bind(tokens.adminRoutes).toResolvedValue(
-    ({ pool, config, telemetry }: Foundations, ports: ServePorts, gates: Gates, cut: CutOff) => {
+    (
+      { pool, config, telemetry }: Foundations,
+      ports: ServePorts,
+      gates: Gates,
+      cut: CutOff,
+      mcp: McpParts,
+    ) => {
       const enter = testRoom(gates.models, cut);
       const tested = { ...ports, modelTests: modelTestsStore(pool), enter, telemetry, digest: textDigest };
-      return adminRoutesOf(pool, config, ports.clock, testModel(tested, config.policy));
+      return adminRoutesOf(pool, config, ports.clock, testModel(tested, config.policy), mcp.inspect);
     },
-    [tokens.foundations, tokens.servePorts, tokens.gates, tokens.cutOff],
+    [tokens.foundations, tokens.servePorts, tokens.gates, tokens.cutOff, tokens.mcp],
   );
   container
     .bind(tokens.admin)
@@ -253,6 +250,7 @@ function bindService(container: Container): void {
 }
 
 function bindApp(container: Container): void {
+  container.bind(tokens.mcp).toResolvedValue(mcpParts, [tokens.foundations, tokens.clock, tokens.gates]);
   container.bind(tokens.app).toResolvedValue(
     (
       { config, log, telemetry, notReady, draining }: Foundations,
@@ -262,6 +260,7 @@ function bindApp(container: Container): void {
       admin: AdminApiPorts,
       cut: CutOff,
       standings: LimitStandings,
+      mcp: McpParts,
     ) =>
       gatewayApp({
         admin,
@@ -271,6 +270,7 @@ function bindApp(container: Container): void {
         limitsNow: standings.of,
         telemetry,
         gate: gates.models,
+        mcp: mcp.door,
         pace: gates.pace,
         decompress,
         clock: ports.clock,
@@ -294,6 +294,7 @@ function bindApp(container: Container): void {
       tokens.admin,
       tokens.cutOff,
       tokens.standings,
+      tokens.mcp,
     ],
   );
 }

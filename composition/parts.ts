@@ -13,6 +13,7 @@ import type { gatewayApp } from '../interfaces/http/app.ts';
 import type { CutOff } from '../interfaces/http/cut-off.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
 import type { BudgetAlerting } from './budget-alerting.ts';
+import type { McpParts } from './mcp.ts';
 import { buildContainer, type Foundations, type Recovery, tokens } from './container.ts';
 
 /** The parts of a process that serves. */
@@ -27,6 +28,7 @@ export interface ServiceParts {
   readonly keyUse: KeyUse;
   readonly journal: Journal;
   readonly payloads: PayloadStore;
+  readonly mcp: McpParts;
   readonly recovery: Recovery;
   readonly upstream: Executor;
   readonly largeBodies: LargeBodyThread;
@@ -49,6 +51,7 @@ export function serviceParts(foundations: Foundations): ServiceParts {
     keyUse: container.get(tokens.keyUse),
     journal: container.get(tokens.journal),
     payloads: container.get(tokens.payloads),
+    mcp: container.get(tokens.mcp),
     recovery: container.get(tokens.recovery),
     upstream: container.get(tokens.upstream),
     largeBodies: container.get(tokens.largeBodies),

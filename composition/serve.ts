@@ -1,6 +1,4 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { purgeRequestLogs } from '../application/retention/purge-request-logs.ts';
 import { type ServiceParts, serviceParts } from './parts.ts';
 import type { Database } from './database.ts';
 import { bringToEnd, ending, within } from './ending.ts';
@@ -13,13 +11,12 @@ import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts'
 import { pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
-import { purgeAlone } from '../infrastructure/postgres/purge-store.ts';
-import { inUtc, purgeWorker } from '../infrastructure/purge-worker.ts';
 import { repeating } from '../infrastructure/repeating.ts';
 import { openTelemetry } from '../infrastructure/telemetry/open.ts';
 import type { ProcessSources } from '../infrastructure/telemetry/process-metrics.ts';
 import { listen, stopListening, urlOf } from '../interfaces/http/listener.ts';
 import { malformedRequests } from '../interfaces/http/malformed-request.ts';
+import { purgeOnSchedule } from './purges.ts';
 import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
 import { heartbeat, keyDays } from './settling.ts';
@@ -72,19 +69,21 @@ export async function startService(options: ServeOptions): Promise<Service> {
     () => parts.process.check(),
   );
   const exported = await openTelemetry(settings.otel, log);
-  const { telemetry } = exported;
-  const parts = serviceParts({ config, pool, log, telemetry, notReady, draining: () => draining });
+  const { telemetry, mcp: mcpTelemetry } = exported;
+  const isDraining = (): boolean => draining;
+  const parts = serviceParts({ config, pool, log, telemetry, mcpTelemetry, notReady, draining: isDraining });
   exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
   const { follower, gates } = parts;
   const server = httpServer(parts);
-  const background = inTheBackground(parts, config, log, () => draining);
+  const background = inTheBackground(parts, config, log, isDraining);
   const partitions = partitionsAhead(() => makeLogPartitions(pool), log);
-  const purge = purgeOnSchedule(parts, config, database.url, log, () => draining);
+  const purge = purgeOnSchedule(parts.clock, config, database.url, log, isDraining);
   const release = async (withinMs: number): Promise<void> => {
     const half = withinMs / 2;
     await Promise.all([
       within(half, Promise.all([background.stop(half), purge.stop(), partitions.stop()])),
       parts.payloads.close(half),
+      parts.mcp.close(half),
     ]);
     await parts.largeBodies.close();
     await Promise.all([within(closeMs, follower.stop()), within(half, exported.close())]);
@@ -156,6 +155,7 @@ const watchedParts = (
   queues: parts.ledger.waiting,
   journal: parts.journal,
   payloads: parts.payloads.counts,
+  invocations: parts.mcp.counts,
   alertMails: parts.alerting.counts,
   connections: () => {
     const { acquiredConnections, idleConnections, waitingClients } = pool.state();
@@ -196,28 +196,6 @@ function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Log, drai
     },
   };
 }
-
-const purgeOnSchedule = (
-  parts: ServiceParts,
-  config: LiveConfig,
-  url: string,
-  log: Log,
-  draining: () => boolean,
-) =>
-  purgeWorker({
-    settings: () => config.loaded().config.requestLogging.purge,
-    purge: (retention, goOn) =>
-      purgeAlone(url, (logs) =>
-        purgeRequestLogs({ logs, clock: parts.clock, pause: async (ms) => sleep(ms) })({
-          retention,
-          dryRun: false,
-          goOn: () => goOn() && !draining(),
-        }),
-      ),
-    schedule: inUtc,
-    now: () => new Date(),
-    log,
-  });
 
 /** Says that records wait, and how much of the journal they fill, now and then for as long as they do. */
 function watchJournal(journal: Pick<Journal, 'size' | 'maxBytes'>, log: Log): () => void {

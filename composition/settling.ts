@@ -3,7 +3,8 @@ import { redactedError } from '../domain/payload/redact.ts';
 import { boundedMessage } from '../domain/upstream/upstream-fault.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { type Journal, journalFolder, localJournal } from '../infrastructure/journal/journal.ts';
-import { causeOf, databaseFaultLog, type Log } from '../infrastructure/logging.ts';
+import { causeOf, databaseFaultLog, defectFields, type Log } from '../infrastructure/logging.ts';
+import { databaseFault } from '../infrastructure/postgres/database-fault.ts';
 import { beatSecs, type GatewayProcess, gatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
 import type { KeyUse } from '../infrastructure/postgres/key-use.ts';
 import { type Repeating, repeating } from '../infrastructure/repeating.ts';
@@ -43,6 +44,12 @@ export const settlingOptions = (config: LiveConfig, log: Log) => ({
   closeOnBlock: () => config.loaded().config.accounting.afterBlock === 'close_window',
   mailReady: mailReady(config),
   onFault: databaseFaultLog(log),
+});
+
+/** What queues that are written behind the answers say of their failures: nobody waits for them. */
+export const writeBehind = (config: LiveConfig, log: Log) => ({
+  onFault: (error: unknown) => databaseFaultLog(log)(databaseFault(error), error),
+  onDefect: (error: unknown) => log.error(defectFields(error, cleaned(config)), 'defect'),
 });
 
 export const mailReady = (config: LiveConfig) => (): boolean => config.loaded().config.mail !== undefined;

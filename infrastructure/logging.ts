@@ -1,4 +1,5 @@
 import type { EndedAdminCall } from '../application/ports/admin-access.ts';
+import type { FinishedMcpCall } from '../application/ports/mcp-telemetry.ts';
 import type { FinishedRequest } from '../application/ports/telemetry.ts';
 import type { KeyOwner } from '../domain/identity/caller.ts';
 import { toUsd } from '../domain/money/money.ts';
@@ -97,6 +98,26 @@ const requestFields = (request: FinishedRequest, traceId: string | undefined) =>
   settled: request.settled === 'recorded' ? undefined : request.settled,
   usage_unusable: request.usageUnusable ? true : undefined,
 });
+
+/** One line for each message of an MCP caller. */
+export const mcpCallLog =
+  (log: Log) =>
+  (call: FinishedMcpCall, traceId: string | undefined): void =>
+    log.info(
+      {
+        request_id: call.requestId.slice(0, maxLoggedIdChars),
+        trace_id: traceId,
+        method: call.method?.slice(0, maxLoggedIdChars),
+        mcp_server: call.serverId,
+        tool: call.tool?.slice(0, maxLoggedIdChars),
+        status: call.status,
+        error_code: call.errorCode,
+        latency_ms: call.latencyMs,
+        api_key_id: call.caller?.apiKeyId,
+        ...ownerFields(call.caller?.keyOwner),
+      },
+      'mcp call',
+    );
 
 /** Whose key it is; a service account's team, which pays, is there too. */
 function ownerFields(owner: KeyOwner | undefined) {

@@ -13,6 +13,8 @@ export const inUtc: Schedule = (rule, fire) => {
 };
 
 export interface PurgeWorkerOptions {
+  /** The rows, as the log names them. */
+  readonly what: string;
   /** `request_logging.purge` as it is in force. */
   readonly settings: () => {
     readonly enabled: boolean;
@@ -34,7 +36,7 @@ export interface PurgeWorker {
 }
 
 /** When enabled, a per-process worker runs on its cron schedule and purges at most once per UTC day. */
-export function purgeWorker({ settings, purge, schedule, now, log }: PurgeWorkerOptions): PurgeWorker {
+export function purgeWorker({ what, settings, purge, schedule, now, log }: PurgeWorkerOptions): PurgeWorker {
   let rule: string | undefined;
   let job: ReturnType<Schedule>;
   let stopped = false;
@@ -45,10 +47,10 @@ export function purgeWorker({ settings, purge, schedule, now, log }: PurgeWorker
   const run = async (): Promise<void> => {
     try {
       const report = await purge(settings().retention, goOn);
-      if (report === undefined) log.info({}, 'another process purges the request logs');
-      else log.info(report, 'request logs purged');
+      if (report === undefined) log.info({}, `another process purges the ${what}`);
+      else log.info(report, `${what} purged`);
     } catch (error) {
-      log.error({ error: causeOf(error), sqlstate: sqlState(error) }, 'the request logs could not be purged');
+      log.error({ error: causeOf(error), sqlstate: sqlState(error) }, `the ${what} could not be purged`);
     }
     underWay = undefined;
   };
@@ -64,7 +66,7 @@ export function purgeWorker({ settings, purge, schedule, now, log }: PurgeWorker
     rule = wanted;
     job = wanted === undefined ? undefined : schedule(wanted, fire);
     if (wanted !== undefined && job === undefined)
-      log.error({ schedule: wanted }, 'the request logs are never purged on this schedule');
+      log.error({ schedule: wanted }, `the ${what} are never purged on this schedule`);
   };
   follow();
   return {

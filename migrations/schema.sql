@@ -146,6 +146,12 @@ create table login_attempts (
 -- account_sha256: Of the e-mail as typed, in lower case: people type passwords there too, and the account need not exist.
 CREATE INDEX login_attempts_first_at_idx ON login_attempts USING btree (first_at);
 
+create table mcp_session_secret (
+  is_the_one boolean not null default true, secret bytea not null, constraint mcp_session_secret_pkey PRIMARY KEY (is_the_one), constraint mcp_session_secret_length_check CHECK ((length(secret) = 32)),
+  constraint mcp_session_secret_one_check CHECK (is_the_one)
+);
+-- mcp_session_secret: What the ids of MCP sessions are sealed with, in one row. It opens nothing by itself: a session is good with the API key that it was made for alone.
+
 create table mcp_tool_invocations (
   mcp_tool_invocation_id uuid not null, request_id text not null, request_log_id uuid, api_key_id uuid, user_id uuid, team_id text, owner_kind text, server_id text not null, server_display_name text, tool_id text not null,
   tool_display_name text, status text not null, policy_result text not null, latency_ms integer not null, error_code text, arguments_json json, result_json json, arguments_truncated boolean not null, result_truncated boolean not null,
@@ -448,6 +454,8 @@ create unlogged table write_probes (
 --   Keeps a process among those that are there, ends what it could not, and probes whether rows can be written.
 -- function gateway_drop_log_partitions(cutoff timestamp with time zone) returns integer
 --   Drops the partitions of the request logs that are empty and lie before the cutoff.
+-- function gateway_keep_invocations(items json) returns bigint
+--   Keeps the records of a batch of MCP tool calls.
 -- function gateway_keep_payloads(items json) returns bigint
 --   Keeps the payloads of a batch of requests that are logged already.
 -- function gateway_log(items settlement_record[], verdicts text[], t timestamp with time zone) returns void
@@ -456,6 +464,8 @@ create unlogged table write_probes (
 --   Makes the partitions of the request logs ahead of time.
 -- function gateway_now() returns timestamp with time zone
 --   The one clock of money: read after a scope's lock is held. Tests replace it.
+-- function gateway_purge_invocations(cutoff timestamp with time zone, at_most integer) returns bigint
+--   Deletes at most so many records of MCP tool calls from before the cutoff.
 -- function gateway_purge_request_logs(cutoff timestamp with time zone, since timestamp with time zone, at_most integer, OUT deleted bigint, OUT reached timestamp with time zone) returns record
 --   Deletes at most so many request logs before the cutoff, with their children and their part of the rollups.
 -- function gateway_set_budget(owner_user uuid, owner_team text, new_cadence text, new_amount_10000 bigint, new_hard_limit boolean, new_timezone text, by_config boolean, mail_ready boolean, actor uuid DEFAULT NULL::uuid, address text DEFAULT NULL::text, token uuid DEFAULT NULL::uuid) returns boolean

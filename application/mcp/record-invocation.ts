@@ -4,7 +4,7 @@ import { type InvocationPayload, redactedInvocation } from '../../domain/payload
 import { forCaller, type RedactionRules } from '../../domain/payload/redact.ts';
 import { withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { McpRecords } from '../ports/mcp-invocations.ts';
+import type { InvocationQueue } from '../ports/mcp-invocations.ts';
 
 /** One call of one tool of an MCP server, as whoever made it saw it. */
 export interface ToolInvocation {
@@ -24,31 +24,40 @@ export interface ToolInvocation {
 }
 
 export interface RecordInvocationPorts {
-  readonly records: McpRecords;
-  readonly clock: Clock;
+  readonly invocations: InvocationQueue;
+  readonly clock: Pick<Clock, 'newId'>;
   /** The rules in force. */
   readonly redaction: () => RedactionRules;
 }
 
-/** Records an invocation with redacted, bounded arguments and result; gives back its id. */
+/**
+ * Records an invocation behind the answer, with redacted, bounded arguments and result; gives back its id. `heldBytes`:
+ * what arguments and result hold of memory until then.
+ */
 export const recordInvocation =
-  ({ records, clock, redaction }: RecordInvocationPorts) =>
-  async ({ caller, callerSecrets, payload, ...invocation }: ToolInvocation): Promise<string> => {
+  ({ invocations, clock, redaction }: RecordInvocationPorts) =>
+  ({ caller, callerSecrets, payload, ...invocation }: ToolInvocation, heldBytes: number): string => {
     const invocationId = clock.newId();
-    const rules = forCaller(redaction(), callerSecrets);
-    const { server, tool, errorCode } = invocation;
-    await records.addInvocation({
-      ...invocation,
-      server: cleanName(server, rules),
-      tool: cleanName(tool, rules),
-      errorCode: cleaned(errorCode, rules),
-      invocationId,
-      apiKeyId: caller?.apiKeyId,
-      owner: caller === undefined ? undefined : ownerOf(caller),
-      payload: redactedInvocation(payload, rules),
-    });
+    invocations.add((isWhole) => {
+      const rules = forCaller(redaction(), callerSecrets);
+      const { server, tool, errorCode } = invocation;
+      return {
+        ...invocation,
+        requestId: withoutSecrets(invocation.requestId, rules.secrets),
+        server: cleanName(server, rules),
+        tool: cleanName(tool, rules),
+        errorCode: cleaned(errorCode, rules),
+        invocationId,
+        apiKeyId: caller?.apiKeyId,
+        owner: caller === undefined ? undefined : ownerOf(caller),
+        payload: redactedInvocation(isWhole ? payload : nothing, rules),
+      };
+    }, heldBytes);
     return invocationId;
   };
+
+/** What is left of arguments and result where there is no room for them. */
+const nothing: InvocationPayload = { arguments: undefined, result: undefined };
 
 /** What others call their servers and tools is bounded where it is stored: no half of a secret is to be left there. */
 const cleanName = ({ id, displayName }: McpName, rules: RedactionRules): McpName => ({

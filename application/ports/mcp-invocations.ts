@@ -37,10 +37,13 @@ export interface TokenOverheadRecord {
   readonly toolResultTokens: number | undefined;
 }
 
-export interface McpRecords {
-  readonly addInvocation: (record: InvocationRecord) => Promise<void>;
-  /** A second summary of the same request takes the place of the first. */
-  readonly putTokenOverhead: (record: TokenOverheadRecord) => Promise<void>;
+/**
+ * Records in the order in which they came. It never makes anybody wait: where there is no room, by the bytes that wait,
+ * arguments and results are left out first, and whole records last.
+ */
+export interface InvocationQueue {
+  /** `make` is called in a turn of its own, if at all; `isWhole`: there is room for arguments and result. */
+  readonly add: (make: (isWhole: boolean) => InvocationRecord, heldBytes: number) => void;
 }
 
 export interface McpTokenOverhead extends TokenOverheadRecord {

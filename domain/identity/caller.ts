@@ -11,6 +11,14 @@ export type KeyOwner =
   | { readonly kind: 'team'; readonly teamId: string }
   | { readonly kind: 'service_account'; readonly serviceAccountId: string; readonly teamId: string };
 
+/** A user by the names that people write. */
+export interface UserNames {
+  /** In lower case. */
+  readonly email: string;
+  /** The active teams that the user is a member of. */
+  readonly teamIds: readonly string[];
+}
+
 /** Whose request it is: an authenticated caller of the public API, or the owner that an admin tests a model for. */
 export interface Caller {
   /** Undefined: no key came with the request (rule 49.8). */
@@ -18,6 +26,8 @@ export interface Caller {
   readonly keyOwner: KeyOwner;
   /** Empty means every model. */
   readonly allowedModels: readonly string[];
+  /** Who the user is by the names of the configuration; absent where the key is no user's. */
+  readonly person?: UserNames;
   /** The rate limits of the key and of its owner; absent where neither has one. */
   readonly limits?: readonly RateLimit[];
 }

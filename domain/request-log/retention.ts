@@ -1,13 +1,15 @@
-/** Retention windows: `1d`, `3d`, `7d`. */
-const retentionDays = { '1d': 1, '3d': 3, '7d': 7 } as const;
+/** Retention windows of request logs: `1d`, `3d`, `7d`. Records of MCP tool calls may stay for longer. */
+const retentionDays = { '1d': 1, '3d': 3, '7d': 7, '30d': 30, '90d': 90 } as const;
 
 export type Retention = keyof typeof retentionDays;
 
-export const retentions = Object.keys(retentionDays) as readonly Retention[];
+export const retentions = ['1d', '3d', '7d'] as const satisfies readonly Retention[];
+
+export const invocationRetentions = [...retentions, '30d', '90d'] as const satisfies readonly Retention[];
 
 const dayMs = 86_400_000;
 
-/** The instant before which request logs are purged; what happened in that very instant stays. */
+/** The instant before which rows are purged; what happened in that very instant stays. */
 export const purgeCutoff = (retention: Retention, now: Date): Date =>
   new Date(now.getTime() - retentionDays[retention] * dayMs);
 

@@ -118,3 +118,9 @@ export const maxInvocationJsonBytes = 16 * 1024;
 
 /** Characters of an MCP server's or tool's id, name or error code that are kept: real ones stay below 128. */
 export const maxMcpNameChars = 256;
+
+/** Characters of the id of a JSON-RPC request: clients count, or take a UUID. */
+export const maxMcpIdChars = 256;
+
+/** Bytes of one message of an MCP caller, which is read in the event loop: files that agents write stay below it. */
+export const maxMcpRequestBytes = 4 * 1024 * 1024;

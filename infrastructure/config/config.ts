@@ -10,6 +10,13 @@ import {
   toPricing,
   toRequestLogging,
 } from './accounting-config.ts';
+import {
+  type McpLoggingConfig,
+  mcpLoggingCodec,
+  type McpServerConfig,
+  mcpServerCodec,
+  toMcpServer,
+} from './mcp-config.ts';
 import { type ModelConfig, modelCodec, toModel } from './model-config.ts';
 import { list, object, optional, withDefault } from './object-codecs.ts';
 import {
@@ -58,6 +65,13 @@ export const gatewayCodec = object({
   pricing: withDefault(pricingCodec, {}, 'Prices beside the bundled catalogue.'),
   providers: withDefault(list(providerCodec, 1000), [], 'Upstream services.'),
   models: withDefault(list(modelCodec, 10_000), [], 'What callers may ask for, and who serves it.'),
+  // Each is asked when a caller opens a session with all of them.
+  mcp_servers: withDefault(
+    list(mcpServerCodec, 64),
+    [],
+    'MCP servers that callers reach through the gateway.',
+  ),
+  mcp_logging: withDefault(mcpLoggingCodec, {}, 'For how long records of MCP tool calls are kept.'),
   teams: withDefault(list(teamCodec, 10_000), [], 'Owners of keys and budgets.'),
   service_accounts: withDefault(
     list(serviceAccountCodec, 10_000),
@@ -90,6 +104,8 @@ export interface GatewayConfig {
   readonly pricing: PricingConfig;
   readonly providers: readonly ProviderConfig[];
   readonly models: readonly ModelConfig[];
+  readonly mcpServers: readonly McpServerConfig[];
+  readonly mcpLogging: McpLoggingConfig;
   readonly teams: readonly TeamConfig[];
   readonly serviceAccounts: readonly ServiceAccountConfig[];
   readonly users: readonly UserConfig[];
@@ -109,6 +125,8 @@ export const toConfig = (wire: GatewayWire, dataDir: string): GatewayConfig => (
   pricing: toPricing(wire.pricing),
   providers: wire.providers.map(toProvider),
   models: wire.models.map(toModel),
+  mcpServers: wire.mcp_servers.map(toMcpServer),
+  mcpLogging: { retention: wire.mcp_logging.retention },
   teams: wire.teams.map(toTeam),
   serviceAccounts: wire.service_accounts.map(toServiceAccount),
   users: wire.users.map(toUser),

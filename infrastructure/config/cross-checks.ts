@@ -60,6 +60,7 @@ const idsAreUnique: Check = (file) => {
   return [
     ...once('this provider id', texts('providers', 'id')),
     ...once('this model id', texts('models', 'id')),
+    ...once('this MCP server id', texts('mcp_servers', 'id')),
     ...once('this team id', texts('teams', 'id')),
     ...once('this service account id', texts('service_accounts', 'id')),
     ...once('this address', texts('users', 'email').map(folded)),

@@ -6,7 +6,7 @@ import { choice, text, type TypeOf } from './scalar-codecs.ts';
 const token = required(bearerToken, 'The token, as ${NAME}.');
 const credentialsPath = required(filePath, 'Mounted service-account JSON file.');
 
-const headerName = text({
+export const headerName = text({
   what: 'a header name',
   maxLength: 128,
   refuse: (name) =>
@@ -15,7 +15,7 @@ const headerName = text({
       : 'must be a header name that the gateway does not set itself',
 });
 
-const headerSecret = text({
+export const headerSecret = text({
   what: 'a header value',
   maxLength: 8192,
   refuse: (value) => (isHeaderValue(value) ? undefined : 'must be a valid header value'),

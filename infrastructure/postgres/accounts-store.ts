@@ -103,6 +103,8 @@ const keyRow = t.type({
   api_key_id: t.string,
   allowed_models: t.array(t.string),
   user_id: nullable(t.string),
+  email: nullable(t.string),
+  member_of: nullable(t.array(t.string)),
   request_logging_enabled: nullable(t.boolean),
   team_id: nullable(t.string),
   service_account_id: nullable(t.string),
@@ -120,6 +122,9 @@ async function findKeys(pool: DatabasePool, publicIds: readonly string[]) {
            k.previous_secret_sha256,
            ${msUntil(sql.fragment`least(k.previous_expires_at, k.expires_at)`)} as previous_ends_in_ms,
            k.api_key_id, k.allowed_models, k.user_id, u.request_logging_enabled, tm.team_id, k.service_account_id,
+           u.email_folded as email,
+           (select array_agg(m.team_id) from team_memberships m join teams t on t.team_id = m.team_id and t.active
+            where m.user_id = k.user_id) as member_of,
            (select json_agg(l) from rate_limits l
             where l.subject in ('api_key:' || k.api_key_id, 'user:' || k.user_id, 'team:' || tm.team_id)) as limits
     from json_array_elements_text(${storedJson(publicIds)}::json) wanted(public_id)
@@ -145,6 +150,7 @@ const knownKey = (found: t.TypeOf<typeof keyRow>, askedAt: number): KnownKey => 
     apiKeyId: found.api_key_id,
     keyOwner: keyOwner(found),
     allowedModels: found.allowed_models,
+    ...(found.email === null ? {} : { person: { email: found.email, teamIds: found.member_of ?? [] } }),
     ...(found.limits === null ? {} : { limits: found.limits.map(rateLimitOf) }),
   },
 });

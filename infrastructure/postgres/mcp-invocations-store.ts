@@ -2,20 +2,14 @@ import * as t from 'io-ts';
 import { type DatabasePool, type FragmentSqlToken, sql } from 'slonik';
 import type {
   InvocationFilter,
-  InvocationRecord,
   ListedInvocation,
   McpInvocations,
-  McpRecords,
 } from '../../application/ports/mcp-invocations.ts';
 import type { Owner } from '../../domain/identity/caller.ts';
 import type { McpName } from '../../domain/mcp/invocation.ts';
-import type { StoredPayload } from '../../domain/payload/payload.ts';
-import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 import { timestamp, orUndefined } from './codecs.ts';
 import { all, asRange, leading, type ListCondition } from './list-conditions.ts';
-import { putTokenOverhead } from './mcp-overheads.ts';
 import { row } from './pool.ts';
-import { storedPrint, storedText } from './stored-text.ts';
 import { pageOf, readList, type TimeList, totalOf } from './time-list.ts';
 
 const text = orUndefined(t.string);
@@ -56,46 +50,6 @@ const invocationColumns = sql.fragment`
   i.arguments_json::text as arguments, i.result_json::text as result, i.arguments_truncated, i.result_truncated,
   i.occurred_at
 `;
-
-/** What whoever calls MCP servers leaves behind. */
-export const mcpRecords = (pool: DatabasePool): McpRecords => ({
-  addInvocation: (record) => addInvocation(pool, record),
-  putTokenOverhead: (record) => putTokenOverhead(pool, record),
-});
-
-async function addInvocation(pool: DatabasePool, record: InvocationRecord): Promise<void> {
-  const { server, tool, payload } = record;
-  const owner = invocationOwner(record.owner);
-  await pool.query(sql.unsafe`
-    insert into mcp_tool_invocations (
-      mcp_tool_invocation_id, request_id, request_log_id, api_key_id, user_id, team_id, owner_kind, server_id,
-      server_display_name, tool_id, tool_display_name, status, policy_result, latency_ms, error_code, arguments_json,
-      result_json, arguments_truncated, result_truncated, occurred_at
-    )
-    values (
-      ${record.invocationId}, ${storedText(record.requestId)}, ${record.requestLogId ?? null},
-      ${record.apiKeyId ?? null}, ${owner.userId}, ${owner.teamId}, ${owner.kind}, ${bounded(server.id)},
-      ${boundedOrNull(server.displayName)}, ${bounded(tool.id)}, ${boundedOrNull(tool.displayName)}, ${record.status},
-      ${record.policyResult}, ${record.latencyMs}, ${boundedOrNull(record.errorCode)}, ${jsonOf(payload.arguments)},
-      ${jsonOf(payload.result)}, ${payload.arguments?.truncated ?? false}, ${payload.result?.truncated ?? false},
-      gateway_now()
-    )
-  `);
-}
-
-const invocationOwner = (owner: Owner | undefined) => ({
-  userId: owner?.kind === 'user' ? owner.userId : null,
-  teamId: owner?.kind === 'team' ? owner.teamId : null,
-  kind: owner?.kind ?? null,
-});
-
-const bounded = (name: string): string => storedText(name.slice(0, maxMcpNameChars));
-
-const boundedOrNull = (name: string | undefined): string | null =>
-  name === undefined ? null : bounded(name);
-
-const jsonOf = (payload: StoredPayload | undefined): string | null =>
-  payload === undefined ? null : storedPrint(payload.text);
 
 /** Recorded invocations, newest first. */
 export const mcpInvocationsStore = (pool: DatabasePool): McpInvocations => ({

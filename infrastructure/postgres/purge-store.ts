@@ -73,21 +73,52 @@ async function* batches(
   }
 }
 
+/** Records of MCP tool calls, in statements that nobody waits for. */
+const invocationPurge: Purged['store'] = (connection, withinMs) => ({
+  now: purgeStore(connection, withinMs).now,
+  countBefore: async (cutoff) => {
+    const statement = sql.type(row(countRow))`
+      select count(*) as count from mcp_tool_invocations where occurred_at < ${cutoff.toISOString()}::timestamptz
+    `;
+    return Number((await answered(connection.one(statement), withinMs)).count);
+  },
+  async *deleteBefore(cutoff) {
+    for (;;) {
+      const statement = sql.type(row(countRow))`
+        select gateway_purge_invocations(${cutoff.toISOString()}::timestamptz, ${purgeBatchRows}) as count
+      `;
+      const { count } = await answered(connection.one(statement), withinMs);
+      yield Number(count);
+      if (count < BigInt(purgeBatchRows)) return;
+    }
+  },
+});
+
+/** What is purged, and the number of the session advisory lock of those who purge it on a schedule. */
+interface Purged {
+  readonly lock: number;
+  readonly store: (connection: CommonQueryMethods, withinMs: number) => RequestLogPurge;
+}
+
+const requestLogs: Purged = { lock: purgeLock, store: purgeStore };
+export const invocationRecords: Purged = { lock: purgeLock + 1, store: invocationPurge };
+
 /**
  * Purges over a connection of its own, which takes none from the requests. Undefined when another process is at it
  * already: the workers of all replicas begin at the same minute, and one of them is enough.
  */
 export async function purgeAlone<A>(
   url: string,
-  purge: (logs: RequestLogPurge) => Promise<A>,
+  purge: (rows: RequestLogPurge) => Promise<A>,
   withinMs = answerMs,
+  of: Purged = requestLogs,
 ): Promise<A | undefined> {
   const pool = await openPool(url, 1);
   try {
     return await pool.connect(async (connection) => {
-      const statement = sql.type(row(lockRow))`select pg_try_advisory_lock(${purgeLock}) as locked`;
+      const statement = sql.type(row(lockRow))`select pg_try_advisory_lock(${of.lock}) as locked`;
       const { locked } = await answered(connection.one(statement), withinMs);
-      return locked ? await purge(purgeStore(connection, withinMs)) : undefined;
+      return locked ? await purge(of.store(connection, withinMs)) : undefined;
     });
   } finally {
     // The lock ends with its session.

@@ -4,6 +4,8 @@ export const maxTagValues = 100;
 export const maxModelNames = 1000;
 /** The same for providers. */
 export const maxProviderNames = 100;
+/** The same for MCP servers: as many as may be configured, and those that were. */
+export const maxMcpServers = 100;
 /**
  * Combinations of the labels that all requests have. From half of them on caller tags become `other`, as callers choose
  * those freely and could use up the room of all others.
@@ -35,6 +37,9 @@ export const labelTable = {
   queue: { values: '`admission`, `settlement`', bound: 2 },
   fate: { values: '`kept`, `shed`', bound: 2 },
   delivery_status: { values: '`sent`, `failed`', bound: 2 },
+  'mcp.method.name': { values: 'a method of the protocol; `other` for anything else', bound: 25 },
+  mcp_server_id: { values: 'a configured MCP server; `other` when there is none of the name', bound: 101 },
+  invocation_status: { values: '`success`, `policy_denied`, … (those of the records)', bound: 7 },
   'gen_ai.operation.name': { values: '`chat`, `embeddings`, `count_tokens`', bound: 3 },
   'gen_ai.provider.name': {
     values: '`gcp.vertex_ai`, `aws.bedrock`, else the provider’s `pricing_provider_id`',

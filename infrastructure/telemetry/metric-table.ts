@@ -169,6 +169,33 @@ export const requestMetrics = {
   },
 } as const satisfies Record<string, Metric>;
 
+/** Bucket bounds in seconds: those of the MCP conventions. */
+const callDurations = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+
+/** The metrics of MCP traffic. */
+export const mcpMetrics = {
+  'gateway.mcp.calls': {
+    kind: 'sum',
+    unit: '{call}',
+    labels: ['mcp.method.name', 'mcp_server_id', 'invocation_status'],
+    says: 'Messages of MCP callers, and how they ended, once each.',
+  },
+  'mcp.server.operation.duration': {
+    kind: 'histogram',
+    unit: 's',
+    labels: ['mcp.method.name', 'mcp_server_id', 'error.type'],
+    bounds: callDurations,
+    says: 'Time from the arrival of an MCP message to the end of its answer.',
+  },
+  'mcp.client.operation.duration': {
+    kind: 'histogram',
+    unit: 's',
+    labels: ['mcp.method.name', 'mcp_server_id', 'error.type'],
+    bounds: callDurations,
+    says: 'The part of it that the MCP server took.',
+  },
+} as const satisfies Record<string, Metric>;
+
 /** The metrics of the process, read when metrics are exported. */
 export const processMetrics = {
   'gateway.requests.in_flight': {
@@ -206,6 +233,12 @@ export const processMetrics = {
     unit: 'By',
     labels: [],
     says: 'Payload bodies that wait to be written.',
+  },
+  'gateway.mcp.records': {
+    kind: 'sum',
+    unit: '{record}',
+    labels: ['fate'],
+    says: 'Records of MCP tool calls that were kept, and those for which there was no room.',
   },
   'gateway.alert_mails': {
     kind: 'sum',
@@ -250,6 +283,6 @@ export const processMetrics = {
 } as const satisfies Record<string, Metric>;
 
 /** Every metric that the gateway makes; the same table is in docs/telemetry.md. */
-export const metricTable = { ...requestMetrics, ...processMetrics };
+export const metricTable = { ...requestMetrics, ...mcpMetrics, ...processMetrics };
 
 export type MetricName = keyof typeof metricTable;

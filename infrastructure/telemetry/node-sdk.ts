@@ -10,10 +10,11 @@ import { NodeSDK } from '@opentelemetry/sdk-node';
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
 import { withoutVariables } from '../config/process-variables.ts';
 import type { OtelConfig } from '../config/server-config.ts';
-import { type Log, requestLog } from '../logging.ts';
+import { type Log, mcpCallLog, requestLog } from '../logging.ts';
 import type { AnyPoint } from './instruments.ts';
 import { MeteredBatch } from './metered-batch.ts';
 import { metricData } from './metric-data.ts';
+import { McpMetrics, mcpTelemetryTo } from './mcp-telemetry.ts';
 import type { MetricName } from './metric-table.ts';
 import { exportTimeoutMs, metricExporter, spanExporter } from './otlp-exporters.ts';
 import { ProcessMetrics } from './process-metrics.ts';
@@ -40,14 +41,24 @@ export type Otel = OtelConfig & { readonly metricsEndpoint: string };
 export function exportTelemetry(otel: Otel, log: Log): TelemetryExport {
   const resource = ownResource();
   const requests = new RequestMetrics(otel.bespokeTags);
+  const calls = new McpMetrics();
   const ofProcess = new ProcessMetrics();
-  const producer = metricProducer(resource, () => [...requests.collect(), ...ofProcess.collect()]);
+  const producer = metricProducer(resource, () => [
+    ...requests.collect(),
+    ...calls.collect(),
+    ...ofProcess.collect(),
+  ]);
   const { sdk, spans } = withoutVariables(/^OTEL_/i, () => startedSdk(otel, resource, producer, log));
   const tracer = spans && new Tracer({ ratio: otel.traceSampleRatio, processor: spans, resource });
   return {
     telemetry: telemetryTo({
       log: requestLog(log),
       metrics: requests,
+      ...(tracer === undefined ? {} : { tracer }),
+    }),
+    mcp: mcpTelemetryTo({
+      log: mcpCallLog(log),
+      metrics: calls,
       ...(tracer === undefined ? {} : { tracer }),
     }),
     watch: (sources) => ofProcess.watch(sources),

@@ -1,5 +1,6 @@
 import type { OtelConfig } from '../config/server-config.ts';
-import { type Log, requestLog } from '../logging.ts';
+import { type Log, mcpCallLog, requestLog } from '../logging.ts';
+import { mcpTelemetryTo } from './mcp-telemetry.ts';
 import { telemetryTo } from './request-telemetry.ts';
 import type { TelemetryExport } from './telemetry-export.ts';
 
@@ -12,6 +13,7 @@ export async function openTelemetry(otel: OtelConfig, log: Log): Promise<Telemet
   if (metricsEndpoint === undefined)
     return {
       telemetry: telemetryTo({ log: requestLog(log) }),
+      mcp: mcpTelemetryTo({ log: mcpCallLog(log) }),
       watch: () => undefined,
       close: async () => undefined,
     };

@@ -9,6 +9,7 @@ export interface ProcessSources {
   readonly queues: () => { readonly admission: number; readonly settlement: number };
   readonly journal: { readonly size: () => number; readonly maxBytes: number };
   readonly payloads: () => { readonly kept: number; readonly shed: number; readonly queuedBytes: number };
+  readonly invocations: () => { readonly kept: number; readonly shed: number };
   readonly alertMails: () => { readonly sent: number; readonly failed: number };
   readonly connections: () => ConnectionState;
 }
@@ -77,7 +78,8 @@ export class ProcessMetrics {
 }
 
 function pointsOf(sources: ProcessSources): ProcessPoints {
-  const { inFlight, queues, journal, payloads, alertMails, connections } = sources;
+  const { inFlight, queues, journal, payloads, invocations, alertMails, connections } = sources;
+  const recorded = invocations();
   const { admission, settlement } = queues();
   const { sent, failed } = alertMails();
   const { kept, shed, queuedBytes } = payloads();
@@ -96,6 +98,10 @@ function pointsOf(sources: ProcessSources): ProcessPoints {
       { labels: { fate: 'shed' }, value: shed },
     ],
     'gateway.payloads.queued': one(queuedBytes),
+    'gateway.mcp.records': [
+      { labels: { fate: 'kept' }, value: recorded.kept },
+      { labels: { fate: 'shed' }, value: recorded.shed },
+    ],
     'gateway.alert_mails': [
       { labels: { delivery_status: 'sent' }, value: sent },
       { labels: { delivery_status: 'failed' }, value: failed },

@@ -1,4 +1,4 @@
-import type { Terminal } from './command.ts';
+import { flags, type Terminal } from './command.ts';
 
 /** A problem or a warning, with its place in the file. */
 export interface Placed {
@@ -8,21 +8,40 @@ export interface Placed {
   readonly message: string;
 }
 
+/** What an MCP server of the file answered. */
+export interface CheckedServer {
+  readonly id: string;
+  /** Undefined: it is well. */
+  readonly error: string | undefined;
+  readonly says: string;
+}
+
 export interface Checked {
   readonly problems: readonly Placed[];
   readonly warnings: readonly Placed[];
+  /** Asks the MCP servers of a file without problems. */
+  readonly mcpServers?: () => Promise<readonly CheckedServer[]>;
 }
 
 export const placedLine = (file: string, { path, line, column, message }: Placed): string =>
   `${file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`;
 
-/** `gateway check-config [FILE]`: problems make it fail, warnings do not. */
+/**
+ * `gateway check-config [FILE] [--mcp]`: problems make it fail, warnings do not. With `--mcp` it connects to the MCP
+ * servers, and fails where one does not answer.
+ */
 export const checkConfigCommand =
   (check: (file: string) => Promise<Checked>, defaultFile: string, { out, err }: Terminal) =>
-  async ([file = defaultFile]: readonly string[]): Promise<number> => {
-    const { problems, warnings } = await check(file);
+  async (args: readonly string[]): Promise<number> => {
+    const { values, positionals } = flags(args, { mcp: { type: 'boolean' } });
+    const [file = defaultFile] = positionals;
+    const { problems, warnings, mcpServers } = await check(file);
     for (const problem of problems) err(`error ${placedLine(file, problem)}`);
     for (const warning of warnings) out(`warning ${placedLine(file, warning)}`);
     if (problems.length === 0) out(`${file} is valid; ${warnings.length} warnings.`);
-    return problems.length === 0 ? 0 : 1;
+    const asked = values.mcp === true ? ((await mcpServers?.()) ?? []) : [];
+    for (const { id, error, says } of asked)
+      if (error === undefined) out(`MCP server ${id}: ${says}`);
+      else err(`error MCP server ${id}: ${error}`);
+    return problems.length === 0 && asked.every(({ error }) => error === undefined) ? 0 : 1;
   };

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Router } from '@koa/router';
 import Koa from 'koa';
 import { chatCompletions, countTokens, embeddings, messages, responses } from '../../application/families.ts';
+import { unionPlace } from '../../application/mcp/serve-union.ts';
 import type { Clock } from '../../application/ports/clock.ts';
 import { redactedError } from '../../domain/payload/redact.ts';
 import { withSecrets } from '../../domain/payload/secrets.ts';
@@ -15,7 +16,9 @@ import { crossOrigin } from './cors.ts';
 import type { CutOff } from './cut-off.ts';
 import { type Envelope, sendError } from './error-presenter.ts';
 import { type HealthPorts, healthz, readyz } from './health.ts';
-import { callerKeyOf, type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
+import { type McpEndpointPorts, mcpEndpoint } from './mcp/mcp-endpoint.ts';
+import { callerKeyOf } from './public/caller-headers.ts';
+import { type ModelEndpointPorts, modelEndpoint } from './public/model-endpoint.ts';
 import { envelopeOf, modelDetails, type ModelsPorts, modelsEndpoint } from './public/models.ts';
 import { chatFormat, embeddingsFormat, messagesFormat, responsesFormat } from './public/wire-format.ts';
 import { type Described, openApiDocument } from './openapi/document.ts';
@@ -28,7 +31,7 @@ export interface AdminApiPorts extends OpenRoutesPorts {
   readonly routes: readonly AdminRoute[];
 }
 
-export interface AppPorts extends ModelEndpointPorts, ModelsPorts, HealthPorts {
+export interface AppPorts extends ModelEndpointPorts, McpEndpointPorts, ModelsPorts, HealthPorts {
   readonly admin: AdminApiPorts;
   readonly clock: Clock;
   readonly digest: Digest;
@@ -36,8 +39,6 @@ export interface AppPorts extends ModelEndpointPorts, ModelsPorts, HealthPorts {
   readonly draining: () => boolean;
   /** The end of the grace, where something is still in flight. */
   readonly cutOff: CutOff;
-  /** Of browser apps that may call the public API. */
-  readonly corsOrigins: () => readonly string[];
   /** Answers what is asked of the admin page, by its path under `/admin/`. */
   readonly page: (context: RequestContext, at: string) => Promise<void>;
   /** Called for defects alone; an expected failure is never one. */
@@ -106,6 +107,13 @@ function routes(ports: AppPorts): Router<State> {
   router.get('/v1/models', on(modelsEndpoint(ports)));
   const answerModel = modelDetails(ports);
   router.get(modelPath, (ctx) => answerModel(ctx.state.request, ctx.path.slice(modelsPrefix.length)));
+  for (const method of mcpMethods) {
+    const { service, union } = ports.mcp;
+    const answer = mcpEndpoint(ports, method, service);
+    router.register(mcpPath, [method], (ctx) => answer(ctx.state.request, String(ctx.params['server_id'])));
+    const answerUnion = mcpEndpoint(ports, method, union);
+    router.register('/mcp', [method], (ctx) => answerUnion(ctx.state.request, unionPlace));
+  }
   router.get('/', on(root));
   router.get('/healthz', on(healthz));
   router.get('/readyz', on(readyz(ports)));
@@ -134,6 +142,9 @@ function mountAdminApi(router: Router<State>, ports: AdminApiPorts, open: readon
   for (const route of open) on(route, route);
   for (const route of ports.routes) on(route, asEndpoint(route));
 }
+
+const mcpPath = '/mcp/:server_id';
+const mcpMethods = ['POST', 'GET', 'DELETE'] as const;
 
 const pagePrefix = '/admin/';
 const pagePath = /^\/admin(?:\/|$)/;

@@ -26,6 +26,9 @@ const allowedHeaders = [
   'x-stainless-timeout',
   'traceparent',
   'tracestate',
+  'mcp-session-id',
+  'mcp-protocol-version',
+  'last-event-id',
 ] as const;
 
 /** What clients read; the last one stands for the rate limits of upstreams, whatever they are called. */
@@ -37,6 +40,7 @@ const exposedHeaders = [
   'x-should-retry',
   'x-gateway-error',
   'x-gateway-budget-resets-at',
+  'mcp-session-id',
   '*',
 ] as const;
 
@@ -77,7 +81,7 @@ function answerPreflight(context: RequestContext): void {
     ...everyAnswer,
     ...idHeaders(context),
     vary: 'Origin, Access-Control-Request-Headers',
-    'access-control-allow-methods': 'GET, HEAD, POST',
+    'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
     'access-control-allow-headers': [...headers].join(', '),
     'access-control-max-age': maxAgeSecs,
   });

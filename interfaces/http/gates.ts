@@ -1,3 +1,4 @@
+import type { McpGates } from './mcp/mcp-endpoint.ts';
 import { type LoginBodies, loginBodies } from './admin/login-bodies.ts';
 import { type Arrivals, bodyPace } from './body-pace.ts';
 import { type LoadGate, type LoadLimits, loadGate } from './load-gate.ts';
@@ -27,8 +28,9 @@ export interface AdminGates {
 export interface Gates {
   readonly models: LoadGate;
   readonly admin: AdminGates;
+  readonly mcp: McpGates;
   readonly pace: Arrivals;
-  /** Requests of all kinds that are not over yet. */
+  /** Requests of all kinds that are not over yet; streams of MCP servers, which have no end of their own, are none. */
   readonly inFlight: () => number;
 }
 
@@ -46,11 +48,17 @@ export const adminGates = (limits: LoadLimits = adminLimits, bodies = loginBodie
 export function gatesOf(limits: LoadLimits): Gates {
   const models = loadGate(limits);
   const admin = adminGates();
+  const mcp = { calls: loadGate(limits), streams: loadGate(limits) };
   return {
     models,
     admin,
+    mcp,
     pace: bodyPace(),
     inFlight: () =>
-      models.inFlight() + admin.calls.inFlight() + admin.logins.inFlight() + admin.signIns.inFlight(),
+      models.inFlight() +
+      mcp.calls.inFlight() +
+      admin.calls.inFlight() +
+      admin.logins.inFlight() +
+      admin.signIns.inFlight(),
   };
 }

@@ -7,6 +7,7 @@ import { liveConfig } from '../../infrastructure/config/live-config.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { bundledCatalogue } from '../../infrastructure/pricing/bundled.ts';
+import { mcpTelemetryTo } from '../../infrastructure/telemetry/mcp-telemetry.ts';
 import { telemetryTo } from '../../infrastructure/telemetry/request-telemetry.ts';
 import { withDatabase } from '../support/database.ts';
 import { basicConfig, memoryLog } from '../support/gateway.ts';
@@ -30,6 +31,7 @@ describe('the container', () => {
       pool,
       log: memoryLog(),
       telemetry: telemetryTo({ log: () => undefined }),
+      mcpTelemetry: mcpTelemetryTo({ log: () => undefined }),
       notReady: async () => undefined,
       draining: () => false,
     });

@@ -133,6 +133,22 @@ export const rules: readonly Rule[] = [
     instead: 'These folders stand on their own.',
   },
   {
+    of: /^infrastructure\/mcp\/(?:upstreams|server-auth)\.ts$/,
+    files: [
+      /^infrastructure\/(?:mcp\/|config\/mcp-config\.ts$|providers\/(?:wire\/sse|auth\/(?:renewed|token-service))\.ts$)/,
+      /^application\/ports\//,
+      /^domain\//,
+    ],
+    packages: [fpTs, node, /^undici$/],
+    instead: 'These two files are the only ones that talk HTTP to MCP servers and their token services.',
+  },
+  {
+    of: /^infrastructure\/mcp\//,
+    files: [/^infrastructure\/mcp\//, /^application\/ports\//, /^domain\//],
+    packages: [fpTs, node],
+    instead: 'MCP servers are called through upstreams.ts.',
+  },
+  {
     of: /^infrastructure\/mail\//,
     files: [/^infrastructure\/config\/server-config\.ts$/, /^application\/ports\//, /^domain\//],
     packages: [fpTs, node, /^nodemailer$/],

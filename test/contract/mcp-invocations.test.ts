@@ -9,7 +9,9 @@ import { redactionRules } from '../../domain/payload/redact.ts';
 import { type Json, parseExact } from '../../domain/shared/json.ts';
 import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 import { systemClock } from '../../infrastructure/clock.ts';
-import { mcpInvocationsStore, mcpRecords } from '../../infrastructure/postgres/mcp-invocations-store.ts';
+import { invocationQueue } from '../../infrastructure/postgres/invocation-queue.ts';
+import { mcpInvocationsStore } from '../../infrastructure/postgres/mcp-invocations-store.ts';
+import { putTokenOverhead } from '../../infrastructure/postgres/mcp-overheads.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { aCanary, canaryLetter, holding } from '../support/arbitraries/payloads.ts';
 import { withDatabase } from '../support/database.ts';
@@ -30,12 +32,19 @@ beforeAll(async () => {
 });
 afterAll(async () => pool.end());
 
-const record = (over: Partial<ToolInvocation> = {}): Promise<string> =>
-  recordInvocation({
-    records: mcpRecords(pool),
+const record = async (over: Partial<ToolInvocation> = {}): Promise<string> => {
+  const fail = (error: unknown): void => {
+    throw error;
+  };
+  const queue = invocationQueue(pool, { onFault: fail, onDefect: fail });
+  const id = recordInvocation({
+    invocations: queue,
     clock: systemClock(),
     redaction: () => redactionRules(['arguments.customer.*', 'result.structuredContent.iban'], [credential]),
-  })({ ...anInvocation, ...over });
+  })({ ...anInvocation, ...over }, 0);
+  await queue.close(5000);
+  return id;
+};
 
 const anInvocation: ToolInvocation = {
   requestId: 'r-1',
@@ -121,7 +130,7 @@ describe('an MCP invocation record', () => {
     const { requestLogId } = log.charge;
     await settleTogether(ledgers[0]!, [log]);
     const id = await record({ requestLogId });
-    await mcpRecords(pool).putTokenOverhead({
+    await putTokenOverhead(pool, {
       requestId: 'purged',
       requestLogId,
       serverCount: 1,

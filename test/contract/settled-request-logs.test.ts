@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { RequestLogFilter } from '../../application/ports/request-logs.ts';
 import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
-import { mcpRecords } from '../../infrastructure/postgres/mcp-invocations-store.ts';
+import { putTokenOverhead } from '../../infrastructure/postgres/mcp-overheads.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import {
@@ -158,10 +158,9 @@ describe('what was settled', () => {
       toolDefinitionTokens: 9_007_199_254_740_991,
       toolResultTokens: undefined,
     };
-    const { putTokenOverhead } = mcpRecords(pool());
-    await putTokenOverhead({ ...overhead, toolCount: 1 });
-    await putTokenOverhead(overhead);
-    await putTokenOverhead({ ...overhead, requestLogId: own, toolCount: 0 });
+    await putTokenOverhead(pool(), { ...overhead, toolCount: 1 });
+    await putTokenOverhead(pool(), overhead);
+    await putTokenOverhead(pool(), { ...overhead, requestLogId: own, toolCount: 0 });
     const overheadOf = async (id: string) => (await logs.find(id))?.mcpTokenOverhead;
     expect(await overheadOf(own)).toMatchObject({ requestLogId: own, toolCount: 0 });
     expect(await overheadOf(other)).toEqual({ ...overhead, occurredAt: new Date('2028-03-01T12:00:00Z') });

@@ -12,6 +12,7 @@ import { maxErrorMessageChars } from '../../domain/shared/limits.ts';
 import { liveConfig } from '../../infrastructure/config/live-config.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 import { bundledCatalogue } from '../../infrastructure/pricing/bundled.ts';
+import { mcpTelemetryTo } from '../../infrastructure/telemetry/mcp-telemetry.ts';
 import { telemetryTo } from '../../infrastructure/telemetry/request-telemetry.ts';
 import { aKey, memoryLog } from '../support/gateway.ts';
 import { adminSessionScene, call, type Call, codeOf, config, email, session } from './admin-session-scene.ts';
@@ -38,6 +39,7 @@ describe('an admin endpoint in the application', () => {
       pool: pool(),
       log,
       telemetry: telemetryTo({ log: () => undefined }),
+      mcpTelemetry: mcpTelemetryTo({ log: () => undefined }),
       notReady: async () => undefined,
       draining: () => false,
     });

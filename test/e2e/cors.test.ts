@@ -65,7 +65,7 @@ describe('a preflight of an origin that is configured', () => {
       expect([answer.status, answer.body]).toEqual([204, '']);
       expect(answer.headers).toMatchObject({
         'access-control-allow-origin': origin,
-        'access-control-allow-methods': 'GET, HEAD, POST',
+        'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
         vary: 'Origin, Access-Control-Request-Headers',
       });
       const allowed = answer.headers['access-control-allow-headers']?.split(', ');

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { recordInvocation } from '../../application/mcp/record-invocation.ts';
+import { recordInvocation, type ToolInvocation } from '../../application/mcp/record-invocation.ts';
 import { redactionRules } from '../../domain/payload/redact.ts';
 import { systemClock } from '../../infrastructure/clock.ts';
-import { mcpRecords } from '../../infrastructure/postgres/mcp-invocations-store.ts';
+import { invocationQueue } from '../../infrastructure/postgres/invocation-queue.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { minute, requestLogsScene, root } from './request-logs-scene.ts';
 
 const { databaseUrl, clock, admin, list, idOf, logIdOf } = requestLogsScene();
+
+const fail = (error: unknown): void => {
+  throw error;
+};
 
 describe('GET mcp-invocations', () => {
   let teams: string;
@@ -15,11 +19,17 @@ describe('GET mcp-invocations', () => {
 
   beforeAll(async () => {
     const pool = await openPool(databaseUrl(), 1);
-    const record = recordInvocation({
-      records: mcpRecords(pool),
+    const queue = invocationQueue(pool, { onFault: fail, onDefect: fail });
+    const added = recordInvocation({
+      invocations: queue,
       clock: systemClock(),
       redaction: () => redactionRules([], []),
     });
+    const record = async (invocation: ToolInvocation): Promise<string> => {
+      const id = added(invocation, 0);
+      await queue.close(5000);
+      return id;
+    };
     const invocation = {
       requestId: 'r-2',
       requestLogId: await logIdOf('r-2'),

@@ -15,6 +15,8 @@ const exampleVariables = {
   AWS_ACCESS_KEY_ID: 'AKIA0',
   AWS_SECRET_ACCESS_KEY: 'aws-4',
   AWS_SESSION_TOKEN: 'aws-5',
+  FILES_CLIENT_SECRET: 'files-6',
+  SEARCH_KEY: 's-7',
   DEV_KEY: aKey,
   CI_KEY: `gwk_public01.${'t'.repeat(32)}`,
 };
@@ -49,6 +51,8 @@ describe('defaults', () => {
         },
         database: { kind: 'embedded', dataDir: '.gateway', maxConnections: 10 },
         mail: undefined,
+        mcpServers: [],
+        mcpLogging: { retention: undefined },
         dataDir: '.gateway',
         adminAuth: { oidc: undefined, passwordLogin: true, requireSecondFactor: false },
         budgetAlerts: { pollIntervalSecs: 30, batchSize: 25 },

@@ -30,6 +30,7 @@ function aWorker(over: Partial<Settings> = {}) {
   let now = new Date('2028-03-01T00:00:00Z');
   let fire: (() => void) | undefined;
   const worker = purgeWorker({
+    what: 'request logs',
     settings: () => settings,
     purge: (retention, goOn) => {
       const { promise, resolve, reject } = Promise.withResolvers<object | undefined>();
@@ -188,7 +189,14 @@ describe('the purge worker', () => {
     const log = memoryLog();
     const settings = { enabled: true, retention: '7d', schedule: 'never' } as const;
     const schedule = () => undefined;
-    purgeWorker({ settings: () => settings, purge: async () => ({}), schedule, now: () => new Date(), log });
+    purgeWorker({
+      what: 'request logs',
+      settings: () => settings,
+      purge: async () => ({}),
+      schedule,
+      now: () => new Date(),
+      log,
+    });
     expect(log.lines).toEqual([
       {
         level: 'error',

@@ -22,6 +22,10 @@ const lookedAt: Readonly<Record<string, string>> = {
   'caniuse-lite': 'CC-BY-4.0',
   // A tool of the tests.
   'axe-core': 'MPL-2.0',
+  // Servers of the tests; the licence that they point to is MIT on its way to Apache-2.0.
+  '@modelcontextprotocol/server-everything': 'SEE LICENSE IN LICENSE',
+  '@modelcontextprotocol/server-filesystem': 'SEE LICENSE IN LICENSE',
+  '@modelcontextprotocol/server-memory': 'SEE LICENSE IN LICENSE',
   // A tool of the page's build: what it leaves behind is the page's own style sheet.
   lightningcss: 'MPL-2.0',
 };

@@ -7,6 +7,7 @@ import { type EventRoutePorts, eventRoutes } from './event-routes.ts';
 import { keyRoutes } from './key-routes.ts';
 import { mailRoutes } from './mail-routes.ts';
 import { type McpRoutePorts, mcpRoutes } from './mcp-routes.ts';
+import { type McpServerRoutePorts, mcpServerRoutes } from './mcp-server-routes.ts';
 import { type ModelRoutePorts, modelRoutes } from './model-routes.ts';
 import type { OverviewPorts } from '../../../application/reports/report-overview.ts';
 import { overviewRoutes, type SearchRoutePorts, searchRoutes } from './overview-routes.ts';
@@ -29,6 +30,7 @@ export type AdminRoutePorts = OverviewPorts &
   ReportRoutePorts &
   RequestLogRoutePorts &
   McpRoutePorts &
+  McpServerRoutePorts &
   KeyPorts &
   UserRoutePorts &
   TeamRoutePorts &
@@ -48,6 +50,7 @@ export const adminRoutes = (ports: AdminRoutePorts): readonly AdminRoute[] => [
   ...reportRoutes(ports),
   ...requestLogRoutes(ports),
   ...mcpRoutes(ports),
+  ...mcpServerRoutes(ports),
   ...keyRoutes(ports),
   ...userRoutes(ports),
   ...teamRoutes(ports),

@@ -84,7 +84,10 @@ const pathParameters = (path: string): readonly JsonObject[] =>
     in: 'path',
     required: true,
     schema: { type: 'string' },
-    example: exampleOf({ type: 'string', ...(name.endsWith('team_id') ? {} : { format: 'uuid' }) }, name),
+    example: exampleOf(
+      { type: 'string', ...(/(?:team|mcp_server)_id$/.test(name) ? {} : { format: 'uuid' }) },
+      name,
+    ),
   }));
 
 const queryParameters = (query: Inputs): readonly JsonObject[] =>

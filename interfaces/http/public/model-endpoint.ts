@@ -3,15 +3,9 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Ask, Family, ModelAnswer, ModelRequest } from '../../../application/model-request.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { Decompress } from '../../../application/ports/decompression.ts';
-import type {
-  FinishedRequest,
-  RequestTelemetry,
-  Telemetry,
-  TraceContext,
-} from '../../../application/ports/telemetry.ts';
-import { parseKey, presentedCredential } from '../../../domain/identity/api-key.ts';
+import type { FinishedRequest, RequestTelemetry, Telemetry } from '../../../application/ports/telemetry.ts';
 import { type Caller, ownerOf, ownershipScopeKey } from '../../../domain/identity/caller.ts';
-import { holdsSecret, type Secrets, withSecrets } from '../../../domain/payload/secrets.ts';
+import type { Secrets } from '../../../domain/payload/secrets.ts';
 import { noTags, readCallerTags } from '../../../domain/request-log/caller-tags.ts';
 import {
   errorStatus,
@@ -28,9 +22,9 @@ import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
 import { handedOver } from '../stalled-caller.ts';
 import type { KeepAlive } from '../keep-alive.ts';
+import { callerKeyOf, traceContext } from './caller-headers.ts';
 import { sendStream } from './stream-answer.ts';
 import { type LimitsPorts, tellLimits } from './told-limits.ts';
-import { validTraceState } from './trace-state.ts';
 import type { WireFormat } from './wire-format.ts';
 
 export interface ModelEndpointPorts extends LimitsPorts {
@@ -140,13 +134,6 @@ async function modelRequest(
   };
 }
 
-/** The whole key and its secret alone. */
-export function callerKeyOf(req: IncomingMessage): readonly string[] {
-  const credential = presentedCredential(header(req, 'authorization'), header(req, 'x-api-key')) ?? '';
-  const key = parseKey(credential);
-  return key === undefined ? [credential] : [credential, key.secret];
-}
-
 const tagHeaders = ['x-gateway-service', 'x-gateway-component', 'x-gateway-env', 'x-gateway-tags'] as const;
 
 const hasTags = (req: IncomingMessage): boolean => tagHeaders.some((name) => req.headers[name] !== undefined);
@@ -156,23 +143,6 @@ const betasOf = (req: IncomingMessage): readonly string[] =>
   header(req, 'anthropic-beta')
     ?.split(',')
     .map((flag) => flag.trim()) ?? [];
-
-/** W3C: version ff is invalid, and so are ids of zeros; only later versions may go on after the flags. */
-const traceparent =
-  /^(?!ff)(?!00.{53}-)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]{1,128})?$/;
-
-/**
- * Of the caller's headers only W3C trace context goes upstream and to the collector. What is malformed is dropped, and
- * so is a list of vendors that holds a key or another credential.
- */
-function traceContext(req: IncomingMessage, secrets: Secrets): TraceContext {
-  const parent = header(req, 'traceparent');
-  if (parent === undefined || !traceparent.test(parent)) return {};
-  const state = validTraceState(header(req, 'tracestate') ?? '');
-  return state === undefined || holdsSecret(state, withSecrets(secrets, callerKeyOf(req)))
-    ? { traceparent: parent }
-    : { traceparent: parent, tracestate: state };
-}
 
 function sendWhole(context: RequestContext, text: string | Uint8Array): void {
   if (!context.res.destroyed) sendJson(context.res, 200, idHeaders(context), text);

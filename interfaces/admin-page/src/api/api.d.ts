@@ -828,6 +828,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/mcp-servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** MCP servers, in the order of the file. */
+        get: operations["get_admin_mcp_servers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/mcp-servers/{mcp_server_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One MCP server, its health and its tools: the gateway asks it at this call. */
+        get: operations["get_admin_mcp_servers_by_mcp_server_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/api-keys": {
         parameters: {
             query?: never;
@@ -6967,6 +7001,201 @@ export interface operations {
             503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
         };
     };
+    get_admin_mcp_servers: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "items": [
+                     *           {
+                     *             "server_id": "text",
+                     *             "display_name": "text",
+                     *             "url": "text",
+                     *             "transport": "text",
+                     *             "auth_mode": "text",
+                     *             "allowed_owners": [
+                     *               {
+                     *                 "owner_kind": "everyone",
+                     *                 "owner": "text"
+                     *               }
+                     *             ],
+                     *             "allowed_tools": [
+                     *               "text"
+                     *             ],
+                     *             "denied_tools": [
+                     *               "text"
+                     *             ],
+                     *             "timeout_ms": 0,
+                     *             "max_result_bytes": 0
+                     *           }
+                     *         ],
+                     *         "page": 0,
+                     *         "page_size": 0,
+                     *         "total": 0,
+                     *         "total_is_lower_bound": false
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            items: {
+                                server_id: string;
+                                display_name: string;
+                                url: string;
+                                transport: string;
+                                auth_mode: string;
+                                allowed_owners: {
+                                    /** @enum {unknown} */
+                                    owner_kind: "everyone" | "user" | "team" | "service_account";
+                                    owner: string | null;
+                                }[];
+                                allowed_tools: string[] | null;
+                                denied_tools: string[];
+                                timeout_ms: number;
+                                max_result_bytes: number;
+                            }[];
+                            page: number;
+                            page_size: number;
+                            total: number;
+                            total_is_lower_bound: boolean;
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
+        };
+    };
+    get_admin_mcp_servers_by_mcp_server_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example text */
+                mcp_server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for, as `data`. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "server_id": "text",
+                     *         "display_name": "text",
+                     *         "url": "text",
+                     *         "transport": "text",
+                     *         "auth_mode": "text",
+                     *         "allowed_owners": [
+                     *           {
+                     *             "owner_kind": "everyone",
+                     *             "owner": "text"
+                     *           }
+                     *         ],
+                     *         "allowed_tools": [
+                     *           "text"
+                     *         ],
+                     *         "denied_tools": [
+                     *           "text"
+                     *         ],
+                     *         "timeout_ms": 0,
+                     *         "max_result_bytes": 0,
+                     *         "healthy": false,
+                     *         "error_code": "text",
+                     *         "error_message": "text",
+                     *         "latency_ms": 0,
+                     *         "protocol_version": "text",
+                     *         "tools": [
+                     *           {
+                     *             "name": "Ada",
+                     *             "title": "text",
+                     *             "union_name": "text",
+                     *             "open": false
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            server_id: string;
+                            display_name: string;
+                            url: string;
+                            transport: string;
+                            auth_mode: string;
+                            allowed_owners: {
+                                /** @enum {unknown} */
+                                owner_kind: "everyone" | "user" | "team" | "service_account";
+                                owner: string | null;
+                            }[];
+                            allowed_tools: string[] | null;
+                            denied_tools: string[];
+                            timeout_ms: number;
+                            max_result_bytes: number;
+                            healthy: boolean;
+                            error_code: string | null;
+                            error_message: string | null;
+                            latency_ms: number;
+                            protocol_version: string | null;
+                            tools: {
+                                name: string;
+                                title: string | null;
+                                union_name: string;
+                                open: boolean;
+                            }[];
+                        };
+                        meta: {
+                            /** Format: date-time */
+                            generated_at: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["openai.invalid_request"];
+            401: components["responses"]["openai.invalid_credentials.session_required"];
+            403: components["responses"]["openai.admin_required.enrolment_required"];
+            404: components["responses"]["openai.not_found"];
+            500: components["responses"]["openai.internal_error"];
+            503: components["responses"]["openai.overloaded.shutting_down.store_unavailable"];
+        };
+    };
     get_admin_api_keys: {
         parameters: {
             query?: {
@@ -9055,4 +9284,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 6fcc6d570dd3d8dc6f6b8074e72a5faa0325de6f8469bea759967fda5e75414c.
+// Of the description with SHA-256 d3c96449a4cfe81acc9fce5195f69aa3cadf9d48479231747c355420cc851ec4.

@@ -1,0 +1,79 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import { isOpenTool } from '../../domain/mcp/server-policy.ts';
+import { listedToolName } from '../../domain/mcp/server-message.ts';
+import { unionName } from '../../domain/mcp/tool-names.ts';
+import type { Digest } from '../../domain/shared/digest.ts';
+import { isObject, isString, type JsonObject } from '../../domain/shared/json.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { McpServer } from '../ports/mcp-upstreams.ts';
+import {
+  beginSession,
+  listAll,
+  newestRevision,
+  noneYet,
+  tellServer,
+  type UnionServersPorts,
+} from './union-servers.ts';
+
+export interface InspectPorts extends UnionServersPorts {
+  readonly clock: Clock;
+  readonly digest: Digest;
+}
+
+/** A tool as its server lists it now. */
+export interface InspectedTool {
+  readonly name: string;
+  readonly title: string | undefined;
+  /** Its name at `/mcp`. */
+  readonly unionName: string;
+  /** Whether those who may use the server may use it. */
+  readonly isOpen: boolean;
+}
+
+/** What a server answers at the moment. */
+export interface Inspection {
+  /** Undefined: it is well. */
+  readonly error: McpError | undefined;
+  readonly latencyMs: number;
+  /** The revision of the protocol that it settles on. */
+  readonly revision: string | undefined;
+  readonly tools: readonly InspectedTool[];
+}
+
+/** Connects to a server and lists its tools, as a caller would who may use it. */
+export const inspectServer =
+  (ports: InspectPorts) =>
+  async (server: McpServer): Promise<Inspection> => {
+    const { clock } = ports;
+    const startedAt = clock.now();
+    const ask = { server, traceContext: {}, signal: new AbortController().signal };
+    const took = (): number => Math.max(0, clock.now() - startedAt);
+    const begun = await beginSession(ports, { ...ask, session: noneYet, method: '' }, newestRevision);
+    if (E.isLeft(begun)) return { error: begun.left, latencyMs: took(), revision: undefined, tools: [] };
+    const session = begun.right;
+    const listed = await listAll(ports, { ...ask, session, method: 'tools/list' }, 'tools');
+    const latencyMs = took();
+    if (session.id !== undefined) await tellServer(ports, { ...ask, session, method: '', params: {} }, 'end');
+    return {
+      error: E.isLeft(listed) ? listed.left : undefined,
+      latencyMs,
+      revision: session.revision,
+      tools: E.isLeft(listed) ? [] : listed.right.flatMap((tool) => inspected(ports, server, tool)),
+    };
+  };
+
+function inspected({ digest }: InspectPorts, server: McpServer, tool: JsonObject): readonly InspectedTool[] {
+  const name = listedToolName(tool);
+  if (name === undefined) return [];
+  const { title, annotations } = tool;
+  const told = isString(title) ? title : isObject(annotations) ? annotations['title'] : undefined;
+  return [
+    {
+      name,
+      title: isString(told) ? told : undefined,
+      unionName: unionName({ serverId: server.id, tool: name }, digest),
+      isOpen: isOpenTool(server.policy, name),
+    },
+  ];
+}

@@ -1,0 +1,152 @@
+import { type McpError, mcpErrorMessage, mcpErrors, mcpErrorStatus } from '../../domain/mcp/mcp-error.ts';
+import type { McpId } from '../../domain/mcp/message-id.ts';
+import { calledTool, type McpMessage } from '../../domain/mcp/message.ts';
+import { policyResultOf } from '../../domain/mcp/server-policy.ts';
+import { isFailedResult } from '../../domain/mcp/server-message.ts';
+import { type Secrets, withSecrets, withoutSecrets } from '../../domain/payload/secrets.ts';
+import type { Json } from '../../domain/shared/json.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { McpServer } from '../ports/mcp-upstreams.ts';
+import type { McpAnswer, McpRequest } from './mcp-request.ts';
+import type { ToolInvocation } from './record-invocation.ts';
+
+export interface McpCallPorts {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly record: (invocation: ToolInvocation, heldBytes: number) => void;
+  /** What nothing may tell: the credentials of the configuration. */
+  readonly secrets: () => Secrets;
+}
+
+/** What a caller's message became, once it is over. */
+interface Ended {
+  readonly error: McpError | undefined;
+  readonly result: Json | undefined;
+  readonly bytes: number;
+}
+
+/** One message of a caller, from its arrival until its record is written: once, whatever comes first. */
+export class McpCall {
+  readonly request: McpRequest;
+  server: McpServer | undefined;
+  /** Ends what is under way upstream. */
+  readonly abort = new AbortController();
+  message: McpMessage | undefined;
+  /** Why nobody waits for the answer any more. */
+  lost: McpError | undefined;
+  private readonly ports: McpCallPorts;
+  private isSent = false;
+  private isOver = false;
+
+  constructor(ports: McpCallPorts, request: McpRequest, server: McpServer | undefined) {
+    this.ports = ports;
+    this.request = request;
+    this.server = server;
+    request.link.whenLost((why) => this.lose(why === 'client_closed' ? left : cutOff));
+  }
+
+  get id(): McpId | undefined {
+    return this.message?.kind === 'request' ? this.message.id : undefined;
+  }
+
+  get tool(): string | undefined {
+    return this.message !== undefined && isToolCall(this.message) ? calledTool(this.message) : undefined;
+  }
+
+  lose(why: McpError): void {
+    if (this.lost !== undefined || this.isOver) return;
+    this.lost = why;
+    this.abort.abort();
+  }
+
+  sent(): void {
+    this.isSent = true;
+    this.request.telemetry.sent();
+  }
+
+  /** The answer that says what is wrong. */
+  failed(error: McpError): McpAnswer {
+    const told = this.lost ?? error;
+    this.over({ error: told, result: undefined, bytes: 0 });
+    return { kind: 'whole', status: mcpErrorStatus(told, this.id), text: this.errorText(told) };
+  }
+
+  errorText = (error: McpError): string => JSON.stringify(mcpErrorMessage(error, this.id));
+
+  /** It was answered; a tool that says that it failed has answered. */
+  answered(result: Json | undefined, error: Json | undefined, bytes: number): void {
+    const failed = error !== undefined || isFailedResult(result);
+    this.over({ error: failed ? saidByServer : undefined, result: result ?? error, bytes });
+  }
+
+  private over(how: Ended): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { request, server, message, tool } = this;
+    const { error } = how;
+    const ended = {
+      requestId: request.requestId,
+      status: error === undefined ? ('success' as const) : mcpErrors[error.code].recorded,
+      errorCode: error?.code,
+      latencyMs: Math.max(0, this.ports.clock.now() - request.receivedAt),
+      caller: request.caller,
+    };
+    const policyResult = policyResultOf(request.caller, server?.policy, tool);
+    const secrets = withSecrets(this.ports.secrets(), request.callerSecrets);
+    const clean = (text: string | undefined): string | undefined =>
+      text === undefined ? undefined : withoutSecrets(text, secrets);
+    request.telemetry.ended({
+      ...ended,
+      requestId: withoutSecrets(ended.requestId, secrets),
+      method: clean(methodOf(message)),
+      serverId: server?.id,
+      tool: policyResult === 'allowed' ? clean(tool) : undefined,
+      protocolVersion: clean(request.headers.protocolVersion),
+    });
+    if (this.isRecorded()) this.record({ ...ended, policyResult }, how);
+  }
+
+  private record(
+    ended: Pick<
+      ToolInvocation,
+      'requestId' | 'status' | 'errorCode' | 'latencyMs' | 'caller' | 'policyResult'
+    >,
+    { result, bytes }: Ended,
+  ): void {
+    const { request, message } = this;
+    const server = this.server ?? { id: request.serverId, displayName: undefined };
+    const tool = this.tool ?? `(${methodOf(message) ?? 'unread'})`;
+    const args = message?.kind === 'request' ? message.params['arguments'] : undefined;
+    this.ports.record(
+      {
+        ...ended,
+        requestLogId: undefined,
+        callerSecrets: request.callerSecrets,
+        server: { id: server.id, displayName: server.displayName },
+        tool: { id: `${server.id}/${tool}`, displayName: undefined },
+        payload: { arguments: args, result },
+      },
+      bytes,
+    );
+  }
+
+  /** Calls of tools, and whatever was refused before it went to a server. */
+  private isRecorded(): boolean {
+    return !this.isSent || (this.message !== undefined && isToolCall(this.message));
+  }
+}
+
+const methodOf = (message: McpMessage | undefined): string | undefined =>
+  message === undefined || message.kind === 'response' ? undefined : message.method;
+
+export const isToolCall = (
+  message: McpMessage,
+): message is Extract<McpMessage, { readonly kind: 'request' }> =>
+  message.kind === 'request' && message.method === 'tools/call';
+
+const left: McpError = { code: 'client_closed', message: 'The caller has left.' };
+const cutOff: McpError = {
+  code: 'shutting_down',
+  message: 'The gateway is shutting down and has cut this call off; try again.',
+};
+/** It is the server's own answer: it passes, and is recorded for what it says. */
+const saidByServer: McpError = { code: 'upstream_failed', message: 'The server says that the call failed.' };

@@ -1,0 +1,194 @@
+import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import type { McpId } from '../../domain/mcp/message-id.ts';
+import { isOpenTool } from '../../domain/mcp/server-policy.ts';
+import {
+  listedTools,
+  readServerMessage,
+  listedToolName,
+  withTools,
+} from '../../domain/mcp/server-message.ts';
+import { withoutSecrets, type Secrets } from '../../domain/payload/secrets.ts';
+import { isDeeperThan, isObject, type Json, parseJson } from '../../domain/shared/json.ts';
+import { maxJsonDepth } from '../../domain/shared/limits.ts';
+import type { McpFrame, McpReply, McpServer } from '../ports/mcp-upstreams.ts';
+import type { McpAnswer } from './mcp-request.ts';
+import type { McpCall } from './mcp-call.ts';
+
+export interface RelayTerms {
+  /** What no caller may see. */
+  readonly secrets: () => Secrets;
+  /** Where requests of servers to callers do not pass: refuses one. */
+  readonly refuseRequest?: (server: McpServer, id: McpId, method: string) => void;
+}
+
+const notOfProtocol: McpError = {
+  code: 'upstream_protocol',
+  message: 'The server answered with what is no JSON-RPC message.',
+};
+const unanswered: McpError = {
+  code: 'upstream_protocol',
+  message: 'The server ended its answer without a response to the request.',
+};
+const leftToResume: McpError = {
+  code: 'left_to_resume',
+  message: 'The server ended the stream, to be asked for the rest of it.',
+};
+const unauthorized: McpError = {
+  code: 'upstream_unauthorized',
+  message: 'The server does not accept the credentials of the gateway.',
+};
+const sessionGone: McpError = { code: 'session_not_found', message: 'The server has ended this session.' };
+
+/** What a server answered, as its caller may see it; the call ends with it. */
+export function relayedReply(
+  terms: RelayTerms,
+  call: McpCall,
+  server: McpServer,
+  reply: McpReply,
+): McpAnswer {
+  const { status } = reply;
+  return status >= 200 && status < 300
+    ? acceptedReply(terms, call, server, reply.body)
+    : refusedReply(terms, call, server, reply);
+}
+
+function acceptedReply(
+  terms: RelayTerms,
+  call: McpCall,
+  server: McpServer,
+  body: McpReply['body'],
+): McpAnswer {
+  if (body.kind === 'events')
+    return { kind: 'events', status: 200, events: relayedEvents(terms, call, server, body.frames) };
+  if (body.kind === 'json') return relayedMessage(terms, call, server, 200, body.text);
+  if (call.id !== undefined) return call.failed(unanswered);
+  call.answered(undefined, undefined, 0);
+  return { kind: 'empty', status: 202 };
+}
+
+/** Revisions differ in which status an error comes with: a JSON-RPC error passes, whatever it came with. */
+function refusedReply(
+  terms: RelayTerms,
+  call: McpCall,
+  server: McpServer,
+  { status, body }: McpReply,
+): McpAnswer {
+  if (status === 401 || status === 403) return call.failed(unauthorized);
+  if (status === 404 && call.request.session !== undefined) return call.failed(sessionGone);
+  if (body.kind === 'json' && isErrorMessage(body.text))
+    return relayedMessage(terms, call, server, status >= 500 ? 200 : status, body.text);
+  return call.failed({ code: 'upstream_protocol', message: `The server answered with status ${status}.` });
+}
+
+const isErrorMessage = (text: string): boolean => {
+  const value = parseJson(text);
+  return isObject(value) && isObject(value['error']) && value['jsonrpc'] === '2.0';
+};
+
+function relayedMessage(
+  terms: RelayTerms,
+  call: McpCall,
+  server: McpServer,
+  status: number,
+  text: string,
+): McpAnswer {
+  const shown = shownMessage(terms, call, server, text);
+  if (shown === undefined) return call.failed(notOfProtocol);
+  if (!shown.isResponse) return call.failed(unanswered);
+  return { kind: 'whole', status, text: shown.text };
+}
+
+/** A message as the caller may see it; undefined: it is none. */
+function shownMessage(terms: RelayTerms, call: McpCall, server: McpServer, text: string) {
+  const value = parseJson(text);
+  const message = readServerMessage(value);
+  if (message === undefined || isDeeperThan(value, maxJsonDepth)) return undefined;
+  if (message.kind === 'request' && terms.refuseRequest !== undefined) {
+    terms.refuseRequest(server, message.id, message.method);
+    return { text: '', isResponse: false };
+  }
+  const isResponse = message.kind === 'response' && (message.id === call.id || message.id === undefined);
+  const open = message.kind === 'response' ? withOpenTools(server, text, message.result) : text;
+  if (isResponse) call.answered(message.result, message.error, text.length);
+  return { text: withoutSecrets(open, terms.secrets()), isResponse };
+}
+
+function withOpenTools(server: McpServer, text: string, result: Json | undefined): string {
+  const tools = listedTools(result);
+  if (tools === undefined) return text;
+  const isOpen = (tool: string): boolean => isOpenTool(server.policy, tool);
+  const allOpen = tools.every((tool) => isOpen(listedToolName(tool) ?? ''));
+  return allOpen ? text : withTools(text, isOpen);
+}
+
+/** The events of a server in its own bytes, but for those that hold what the caller may not see. */
+export async function* relayedEvents(
+  terms: RelayTerms,
+  call: McpCall,
+  server: McpServer,
+  frames: AsyncIterable<McpFrame>,
+): AsyncGenerator<string | Uint8Array> {
+  const seen = { isResumable: false, isAnswered: false };
+  try {
+    for await (const frame of frames) {
+      const shown = frame.kind === 'failed' ? frame.error : relayedFrame(terms, call, server, frame, seen);
+      if (shown instanceof Uint8Array || typeof shown === 'string') yield shown;
+      else {
+        if (!seen.isAnswered) yield* told(call, shown);
+        return;
+      }
+    }
+    if (!seen.isAnswered) yield* told(call, seen.isResumable ? leftToResume : unanswered);
+  } finally {
+    call.abort.abort();
+    if (call.id === undefined) call.answered(undefined, undefined, 0);
+    else call.failed(call.lost ?? leftToResume);
+  }
+}
+
+/** What goes to the caller in the place of an event, or why nothing more does. */
+function relayedFrame(
+  terms: RelayTerms,
+  call: McpCall,
+  server: McpServer,
+  { wire, data }: Extract<McpFrame, { readonly kind: 'event' }>,
+  seen: { isResumable: boolean; isAnswered: boolean },
+): string | Uint8Array | McpError {
+  seen.isResumable ||= hasId(wire);
+  if (data === '') return wire;
+  const shown = shownMessage(terms, call, server, data);
+  if (shown === undefined) return notOfProtocol;
+  seen.isAnswered ||= shown.isResponse;
+  if (shown.text === '') return noEvent;
+  return shown.text === data ? wire : withData(wire, shown.text);
+}
+
+/**
+ * The error in the place of a response. A stream that answers no request just ends, and so does one whose caller has
+ * cancelled the request, or is to ask for the rest of it.
+ */
+function* told(call: McpCall, error: McpError): Generator<string> {
+  if (call.id === undefined) return;
+  const answer = call.failed(error);
+  const isSilent = call.lost?.code === 'cancelled' || error.code === 'left_to_resume';
+  if (answer.kind === 'whole' && !isSilent) yield `event: message\ndata: ${answer.text}\n\n`;
+}
+
+/** A comment, in the place of what does not pass. */
+const noEvent = ':\n\n';
+
+const idLine = /(?:^|[\r\n])id:/;
+const hasId = (wire: Uint8Array): boolean => idLine.test(textOf(wire));
+
+const textOf = (wire: Uint8Array): string => new TextDecoder().decode(wire);
+
+/** The event with other data: its id and its name stay. */
+const withData = (wire: Uint8Array, data: string): string =>
+  [
+    ...textOf(wire)
+      .split(/\r\n|\n|\r/)
+      .filter((line) => line !== '' && !line.startsWith('data')),
+    `data: ${data}`,
+    '',
+    '',
+  ].join('\n');

@@ -1,0 +1,194 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import { agreesWithHeaders, calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
+import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
+import { holdsSecret, secretsOf, withSecrets } from '../../domain/payload/secrets.ts';
+import type { McpSessions } from '../ports/mcp-sessions.ts';
+import type { McpAsk, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
+import { isStateless, type McpAnswer, type McpRequest } from './mcp-request.ts';
+import { isToolCall, McpCall, type McpCallPorts } from './mcp-call.ts';
+import { relayedEvents, relayedReply, type RelayTerms } from './relay-reply.ts';
+import { waitingCalls } from './waiting-calls.ts';
+
+export interface ServeMcpPorts extends McpCallPorts, RelayTerms {
+  readonly upstreams: McpUpstreams;
+  readonly sessions: McpSessions;
+}
+
+/** The three methods of an MCP endpoint. */
+export interface McpService {
+  /** One message of the caller, or why there is none. */
+  readonly post: (request: McpRequest, text: Either<McpError, string>) => Promise<McpAnswer>;
+  /** What the server has to say by itself, and what is left of a stream that broke off. */
+  readonly listen: (request: McpRequest) => Promise<McpAnswer>;
+  /** The end of a session. */
+  readonly end: (request: McpRequest) => Promise<McpAnswer>;
+}
+
+/** Everything that is known of a call that may go upstream. */
+interface Admitted {
+  readonly server: McpServer;
+  /** The server's own session. */
+  readonly session: string | undefined;
+}
+
+/**
+ * The relay of one configured server: each message is read, judged by the policy, and sent on in the caller's own text;
+ * what comes back is read for what it means, and passed on in the server's own bytes.
+ */
+export function serveMcp(ports: ServeMcpPorts): McpService {
+  const waiting = waitingCalls();
+
+  const open = (request: McpRequest): McpCall =>
+    new McpCall(
+      ports,
+      request,
+      ports.upstreams.servers().find(({ id }) => id === request.serverId),
+    );
+
+  const post: McpService['post'] = async (request, text) => {
+    const call = open(request);
+    if (E.isLeft(text)) return call.failed(text.left);
+    const read = readMcpMessage(text.right);
+    if (E.isLeft(read)) return call.failed(read.left);
+    call.message = read.right;
+    const admitted = await admit(ports, call, read.right, text.right);
+    if (E.isLeft(admitted)) return call.failed(admitted.left);
+    const { server, session } = admitted.right;
+    const ask = { method: 'POST', text: text.right, session } as const;
+    const answer = await waiting.during(call, () => sent(ports, call, server, ask));
+    waiting.cancel(request, read.right);
+    return answer;
+  };
+
+  const listen: McpService['listen'] = async (request) => {
+    const call = open(request);
+    const admitted = await admitHttp(ports, call);
+    if (E.isLeft(admitted)) return call.failed(admitted.left);
+    const { server, session } = admitted.right;
+    call.sent();
+    const reply = await ports.upstreams.send(
+      server,
+      askOf(call, { method: 'GET', text: undefined, session }),
+    );
+    if (E.isLeft(reply)) return call.failed(reply.left);
+    const { status, body } = reply.right;
+    if (status === 405) return call.failed(noStream);
+    if (status < 200 || status >= 300 || body.kind !== 'events')
+      return relayedReply(ports, call, server, reply.right);
+    return { kind: 'events', status: 200, events: relayedEvents(ports, call, server, body.frames) };
+  };
+
+  const end: McpService['end'] = async (request) => {
+    const call = open(request);
+    const admitted = await admitHttp(ports, call);
+    if (E.isLeft(admitted)) return call.failed(admitted.left);
+    const { server, session } = admitted.right;
+    call.sent();
+    const ask = askOf(call, { method: 'DELETE', text: undefined, session });
+    const reply = await ports.upstreams.send(server, ask);
+    if (E.isLeft(reply)) return call.failed(reply.left);
+    if (reply.right.status === 405) return call.failed(noStream);
+    return relayedReply(ports, call, server, reply.right);
+  };
+
+  return { post, listen, end };
+}
+
+const noStream: McpError = { code: 'no_stream', message: 'The server does not offer this.' };
+
+/** A caller's key in a message goes to no server, whoever wrote it there. */
+export const keyWithin = ({ request }: McpCall, text: string): McpError | undefined =>
+  holdsSecret(text, withSecrets(anyCallers, request.callerSecrets))
+    ? {
+        code: 'holds_api_key',
+        message: 'The message holds an API key of the gateway, which goes to no server.',
+      }
+    : undefined;
+
+/** Why a call of a tool does not go to the server. */
+export function closedTool(server: McpServer, message: McpMessage): McpError | undefined {
+  if (!isToolCall(message)) return undefined;
+  const tool = calledTool(message);
+  if (tool === undefined)
+    return { code: 'unknown_tool', message: 'A `tools/call` names its tool in `name`.' };
+  return isOpenTool(server.policy, tool)
+    ? undefined
+    : { code: 'tool_not_allowed', message: `This API key may not use the tool \`${tool}\`.` };
+}
+
+/** Any caller's key, by its form. */
+const anyCallers = secretsOf([]);
+
+async function sent(
+  ports: ServeMcpPorts,
+  call: McpCall,
+  server: McpServer,
+  ask: Pick<McpAsk, 'method' | 'text' | 'session'>,
+): Promise<McpAnswer> {
+  call.sent();
+  const reply = await ports.upstreams.send(server, askOf(call, ask));
+  if (E.isLeft(reply)) return call.failed(reply.left);
+  const answer = relayedReply(ports, call, server, reply.right);
+  const { session } = reply.right;
+  if (session === undefined || call.message?.kind !== 'request' || call.message.method !== 'initialize')
+    return answer;
+  const sealed = await ports.sessions.seal(call.request.caller.apiKeyId ?? '', {
+    place: server.id,
+    upstream: { [server.id]: { id: session, revision: undefined } },
+  });
+  return E.isLeft(sealed) ? call.failed(sealed.left) : { ...answer, session: sealed.right };
+}
+
+function askOf(call: McpCall, ask: Pick<McpAsk, 'method' | 'text' | 'session'>): McpAsk {
+  const { headers, telemetry } = call.request;
+  const { protocolVersion, lastEventId, mirrored } = headers;
+  return {
+    ...ask,
+    headers: {
+      ...(protocolVersion === undefined ? {} : { 'mcp-protocol-version': protocolVersion }),
+      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+      ...(isStateless(headers) ? mirrored : {}),
+      ...telemetry.traceContext,
+    },
+    signal: call.abort.signal,
+  };
+}
+
+/** The server is there, the caller may use it, and the session is the caller's. */
+async function admitHttp(
+  { sessions }: ServeMcpPorts,
+  { request, server }: McpCall,
+): Promise<Either<McpError, Admitted>> {
+  if (server === undefined)
+    return E.left({ code: 'unknown_server', message: 'There is no MCP server of this name.' });
+  if (!mayUseServer(request.caller, server.policy))
+    return E.left({
+      code: 'server_not_allowed',
+      message: `This API key may not use the MCP server \`${server.id}\`.`,
+    });
+  if (request.session === undefined || isStateless(request.headers))
+    return E.right({ server, session: undefined });
+  const opened = await sessions.open(request.caller.apiKeyId ?? '', server.id, request.session);
+  if (E.isLeft(opened)) return opened;
+  return E.right({ server, session: opened.right.upstream[server.id]?.id });
+}
+
+async function admit(
+  ports: ServeMcpPorts,
+  call: McpCall,
+  message: McpMessage,
+  text: string,
+): Promise<Either<McpError, Admitted>> {
+  const admitted = await admitHttp(ports, call);
+  if (E.isLeft(admitted)) return admitted;
+  const { headers } = call.request;
+  if (isStateless(headers) && !agreesWithHeaders(message, headers))
+    return E.left({
+      code: 'header_mismatch',
+      message: '`Mcp-Method` and `Mcp-Name` are those of the request body.',
+    });
+  const refused = keyWithin(call, text) ?? closedTool(admitted.right.server, message);
+  return refused === undefined ? admitted : E.left(refused);
+}

@@ -1,0 +1,218 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import { calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
+import { isObject, type JsonObject, parseExact } from '../../domain/shared/json.ts';
+import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
+import { McpCall } from './mcp-call.ts';
+import { isStateless, type McpAnswer, type McpRequest } from './mcp-request.ts';
+import { relayedReply, type RelayTerms } from './relay-reply.ts';
+import { closedTool, keyWithin, type McpService } from './serve-mcp.ts';
+import {
+  askOf,
+  asksOf,
+  listedByAll,
+  resolvedName,
+  type ServeUnionPorts,
+  type UnionRequest,
+  type UnionTurn,
+  usableServers,
+} from './union-names.ts';
+import { beginSession, exchangeOf, newestRevision, noneYet, ownInfo, tellServer } from './union-servers.ts';
+import { waitingCalls } from './waiting-calls.ts';
+
+/** The place of its sessions. */
+export const unionPlace = '*';
+
+/** Revisions with sessions that the union speaks, the newest first. */
+const revisions = [newestRevision, '2025-06-18'] as const;
+
+/**
+ * All servers that a key may use as one: their tools and prompts under names that begin with the id of their server. A
+ * session begins one with each of them; those that are not there are left out until the next one.
+ */
+export function serveUnion(ports: ServeUnionPorts): McpService {
+  const waiting = waitingCalls();
+  const open = (request: McpRequest): McpCall => new McpCall(ports, request, undefined);
+
+  const post: McpService['post'] = async (request, text) => {
+    const call = open(request);
+    if (E.isLeft(text)) return call.failed(text.left);
+    const read = readMcpMessage(text.right);
+    if (E.isLeft(read)) return call.failed(read.left);
+    const message = read.right;
+    call.message = message;
+    const refused = isStateless(request.headers) ? noSuchRevision : keyWithin(call, text.right);
+    if (refused !== undefined) return call.failed(refused);
+    if (message.kind === 'request' && message.method === 'initialize')
+      return initialized(ports, call, message);
+    const session = await sessionOf(ports, request);
+    if (E.isLeft(session)) return call.failed(session.left);
+    if (message.kind !== 'request') {
+      if (message.kind === 'notification') await passedOn(ports, call, session.right, message);
+      waiting.cancel(request, message);
+      call.sent();
+      call.answered(undefined, undefined, 0);
+      return { kind: 'empty', status: 202 };
+    }
+    const turn = { call, message, session: session.right };
+    return waiting.during(call, () => answered(ports, turn, text.right));
+  };
+
+  const listen: McpService['listen'] = async (request) => open(request).failed(noStream);
+
+  const end: McpService['end'] = async (request) => {
+    const call = open(request);
+    const session = await sessionOf(ports, request);
+    if (E.isLeft(session)) return call.failed(session.left);
+    call.sent();
+    const asks = asksOf(ports, call, session.right, '');
+    await Promise.all(asks.map((ask) => tellServer(ports, { ...ask, params: {} }, 'end')));
+    call.answered(undefined, undefined, 0);
+    return { kind: 'empty', status: 200 };
+  };
+
+  return { post, listen, end };
+}
+
+const noSuchRevision: McpError = {
+  code: 'unsupported_revision',
+  message: `\`/mcp\` speaks the revisions ${revisions.join(' and ')} of the protocol.`,
+};
+const noStream: McpError = { code: 'no_stream', message: '`/mcp` has no stream of its own.' };
+const noSession: McpError = {
+  code: 'session_not_found',
+  message: 'A session at `/mcp` begins with `initialize`.',
+};
+
+async function sessionOf(
+  { sessions }: ServeUnionPorts,
+  { caller, session }: McpRequest,
+): Promise<Either<McpError, McpSession>> {
+  return session === undefined
+    ? E.left(noSession)
+    : sessions.open(caller.apiKeyId ?? '', unionPlace, session);
+}
+
+async function initialized(
+  ports: ServeUnionPorts,
+  call: McpCall,
+  { params }: UnionRequest,
+): Promise<McpAnswer> {
+  call.sent();
+  const asked = params['protocolVersion'];
+  const revision = revisions.find((each) => each === asked) ?? revisions[0];
+  const begun = await Promise.all(
+    usableServers(ports, call).map(async (server) => {
+      const ask = askOf(call, server, noneYet, 'initialize');
+      return [server.id, await beginSession(ports, ask, revision)] as const;
+    }),
+  );
+  const upstream: Record<string, UpstreamSession> = {};
+  for (const [id, session] of begun) if (E.isRight(session)) upstream[id] = session.right;
+  const sealed = await ports.sessions.seal(call.request.caller.apiKeyId ?? '', {
+    place: unionPlace,
+    upstream,
+  });
+  if (E.isLeft(sealed)) return call.failed(sealed.left);
+  const result = {
+    protocolVersion: revision,
+    capabilities: { tools: {}, prompts: {} },
+    serverInfo: ownInfo,
+  };
+  return { ...own(call, result), session: sealed.right };
+}
+
+/** Only a cancellation means something to servers; its request went to one of them, and the others pass it over. */
+async function passedOn(
+  ports: ServeUnionPorts,
+  call: McpCall,
+  session: McpSession,
+  { method, params }: Extract<McpMessage, { readonly kind: 'notification' }>,
+): Promise<void> {
+  if (method !== 'notifications/cancelled') return;
+  const asks = asksOf(ports, call, session, method);
+  await Promise.all(asks.map((ask) => tellServer(ports, { ...ask, params }, 'notify')));
+}
+
+async function answered(ports: ServeUnionPorts, turn: UnionTurn, text: string): Promise<McpAnswer> {
+  const { call, message } = turn;
+  switch (message.method) {
+    case 'ping':
+      return own(call, {});
+    case 'tools/list':
+      return own(call, { tools: await listedByAll(ports, turn, 'tools') });
+    case 'prompts/list':
+      return own(call, { prompts: await listedByAll(ports, turn, 'prompts') });
+    case 'tools/call':
+    case 'prompts/get':
+      return passed(ports, turn, text);
+    default:
+      return call.failed({
+        code: 'unknown_method',
+        message: `\`/mcp\` does not answer \`${message.method}\`; the paths of the servers may.`,
+      });
+  }
+}
+
+/** An answer of the gateway's own. */
+function own(call: McpCall, result: JsonObject): McpAnswer {
+  call.sent();
+  call.answered(undefined, undefined, 0);
+  return { kind: 'whole', status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: call.id, result }) };
+}
+
+/** A call of one server, under the name that the server knows. */
+async function passed(ports: ServeUnionPorts, turn: UnionTurn, text: string): Promise<McpAnswer> {
+  const { call, message, session } = turn;
+  const name = calledTool(message) ?? '';
+  const found = await resolvedName(ports, turn, name);
+  if (found === undefined)
+    return call.failed({ code: 'unknown_tool', message: `There is nothing of the name \`${name}\`.` });
+  const { server, tool } = found;
+  call.server = server;
+  const renamed = { ...message, params: { ...message.params, name: tool } };
+  call.message = renamed;
+  const refused = closedTool(server, renamed);
+  if (refused !== undefined) return call.failed(refused);
+  const upstream = session.upstream[server.id];
+  if (upstream === undefined)
+    return call.failed({
+      code: 'upstream_unreachable',
+      message: `The MCP server \`${server.id}\` was not there when this session began.`,
+    });
+  call.sent();
+  const reply = await ports.upstreams.send(server, {
+    method: 'POST',
+    text: withName(text, tool),
+    session: upstream.id,
+    headers: exchangeOf(askOf(call, server, upstream, message.method)).headers,
+    signal: call.abort.signal,
+  });
+  if (E.isLeft(reply)) return call.failed(reply.left);
+  const refuseRequest = refuser(ports, call, upstream);
+  return relayedReply({ ...ports, refuseRequest }, call, server, reply.right);
+}
+
+/** A server that asks the caller gets the answer of the gateway: there is no way back to a server but its own path. */
+const refuser =
+  (
+    { upstreams }: ServeUnionPorts,
+    call: McpCall,
+    session: UpstreamSession,
+  ): NonNullable<RelayTerms['refuseRequest']> =>
+  (server, id, method) => {
+    const message = `\`${method}\` does not pass through \`/mcp\`; the path of the server lets it pass.`;
+    const text = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_601, message } });
+    const ask = askOf(call, server, session, method);
+    void upstreams.send(server, { ...exchangeOf(ask), method: 'POST', text });
+  };
+
+/** The message with another name, and every other digit as it was. */
+function withName(text: string, name: string): string {
+  const message = parseExact(text);
+  const params = isObject(message) ? message['params'] : undefined;
+  return isObject(message) && isObject(params)
+    ? JSON.stringify({ ...message, params: { ...params, name } })
+    : text;
+}

@@ -1,0 +1,50 @@
+import type { McpMessage } from '../../domain/mcp/message.ts';
+import { isId } from '../../domain/mcp/message-id.ts';
+import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import type { McpCall } from './mcp-call.ts';
+import type { McpAnswer, McpRequest } from './mcp-request.ts';
+
+const cancelled: McpError = { code: 'cancelled', message: 'The caller has cancelled the call.' };
+
+/** Requests that wait for their answer in this process, so that a cancellation ends what it names. */
+export interface WaitingCalls {
+  /** Runs a call, which can be cancelled until its answer is over. */
+  readonly during: (call: McpCall, run: () => Promise<McpAnswer>) => Promise<McpAnswer>;
+  /** Ends what the message cancels; a message that cancels nothing does nothing. */
+  readonly cancel: (request: McpRequest, message: McpMessage) => void;
+}
+
+export function waitingCalls(): WaitingCalls {
+  const waiting = new Map<string, McpCall>();
+  return {
+    during: async (call, run) => {
+      if (call.id === undefined) return run();
+      const key = keyOf(call.request, call.id);
+      waiting.set(key, call);
+      const release = (): void => {
+        if (waiting.get(key) === call) waiting.delete(key);
+      };
+      const answer = await run();
+      if (answer.kind === 'events') return { ...answer, events: thenRelease(answer.events, release) };
+      release();
+      return answer;
+    },
+    cancel: (request, message) => {
+      if (message.kind !== 'notification' || message.method !== 'notifications/cancelled') return;
+      const { requestId } = message.params;
+      if (isId(requestId)) waiting.get(keyOf(request, requestId))?.lose(cancelled);
+    },
+  };
+}
+
+/** A caller names its own requests alone, and those of the same session. */
+const keyOf = ({ caller, serverId, session }: McpRequest, id: string | number): string =>
+  JSON.stringify([caller.apiKeyId, serverId, session, id]);
+
+async function* thenRelease<A>(events: AsyncIterable<A>, release: () => void): AsyncGenerator<A> {
+  try {
+    yield* events;
+  } finally {
+    release();
+  }
+}

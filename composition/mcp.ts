@@ -1,0 +1,63 @@
+import type { DatabasePool } from 'slonik';
+import { inspectServer } from '../application/mcp/inspect-server.ts';
+import { recordInvocation } from '../application/mcp/record-invocation.ts';
+import { serveMcp } from '../application/mcp/serve-mcp.ts';
+import { serveUnion } from '../application/mcp/serve-union.ts';
+import { unauthorizedCall } from '../application/mcp/unauthorized-call.ts';
+import type { Clock } from '../application/ports/clock.ts';
+import type { McpTelemetry } from '../application/ports/mcp-telemetry.ts';
+import type { LiveConfig } from '../infrastructure/config/live-config.ts';
+import type { Log } from '../infrastructure/logging.ts';
+import { sealedSessions } from '../infrastructure/mcp/sealed-sessions.ts';
+import { mcpUpstreams } from '../infrastructure/mcp/upstreams.ts';
+import { type InvocationWriter, invocationQueue } from '../infrastructure/postgres/invocation-queue.ts';
+import { mcpSessionSecret } from '../infrastructure/postgres/mcp-session-secret.ts';
+import { textDigest } from '../infrastructure/text-digest.ts';
+import type { Gates } from '../interfaces/http/gates.ts';
+import type { McpDoor } from '../interfaces/http/mcp/mcp-endpoint.ts';
+import { writeBehind } from './settling.ts';
+
+interface McpFoundations {
+  readonly config: LiveConfig;
+  readonly pool: DatabasePool;
+  readonly log: Log;
+  readonly mcpTelemetry: McpTelemetry;
+}
+
+/** The gateway's side of MCP. */
+export interface McpParts {
+  readonly door: McpDoor;
+  readonly inspect: ReturnType<typeof inspectServer>;
+  readonly counts: InvocationWriter['counts'];
+  /** Writes what waits, and lets go of the servers; gives up after so many milliseconds. */
+  readonly close: (withinMs: number) => Promise<void>;
+}
+
+export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates): McpParts {
+  const { config, pool, log, mcpTelemetry: telemetry } = foundations;
+  const faults = writeBehind(config, log);
+  const invocations = invocationQueue(pool, faults);
+  const upstreams = mcpUpstreams(() => config.loaded().config.mcpServers, {
+    conceal: config.conceal,
+    warn: (message) => log.warn({}, message),
+  });
+  const record = recordInvocation({ invocations, clock, redaction: () => config.policy().redaction });
+  const sessions = sealedSessions(mcpSessionSecret(pool), faults.onFault);
+  const secrets = () => config.policy().redaction.secrets;
+  const ports = { upstreams, sessions, clock, record, secrets, digest: textDigest };
+  return {
+    door: {
+      service: serveMcp(ports),
+      union: serveUnion(ports),
+      unauthorized: unauthorizedCall({ clock, telemetry, record }),
+      telemetry,
+      gates: gates.mcp,
+    },
+    inspect: inspectServer(ports),
+    counts: invocations.counts,
+    close: async (withinMs) => {
+      await invocations.close(withinMs);
+      await upstreams.close();
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { purgeRequestLogs } from '../application/retention/purge-request-logs.ts';
+import type { Clock } from '../application/ports/clock.ts';
+import type { RequestLogPurge } from '../application/ports/request-log-purge.ts';
+import type { Retention } from '../domain/request-log/retention.ts';
+import type { LiveConfig } from '../infrastructure/config/live-config.ts';
+import type { Log } from '../infrastructure/logging.ts';
+import { invocationRecords, purgeAlone } from '../infrastructure/postgres/purge-store.ts';
+import { inUtc, type PurgeWorker, purgeWorker } from '../infrastructure/purge-worker.ts';
+
+/** Once a day, a while after the request logs' own default. */
+const invocationSchedule = '30 0 * * *';
+
+/** What is deleted by its age: request logs and records of MCP tool calls, each by settings of its own. */
+export function purgeOnSchedule(
+  clock: Clock,
+  config: LiveConfig,
+  url: string,
+  log: Log,
+  draining: () => boolean,
+): PurgeWorker {
+  const batches = (retention: Retention, goOn: () => boolean) => (logs: RequestLogPurge) =>
+    purgeRequestLogs({ logs, clock, pause: async (ms) => sleep(ms) })({
+      retention,
+      dryRun: false,
+      goOn: () => goOn() && !draining(),
+    });
+  const usual = { schedule: inUtc, now: () => new Date(), log };
+  const ofLogs = purgeWorker({
+    ...usual,
+    what: 'request logs',
+    settings: () => config.loaded().config.requestLogging.purge,
+    purge: (retention, goOn) => purgeAlone(url, batches(retention, goOn)),
+  });
+  const ofInvocations = purgeWorker({
+    ...usual,
+    what: 'records of MCP tool calls',
+    settings: () => {
+      const { retention } = config.loaded().config.mcpLogging;
+      return {
+        enabled: retention !== undefined,
+        retention: retention ?? '90d',
+        schedule: invocationSchedule,
+      };
+    },
+    purge: (retention, goOn) => purgeAlone(url, batches(retention, goOn), undefined, invocationRecords),
+  });
+  return {
+    follow: () => {
+      ofLogs.follow();
+      ofInvocations.follow();
+    },
+    stop: async () => {
+      await Promise.all([ofLogs.stop(), ofInvocations.stop()]);
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { Digest } from '../shared/digest.ts';
+
+/** A tool of a configured server. */
+export interface ServerTool {
+  readonly serverId: string;
+  readonly tool: string;
+}
+
+/** Characters of a tool's name that every provider of models takes. */
+const maxUnionNameChars = 64;
+const between = '__';
+/** 60 bits of a digest. */
+const digestChars = 10;
+
+const plain = /^[A-Za-z0-9_-]+$/;
+const digested = new RegExp(`${between}[A-Za-z0-9_-]{${digestChars}}$`);
+
+/**
+ * The name of a tool among those of all servers: `<server id>__<tool>`, where that is 1 to 64 letters, digits, `_` and
+ * `-`. Any other is cut, cleaned, and ends with `__` and a digest of the whole; so is one that only looks like that.
+ * No server id has a `_`, so the first `__` is always the one behind it.
+ */
+export function unionName({ serverId, tool }: ServerTool, digest: Digest): string {
+  const whole = `${serverId}${between}${tool}`;
+  if (whole.length <= maxUnionNameChars && plain.test(whole) && !digested.test(tool) && tool !== '')
+    return whole;
+  const room = maxUnionNameChars - between.length - digestChars;
+  const cut = whole.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, room);
+  return `${cut}${between}${digest(whole).slice(0, digestChars)}`;
+}
+
+/** The server that a name in the union is of, and the tool where the name says it whole; undefined: it is no such name. */
+export function readUnionName(
+  name: string,
+): { readonly serverId: string; readonly tool: string | undefined } | undefined {
+  const at = name.indexOf(between);
+  if (at <= 0) return undefined;
+  const tool = name.slice(at + between.length);
+  return { serverId: name.slice(0, at), tool: digested.test(tool) || tool === '' ? undefined : tool };
+}
+
+/**
+ * Each name once, with its tool. Should two tools of a server come to one name, which takes a collision of digests, the
+ * first one has it.
+ */
+export function unionNames(tools: readonly ServerTool[], digest: Digest): ReadonlyMap<string, ServerTool> {
+  const names = new Map<string, ServerTool>();
+  for (const tool of tools) {
+    const name = unionName(tool, digest);
+    if (!names.has(name)) names.set(name, tool);
+  }
+  return names;
+}

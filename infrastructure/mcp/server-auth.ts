@@ -1,0 +1,101 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import { request } from 'undici';
+import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import { isObject, numberOf, parseJson } from '../../domain/shared/json.ts';
+import type { McpAuth } from '../config/mcp-config.ts';
+import { type CredentialLease, Renewed } from '../providers/auth/renewed.ts';
+import { tokenFailure } from '../providers/auth/token-service.ts';
+
+/** The headers that prove to a server who the gateway is. */
+export type ServerCredentials = () => Promise<Either<McpError, Readonly<Record<string, string>>>>;
+
+export interface CredentialContext {
+  /** Keeps an obtained token out of everything that is told. */
+  readonly conceal: (secret: string) => void;
+  readonly warn: (message: string) => void;
+}
+
+export function serverCredentials(auth: McpAuth, context: CredentialContext): ServerCredentials {
+  switch (auth.mode) {
+    case 'none':
+      return async () => E.right({});
+    case 'bearer':
+      return async () => E.right({ authorization: `Bearer ${auth.token}` });
+    case 'header':
+      return async () => E.right({ [auth.name.toLowerCase()]: auth.value });
+    case 'oauth_client_credentials':
+      return clientCredentials(auth, context);
+  }
+}
+
+type ClientCredentials = Extract<McpAuth, { readonly mode: 'oauth_client_credentials' }>;
+
+function clientCredentials(auth: ClientCredentials, { conceal, warn }: CredentialContext): ServerCredentials {
+  const tokens = new Renewed<string>({
+    name: 'the access token of an MCP server',
+    obtain: async (signal) => {
+      const obtained = await obtain(auth, signal);
+      if (E.isRight(obtained)) conceal(obtained.right.value);
+      return obtained;
+    },
+    explain: tokenFailure,
+    warn,
+  });
+  return async () => {
+    const current = tokens.current();
+    const token = current instanceof Promise ? await current : E.right(current);
+    return pipe(
+      token,
+      E.bimap(
+        (): McpError => ({
+          code: 'upstream_unauthorized',
+          message: 'The gateway could not obtain credentials for the server.',
+        }),
+        (value) => ({ authorization: `Bearer ${value}` }),
+      ),
+    );
+  };
+}
+
+/** Bytes of a token service's answer. */
+const maxTokenBytes = 64 * 1024;
+/** What a token is good for where the service does not say it. */
+const usualSecs = 300;
+
+async function obtain(
+  auth: ClientCredentials,
+  signal: AbortSignal,
+): Promise<Either<string, CredentialLease<string>>> {
+  const form = new URLSearchParams({ grant_type: 'client_credentials' });
+  if (auth.scope !== undefined) form.set('scope', auth.scope);
+  // RFC 6749, 2.3.1: both are form-encoded first.
+  const client = [auth.clientId, auth.clientSecret].map(encodeURIComponent).join(':');
+  const { statusCode, body } = await request(auth.tokenUrl, {
+    method: 'POST',
+    headers: {
+      accept: 'application/json',
+      authorization: `Basic ${Buffer.from(client).toString('base64')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: form.toString(),
+    signal,
+  });
+  let text = '';
+  for await (const piece of body) {
+    text += String(piece);
+    if (text.length > maxTokenBytes) return E.left('the token service answered with too much');
+  }
+  if (statusCode !== 200) return E.left(`the token service answered with status ${statusCode}`);
+  return leaseOf(text);
+}
+
+function leaseOf(text: string): Either<string, CredentialLease<string>> {
+  const answer = parseJson(text);
+  const token = isObject(answer) ? answer['access_token'] : undefined;
+  if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(token))
+    return E.left('the token service answered without a token');
+  const secs = (isObject(answer) ? numberOf(answer['expires_in']) : undefined) ?? usualSecs;
+  return E.right({ value: token, endsAt: Date.now() + secs * 1000 });
+}

@@ -1,0 +1,216 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { type Dispatcher, Pool } from 'undici';
+import type { McpAsk, McpFrame, McpReply, McpUpstreams } from '../../application/ports/mcp-upstreams.ts';
+import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import type { McpServerConfig } from '../config/mcp-config.ts';
+import { isEventStream, sseFrames } from '../providers/wire/sse.ts';
+import { type CredentialContext, type ServerCredentials, serverCredentials } from './server-auth.ts';
+
+const connectMs = 10_000;
+/** Unused connections to a server are kept this long; most servers close theirs later. */
+const keepAliveMs = 10_000;
+
+interface ReadyServer {
+  readonly config: McpServerConfig;
+  readonly url: URL;
+  readonly credentials: ServerCredentials;
+  readonly pool: Pool;
+}
+
+export interface McpServerPool extends McpUpstreams {
+  readonly close: () => Promise<void>;
+}
+
+/** The only caller of MCP servers. Connections live as long as a server's configuration does. */
+export function mcpUpstreams(
+  configured: () => readonly McpServerConfig[],
+  context: CredentialContext,
+): McpServerPool {
+  const ready = new Map<string, ReadyServer>();
+  const readyServer = (id: string): ReadyServer | undefined => {
+    const config = configured().find((each) => each.id === id);
+    const known = ready.get(id);
+    if (known !== undefined && known.config === config) return known;
+    if (known !== undefined) void known.pool.close();
+    ready.delete(id);
+    if (config === undefined) return undefined;
+    const made = {
+      config,
+      url: new URL(config.url),
+      credentials: serverCredentials(config.auth, context),
+      pool: poolOf(config),
+    };
+    ready.set(id, made);
+    return made;
+  };
+  return {
+    servers: configured,
+    send: async (server, ask) => {
+      const there = readyServer(server.id);
+      return there === undefined ? E.left(gone) : sentTo(there, ask);
+    },
+    close: async () => {
+      await Promise.all([...ready.values()].map(({ pool }) => pool.destroy()));
+    },
+  };
+}
+
+/** Time is the exchange's own business, with one bound for all of it. */
+const poolOf = ({ url }: McpServerConfig): Pool =>
+  new Pool(new URL(url).origin, {
+    connect: { timeout: connectMs },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: keepAliveMs,
+  });
+
+const gone: McpError = { code: 'unknown_server', message: 'The MCP server is no longer configured.' };
+const late: McpError = { code: 'timeout', message: 'The MCP server did not answer in time.' };
+const unreachable: McpError = {
+  code: 'upstream_unreachable',
+  message: 'The MCP server could not be reached, or broke its answer off.',
+};
+const tooLarge = (maxBytes: number): McpError => ({
+  code: 'result_too_large',
+  message: `The MCP server answered with a message of more than ${maxBytes} bytes.`,
+});
+
+async function sentTo(there: ReadyServer, ask: McpAsk): Promise<Either<McpError, McpReply>> {
+  const { config, url, pool } = there;
+  const exchange = new Exchange(ask, timeOf(ask, config.timeoutMs));
+  const credentials = await there.credentials();
+  if (E.isLeft(credentials)) return exchange.ended(credentials.left);
+  try {
+    const response = await pool.request({
+      method: ask.method,
+      path: `${url.pathname}${url.search}`,
+      headers: headersOf(ask, credentials.right),
+      body: ask.text ?? null,
+      signal: exchange.signal,
+    });
+    return await replyOf(exchange, response, config.maxResultBytes);
+  } catch {
+    return exchange.ended(unreachable);
+  }
+}
+
+const timeOf = ({ method, withinMs = Infinity }: McpAsk, timeoutMs: number): number | undefined =>
+  method === 'GET' ? undefined : Math.min(withinMs, timeoutMs);
+
+const headersOf = (ask: McpAsk, credentials: Readonly<Record<string, string>>): Record<string, string> => ({
+  accept: ask.method === 'GET' ? 'text/event-stream' : 'application/json, text/event-stream',
+  'accept-encoding': 'identity',
+  'user-agent': 'model-gateway',
+  ...(ask.text === undefined ? {} : { 'content-type': 'application/json' }),
+  ...(ask.session === undefined ? {} : { 'mcp-session-id': ask.session }),
+  ...ask.headers,
+  ...credentials,
+});
+
+/** One exchange: it ends by itself, by the caller's signal, or when its time is over. */
+class Exchange {
+  private readonly controller = new AbortController();
+  private readonly timer: NodeJS.Timeout | undefined;
+  private readonly ask: McpAsk;
+  private isLate = false;
+
+  constructor(ask: McpAsk, timeoutMs: number | undefined) {
+    this.ask = ask;
+    if (timeoutMs !== undefined)
+      this.timer = setTimeout(() => {
+        this.isLate = true;
+        this.controller.abort();
+      }, timeoutMs);
+    if (ask.signal.aborted) this.controller.abort();
+    else ask.signal.addEventListener('abort', this.stop, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  private readonly stop = (): void => this.controller.abort();
+
+  /** Nothing more is waited for. */
+  over(): void {
+    clearTimeout(this.timer);
+    this.ask.signal.removeEventListener('abort', this.stop);
+  }
+
+  fault(error: McpError): McpError {
+    this.over();
+    return this.isLate ? late : error;
+  }
+
+  ended(error: McpError): Either<McpError, never> {
+    return E.left(this.fault(error));
+  }
+}
+
+async function replyOf(
+  exchange: Exchange,
+  { statusCode: status, headers, body }: Dispatcher.ResponseData,
+  maxBytes: number,
+): Promise<Either<McpError, McpReply>> {
+  const session = sessionIn(headers['mcp-session-id']);
+  const type = String(headers['content-type'] ?? '').toLowerCase();
+  if (status >= 200 && status < 300 && isEventStream(type))
+    return E.right({
+      status,
+      session,
+      body: { kind: 'events', frames: framesOf(exchange, body, maxBytes) },
+    });
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    const chunk = asBuffer(piece);
+    bytes += chunk.length;
+    if (bytes > maxBytes) {
+      body.destroy();
+      return exchange.ended(tooLarge(maxBytes));
+    }
+    pieces.push(chunk);
+  }
+  exchange.over();
+  return E.right({
+    status,
+    session,
+    body:
+      bytes === 0 || !/\bjson\b/.test(type)
+        ? { kind: 'none' }
+        : { kind: 'json', text: Buffer.concat(pieces).toString() },
+  });
+}
+
+/** What a server may call a session: visible ASCII, and not longer than a caller can carry. */
+const sessionIn = (value: string | string[] | undefined): string | undefined =>
+  typeof value === 'string' && /^[\x21-\x7e]{1,1024}$/.test(value) ? value : undefined;
+
+const asBuffer = (piece: unknown): Buffer => (Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece)));
+
+async function* framesOf(
+  exchange: Exchange,
+  body: AsyncIterable<unknown> & { destroy: () => unknown },
+  maxBytes: number,
+): AsyncGenerator<McpFrame> {
+  const machine = sseFrames.begin();
+  try {
+    for await (const piece of body) {
+      for (const frame of machine.push(asBuffer(piece))) {
+        if (frame.kind === 'oversize' || frame.wire.length > maxBytes)
+          return void (yield { kind: 'failed', error: exchange.fault(tooLarge(maxBytes)) });
+        yield { kind: 'event', data: frame.data, wire: frame.wire };
+      }
+      if (machine.holds() > maxBytes)
+        return void (yield { kind: 'failed', error: exchange.fault(tooLarge(maxBytes)) });
+    }
+    for (const frame of machine.end({ kind: 'eof' }))
+      if (frame.kind === 'frame') yield { kind: 'event', data: frame.data, wire: frame.wire };
+  } catch {
+    yield { kind: 'failed', error: exchange.fault(unreachable) };
+  } finally {
+    exchange.over();
+    body.destroy();
+  }
+}

@@ -1,0 +1,214 @@
+import type { IncomingMessage } from 'node:http';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import type { McpAnswer, McpRequest } from '../../../application/mcp/mcp-request.ts';
+import type { McpService } from '../../../application/mcp/serve-mcp.ts';
+import type { McpTelemetry } from '../../../application/ports/mcp-telemetry.ts';
+import { type Caller, ownerOf, ownershipScopeKey } from '../../../domain/identity/caller.ts';
+import {
+  type McpError,
+  type McpErrorCode,
+  mcpErrorMessage,
+  mcpErrors,
+  mcpErrorStatus,
+} from '../../../domain/mcp/mcp-error.ts';
+import type { Secrets } from '../../../domain/payload/secrets.ts';
+import { type GatewayError, overloaded, tooManyRequests } from '../../../domain/shared/gateway-error.ts';
+import { maxMcpRequestBytes } from '../../../domain/shared/limits.ts';
+import { readJsonText } from '../body.ts';
+import { type Arrivals, hangingUp } from '../body-pace.ts';
+import type { KeepAlive } from '../keep-alive.ts';
+import type { Lease, LoadGate } from '../load-gate.ts';
+import { callerKeyOf, traceContext } from '../public/caller-headers.ts';
+import { header, idHeaders, type RequestContext } from '../request-context.ts';
+import { everyAnswer, sendJson } from '../send-json.ts';
+import { handedOver, untilTaken } from '../stalled-caller.ts';
+import { mcpHeaders } from './mcp-headers.ts';
+
+/** What the gates of the MCP door let in, apart from model requests: nothing that happens at one shuts the other. */
+export interface McpGates {
+  readonly calls: LoadGate;
+  /** Of streams that servers speak on by themselves: they last, and nobody waits for their end. */
+  readonly streams: LoadGate;
+}
+
+/** What stands behind the MCP door. */
+export interface McpDoor {
+  /** Of one server. */
+  readonly service: McpService;
+  /** Of all servers that a key may use. */
+  readonly union: McpService;
+  readonly telemetry: McpTelemetry;
+  /** Of a call that no valid key came with. */
+  readonly unauthorized: (
+    request: Pick<McpRequest, 'requestId' | 'receivedAt' | 'serverId'>,
+    error: McpError,
+  ) => void;
+  readonly gates: McpGates;
+}
+
+export interface McpEndpointPorts {
+  readonly authenticate: (req: IncomingMessage) => Promise<Either<GatewayError, Caller>>;
+  readonly mcp: McpDoor;
+  readonly pace: Arrivals;
+  readonly keepAlive: KeepAlive;
+  readonly secrets: () => Secrets;
+  /** Of browser apps that may call the public API. */
+  readonly corsOrigins: () => readonly string[];
+}
+
+type Method = 'POST' | 'GET' | 'DELETE';
+
+/** `POST`, `GET` and `DELETE` of an MCP endpoint: authenticate → read → serve → answer. */
+export const mcpEndpoint =
+  (ports: McpEndpointPorts, method: Method, service: McpService) =>
+  async (context: RequestContext, serverId: string): Promise<void> => {
+    const { req } = context;
+    const refused = doorError(ports, req, method);
+    if (refused !== undefined) return sendMcpError(context, refused);
+    const lease = (method === 'GET' ? ports.mcp.gates.streams : ports.mcp.gates.calls).enter();
+    if (lease === undefined) return sendMcpError(context, ofGateway(overloaded));
+    try {
+      const caller = await ports.authenticate(req);
+      if (E.isLeft(caller)) {
+        const error = ofGateway(caller.left);
+        ports.mcp.unauthorized({ ...context, serverId }, error);
+        return sendMcpError(context, error);
+      }
+      if (!lease.belongsTo(ownershipScopeKey(ownerOf(caller.right))))
+        return sendMcpError(context, ofGateway(tooManyRequests));
+      const request = mcpRequest(ports, context, caller.right, serverId);
+      await answerWith(ports, context, await served(ports, context, method, service, request, lease));
+      await handedOver(context.res);
+    } finally {
+      lease.release();
+    }
+  };
+
+function mcpRequest(
+  ports: McpEndpointPorts,
+  { req, requestId, receivedAt, link }: RequestContext,
+  caller: Caller,
+  serverId: string,
+): McpRequest {
+  return {
+    requestId,
+    receivedAt,
+    caller,
+    callerSecrets: callerKeyOf(req),
+    serverId,
+    session: header(req, 'mcp-session-id'),
+    headers: mcpHeaders(req),
+    link,
+    telemetry: ports.mcp.telemetry.begin(traceContext(req, ports.secrets())),
+  };
+}
+
+async function served(
+  ports: McpEndpointPorts,
+  context: RequestContext,
+  method: Method,
+  service: McpService,
+  request: McpRequest,
+  lease: Lease,
+): Promise<McpAnswer> {
+  if (method === 'GET') return service.listen(request);
+  if (method === 'DELETE') return service.end(request);
+  const text = await readJsonText(context.req, {
+    maxBytes: maxMcpRequestBytes,
+    lease,
+    arrivals: hangingUp(context, ports.pace),
+  });
+  return service.post(request, pipe(text, E.mapLeft(ofGateway)));
+}
+
+/** What keeps a request out before its key is looked at. */
+function doorError(ports: McpEndpointPorts, req: IncomingMessage, method: Method): McpError | undefined {
+  const origin = header(req, 'origin');
+  const origins = ports.corsOrigins();
+  // A page of another origin must not reach servers behind the gateway by way of somebody's browser.
+  if (origin !== undefined && !origins.includes('*') && !origins.includes(origin) && !isOwn(origin, req))
+    return { code: 'cross_origin', message: 'This origin may not call MCP servers.' };
+  const accept = header(req, 'accept') ?? '';
+  const accepts = (type: string): boolean => accept.includes(type) || accept.includes('*/*');
+  if (method === 'POST' && !(accepts('application/json') && accepts('text/event-stream')))
+    return {
+      code: 'not_acceptable',
+      message: 'A call accepts both `application/json` and `text/event-stream`.',
+    };
+  if (method === 'GET' && !accepts('text/event-stream'))
+    return { code: 'not_acceptable', message: 'A stream is accepted as `text/event-stream`.' };
+  return undefined;
+}
+
+/** A page that this machine itself serves at this address; a name that leads here is anybody's. */
+const isOwn = (origin: string, req: IncomingMessage): boolean =>
+  origin === `http://${header(req, 'host')}` &&
+  /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::|$)/.test(origin);
+
+const ofGateway = ({ code, message }: GatewayError): McpError =>
+  isMcpCode(code)
+    ? { code, message }
+    : { code: 'internal_error', message: 'The gateway failed to handle the call.' };
+
+const isMcpCode = (code: string): code is McpErrorCode => Object.hasOwn(mcpErrors, code);
+
+function sendMcpError(context: RequestContext, error: McpError): void {
+  const { res } = context;
+  if (res.headersSent || res.destroyed) return;
+  const status = mcpErrorStatus(error, undefined);
+  const headers = { ...idHeaders(context), 'x-gateway-error': error.code };
+  const retry = status === 429 || status === 503 ? { 'retry-after': '1' } : {};
+  sendJson(res, status, { ...headers, ...retry }, JSON.stringify(mcpErrorMessage(error, undefined)));
+}
+
+async function answerWith(
+  ports: McpEndpointPorts,
+  context: RequestContext,
+  answer: McpAnswer,
+): Promise<void> {
+  const { res } = context;
+  const headers = {
+    ...idHeaders(context),
+    ...(answer.session === undefined ? {} : { 'mcp-session-id': answer.session }),
+  };
+  if (answer.kind === 'events') return sendEvents(ports, context, headers, answer.events);
+  if (res.destroyed) return;
+  if (answer.kind === 'whole') return sendJson(res, answer.status, headers, answer.text);
+  res.writeHead(answer.status, { ...everyAnswer, ...headers, 'content-length': 0 });
+  res.end();
+}
+
+const eventHeaders = {
+  ...everyAnswer,
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+/** No faster than the caller reads; one who has left ends what is under way. */
+async function sendEvents(
+  { keepAlive }: McpEndpointPorts,
+  { res, link }: RequestContext,
+  headers: Readonly<Record<string, string>>,
+  events: AsyncIterable<string | Uint8Array>,
+): Promise<void> {
+  if (!link.gone()) {
+    res.writeHead(200, { ...eventHeaders, ...headers });
+    res.write('', 'latin1');
+  }
+  const alive = keepAlive.watch(() => {
+    if (!link.gone() && !res.writableNeedDrain) res.write(':\n\n');
+  });
+  try {
+    for await (const event of events) {
+      if (link.gone()) break;
+      alive.touch();
+      if (!res.write(event)) await untilTaken(res, 'drain');
+    }
+  } finally {
+    alive.over();
+  }
+  res.end();
+}

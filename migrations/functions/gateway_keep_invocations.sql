@@ -1,0 +1,23 @@
+-- Statements may run twice: what is there already stays. Arguments and results come as arrays of one: a `null` that a
+-- tool answered is not the same as no answer.
+create or replace function gateway_keep_invocations(items json) returns bigint language sql volatile as $$
+  with kept as (
+    insert into mcp_tool_invocations (
+      mcp_tool_invocation_id, request_id, request_log_id, api_key_id, user_id, team_id, owner_kind, server_id,
+      server_display_name, tool_id, tool_display_name, status, policy_result, latency_ms, error_code, arguments_json,
+      result_json, arguments_truncated, result_truncated, occurred_at
+    )
+    select i.mcp_tool_invocation_id, i.request_id, i.request_log_id, i.api_key_id, i.user_id, i.team_id, i.owner_kind,
+           i.server_id, i.server_display_name, i.tool_id, i.tool_display_name, i.status, i.policy_result, i.latency_ms,
+           i.error_code, i.arguments_json -> 0, i.result_json -> 0, i.arguments_truncated, i.result_truncated,
+           gateway_now()
+    from json_to_recordset(items) i(
+      mcp_tool_invocation_id uuid, request_id text, request_log_id uuid, api_key_id uuid, user_id uuid, team_id text,
+      owner_kind text, server_id text, server_display_name text, tool_id text, tool_display_name text, status text,
+      policy_result text, latency_ms integer, error_code text, arguments_json json, result_json json,
+      arguments_truncated boolean, result_truncated boolean)
+    on conflict on constraint mcp_tool_invocations_pkey do nothing returning 1
+  )
+  select count(*) from kept
+$$;
+comment on function gateway_keep_invocations is 'Keeps the records of a batch of MCP tool calls.';

@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import { purgeRequestLogs } from '../../application/retention/purge-request-logs.ts';
+import { systemClock } from '../../infrastructure/clock.ts';
+import { invocationRecords, purgeAlone, purgeBatchRows } from '../../infrastructure/postgres/purge-store.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+
+const add = (count: number, ageDays: number) =>
+  query(`
+    insert into mcp_tool_invocations (mcp_tool_invocation_id, request_id, server_id, tool_id, status, policy_result,
+      latency_ms, arguments_truncated, result_truncated, occurred_at)
+    select gen_random_uuid(), 'r', 's', 's/t', 'success', 'allowed', 1, false, false,
+           gateway_now() - make_interval(days => ${ageDays}) from generate_series(1, ${count})
+  `);
+
+const purge = (retention: '7d' | '90d') =>
+  purgeAlone(
+    database.url(),
+    (logs) =>
+      purgeRequestLogs({ logs, clock: systemClock(), pause: async () => undefined })({
+        retention,
+        dryRun: false,
+        goOn: () => true,
+      }),
+    undefined,
+    invocationRecords,
+  );
+
+describe('records of MCP tool calls', () => {
+  it('are deleted by their own retention, in batches, and the younger ones stay', async () => {
+    const many = 2 * purgeBatchRows + 1;
+    await add(many, 8);
+    await add(3, 6);
+    await add(2, 91);
+    expect(await purge('90d')).toMatchObject({ matched: 2, deleted: 2 });
+    expect(await purge('7d')).toMatchObject({ matched: many, deleted: many });
+    const [left] = await query<{ count: string }>('select count(*) as count from mcp_tool_invocations');
+    expect(Number(left?.count)).toBe(3);
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import { mcpErrorMessage, mcpErrors, mcpErrorStatus } from '../../../domain/mcp/mcp-error.ts';
+import { agreesWithHeaders, readMcpMessage } from '../../../domain/mcp/message.ts';
+import { withTools } from '../../../domain/mcp/server-message.ts';
+
+const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo' } };
+
+describe('a message of a caller', () => {
+  it.each([
+    [call, 'request'],
+    [{ ...call, id: 'a' }, 'request'],
+    [{ jsonrpc: '2.0', method: 'notifications/initialized' }, 'notification'],
+    [{ jsonrpc: '2.0', id: 7, result: {} }, 'response'],
+    [{ jsonrpc: '2.0', id: 7, error: { code: 1, message: 'no' } }, 'response'],
+  ])('%j is a %s', (message, kind) => {
+    expect(readMcpMessage(JSON.stringify(message))).toMatchObject(E.right({ kind }));
+  });
+
+  it.each([
+    ['{', 'parse_error'],
+    ['', 'parse_error'],
+    [JSON.stringify([call]), 'batch_not_supported'],
+    ['[]', 'batch_not_supported'],
+    ['null', 'invalid_request'],
+    ['{}', 'invalid_request'],
+    [JSON.stringify({ ...call, jsonrpc: '1.0' }), 'invalid_request'],
+    [JSON.stringify({ ...call, id: null }), 'invalid_request'],
+    [JSON.stringify({ ...call, id: 1.5 }), 'invalid_request'],
+    [JSON.stringify({ ...call, id: {} }), 'invalid_request'],
+    [JSON.stringify({ ...call, id: 'x'.repeat(257) }), 'invalid_request'],
+    [JSON.stringify({ ...call, method: '' }), 'invalid_request'],
+    [JSON.stringify({ ...call, method: 7 }), 'invalid_request'],
+    [JSON.stringify({ ...call, params: [] }), 'invalid_request'],
+    [JSON.stringify({ jsonrpc: '2.0', id: 1 }), 'invalid_request'],
+    [
+      `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":${'['.repeat(300)}${']'.repeat(300)}}}`,
+      'invalid_request',
+    ],
+  ])('%s is refused: %s', (text, code) => {
+    expect(readMcpMessage(text)).toMatchObject(E.left({ code }));
+  });
+
+  it('is read or refused, and never throws', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        readMcpMessage(text);
+      }),
+    );
+  });
+});
+
+describe('headers that repeat the body', () => {
+  const message = readMcpMessage(JSON.stringify(call));
+  it.each([
+    [undefined, undefined, true],
+    ['tools/call', 'echo', true],
+    ['tools/list', undefined, false],
+    ['tools/call', 'other', false],
+    [undefined, 'other', false],
+  ])('method %j and name %j: %s', (method, name, agrees) => {
+    expect(E.isRight(message) && agreesWithHeaders(message.right, { method, name })).toBe(agrees);
+  });
+});
+
+describe('an error', () => {
+  it.each(Object.keys(mcpErrors) as (keyof typeof mcpErrors)[])(
+    '%s is a JSON-RPC error that names itself; a failed call is an answer only where there is a request',
+    (code) => {
+      const error = { code, message: 'words' };
+      expect(mcpErrorMessage(error, 'id-1')).toEqual({
+        jsonrpc: '2.0',
+        id: 'id-1',
+        error: { code: mcpErrors[code].rpcCode, message: 'words', data: { error_code: code } },
+      });
+      expect(mcpErrorMessage(error, undefined)).toMatchObject({ id: null });
+      const { status } = mcpErrors[code];
+      expect(mcpErrorStatus(error, 1)).toBe(status === 'answer' ? 200 : status);
+      expect(mcpErrorStatus(error, undefined)).toBeGreaterThanOrEqual(400);
+    },
+  );
+});
+
+describe('a list that is filtered', () => {
+  it('keeps the digits and the other members of what the server wrote', () => {
+    const text =
+      '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","x":1.0},{"name":"b"},7],"nextCursor":"c"}}';
+    expect(withTools(text, (tool) => tool === 'a')).toBe(
+      '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","x":1.0}],"nextCursor":"c"}}',
+    );
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { readUnionName, unionName, unionNames } from '../../../domain/mcp/tool-names.ts';
+import { textDigest } from '../../../infrastructure/text-digest.ts';
+
+const serverId = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,31}$/);
+const tool = fc.oneof(
+  fc.stringMatching(/^[A-Za-z0-9_-]{1,70}$/),
+  fc.constantFrom('', '_', '__', 'a b', 'ä', 'x'.repeat(300), 'a__0123456789', `y__${'0'.repeat(10)}`),
+  fc.string({ maxLength: 80 }),
+);
+const tools = fc.uniqueArray(fc.record({ serverId, tool }), {
+  maxLength: 50,
+  selector: ({ serverId: id, tool: name }) => JSON.stringify([id, name]),
+});
+
+describe('the name of a tool in the union', () => {
+  it('is one that providers of models take, and leads to its server', () => {
+    fc.assert(
+      fc.property(serverId, tool, (id, name) => {
+        const named = unionName({ serverId: id, tool: name }, textDigest);
+        expect(named).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+        const read = readUnionName(named);
+        expect(read?.serverId).toBe(id);
+        expect([name, undefined]).toContain(read?.tool);
+      }),
+    );
+  });
+
+  it('is no other tool’s, and the same whatever else there is', () => {
+    fc.assert(
+      fc.property(tools, (all) => {
+        const names = unionNames(all, textDigest);
+        expect([...names.values()]).toEqual(all);
+        for (const [name, each] of names) expect(unionName(each, textDigest)).toBe(name);
+      }),
+    );
+  });
+
+  it.each([
+    ['files', 'read', 'files__read', 'read'],
+    ['a-b', '_x', 'a-b___x', '_x'],
+    ['files', 'read file', /^files__read_file__[\w-]{10}$/, undefined],
+    ['files', 'x'.repeat(200), /^files__x{45}__[\w-]{10}$/, undefined],
+    ['files', 'read__0123456789', /^files__read__0123456789__[\w-]{10}$/, undefined],
+  ])('%s, %s', (id, name, union, read) => {
+    const named = unionName({ serverId: id, tool: name }, textDigest);
+    expect(named).toEqual(typeof union === 'string' ? union : expect.stringMatching(union));
+    expect(readUnionName(named)).toEqual({ serverId: id, tool: read });
+  });
+
+  it.each(['', 'read', '__read', '_a'])('is not %j', (name) => {
+    expect(readUnionName(name)).toBeUndefined();
+  });
+});

@@ -1,0 +1,314 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TestGateway } from '../support/gateway.ts';
+import { listening, type RunningServer } from '../support/mcp-servers.ts';
+import { mcpScene } from './mcp-scene.ts';
+
+const scene = mcpScene();
+const { key, otherKey } = scene;
+const token = `server-token-${randomUUID()}`;
+const fresh = 'fresh-'.concat(randomUUID());
+
+/** A server that misbehaves as the tool that is called says. */
+const behaviour: Record<string, (message: Message, res: ServerResponse, req: IncomingMessage) => void> = {
+  fine: (message, res) => answer(res, message, { content: [{ type: 'text', text: 'fine' }] }),
+  silent: () => undefined,
+  dies: (_message, res) => void res.destroy(),
+  'dies-midway': (_message, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.write('event: message\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{}}\n\n');
+    setTimeout(() => res.destroy(), 50);
+  },
+  'ends-early': (_message, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.end('event: message\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{}}\n\n');
+  },
+  huge: (message, res) => answer(res, message, { content: [{ type: 'text', text: 'x'.repeat(10_000) }] }),
+  'huge-event': (message, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.end(
+      `data: ${JSON.stringify({ jsonrpc: '2.0', id: message.id, result: { text: 'x'.repeat(10_000) } })}\n\n`,
+    );
+  },
+  html: (_message, res) => void res.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hello</h1>'),
+  nonsense: (_message, res) => void res.writeHead(200, { 'content-type': 'application/json' }).end('{"a":1}'),
+  broken: (_message, res) =>
+    void res.writeHead(200, { 'content-type': 'application/json' }).end('{"jsonrpc"'),
+  unauthorized: (_message, res) => void res.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
+  redirect: (_message, res) => void res.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
+  failing: (_message, res) => void res.writeHead(500).end('stack trace'),
+  'error-status': (message, res) =>
+    void res.writeHead(400, { 'content-type': 'application/json' }).end(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: message.id,
+        error: { code: -32_022, message: 'no such revision' },
+      }),
+    ),
+  gone: (_message, res) => void res.writeHead(404).end(),
+  echo: (message, res, req) =>
+    answer(res, message, {
+      content: [{ type: 'text', text: JSON.stringify(req.headers) }],
+      authorization: req.headers.authorization,
+    }),
+};
+
+interface Message {
+  readonly id: unknown;
+  readonly method: string;
+  readonly params?: { readonly name?: string };
+}
+
+const answer = (res: ServerResponse, { id }: Message, result: object): void =>
+  void res
+    .writeHead(200, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+
+let server: RunningServer;
+let gateway: TestGateway;
+const heard: { readonly req: IncomingMessage; readonly text: string; closed: boolean }[] = [];
+
+beforeAll(async () => {
+  server = await listening((req, res) => {
+    let text = '';
+    req.on('data', (piece) => (text += String(piece)));
+    req.on('end', () => {
+      const entry = { req, text, closed: false };
+      heard.push(entry);
+      res.once('close', () => (entry.closed = true));
+      if (req.method !== 'POST') return void res.writeHead(405).end();
+      const message = JSON.parse(text) as Message;
+      if (message.method === 'initialize') {
+        res.setHeader('mcp-session-id', fresh);
+        return answer(res, message, { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: {} });
+      }
+      if (message.id === undefined) return void res.writeHead(202).end();
+      behaviour[message.params?.name ?? 'fine']?.(message, res, req);
+    });
+  });
+  gateway = await scene.gateway([
+    {
+      id: 'odd',
+      url: server.url,
+      auth: { mode: 'bearer', token },
+      timeout_ms: 400,
+      max_result_bytes: 4096,
+      denied_tools: ['denied'],
+    },
+    { id: 'others', url: server.url, allowed_owners: ['team:nobody'] },
+    { id: 'down', url: 'http://127.0.0.1:9/mcp' },
+  ]);
+});
+afterAll(async () => server.stop());
+
+const usual = {
+  authorization: `Bearer ${key}`,
+  accept: 'application/json, text/event-stream',
+  'content-type': 'application/json',
+};
+
+async function post(body: unknown, over: Readonly<Record<string, string>> = {}, at = 'odd') {
+  const requestId = randomUUID();
+  const response = await fetch(`${gateway.url}/mcp/${at}`, {
+    method: 'POST',
+    headers: { ...usual, 'x-request-id': requestId, ...over },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  const [row] = await scene.records(1, `request_id = '${requestId}'`);
+  const data = text.startsWith('event:') ? text.slice(text.lastIndexOf('data: ') + 'data: '.length) : text;
+  return { status: response.status, headers: response.headers, text, data, row };
+}
+
+const call = (name: string) => ({
+  jsonrpc: '2.0',
+  id: 7,
+  method: 'tools/call',
+  params: { name, arguments: { a: 1 } },
+});
+const errorIn = (text: string) => JSON.parse(text).error;
+
+describe('what the server does', () => {
+  it.each([
+    ['silent', 'timeout', 'timeout'],
+    ['dies', 'upstream_unreachable', 'upstream_error'],
+    ['dies-midway', 'upstream_unreachable', 'upstream_error'],
+    ['ends-early', 'upstream_protocol', 'upstream_error'],
+    ['huge', 'result_too_large', 'upstream_error'],
+    ['huge-event', 'result_too_large', 'upstream_error'],
+    ['html', 'upstream_protocol', 'upstream_error'],
+    ['nonsense', 'upstream_protocol', 'upstream_error'],
+    ['broken', 'upstream_protocol', 'upstream_error'],
+    ['unauthorized', 'upstream_unauthorized', 'upstream_error'],
+    ['redirect', 'upstream_protocol', 'upstream_error'],
+    ['failing', 'upstream_protocol', 'upstream_error'],
+  ])('%s: the call fails with %s, and is recorded as %s', async (tool, code, status) => {
+    const { status: http, data, row } = await post(call(tool));
+    expect(http).toBe(200);
+    expect(JSON.parse(data)).toMatchObject({ id: 7, error: { data: { error_code: code } } });
+    expect(row).toMatchObject({ status, error_code: code, policy_result: 'allowed', tool_id: `odd/${tool}` });
+    expect(row?.arguments_json).toEqual({ a: 1 });
+  });
+
+  it('is not there: the call fails', async () => {
+    const { data, row } = await post(call('fine'), {}, 'down');
+    expect(errorIn(data).data).toEqual({ error_code: 'upstream_unreachable' });
+    expect(row).toMatchObject({ status: 'upstream_error' });
+  });
+
+  it('says no with a JSON-RPC error of its own: it passes, with its status', async () => {
+    const { status, data, row } = await post(call('error-status'));
+    expect(status).toBe(400);
+    expect(errorIn(data)).toEqual({ code: -32_022, message: 'no such revision' });
+    expect(row).toMatchObject({ status: 'upstream_error', error_code: 'upstream_failed' });
+  });
+});
+
+describe('what the gateway refuses', () => {
+  it.each([
+    ['{', 400, 'parse_error', 'odd/(unread)'],
+    [[call('fine')], 400, 'batch_not_supported', 'odd/(unread)'],
+    [{ ...call('fine'), id: null }, 400, 'invalid_request', 'odd/(unread)'],
+    [{ ...call('fine'), params: {} }, 200, 'unknown_tool', 'odd/(tools/call)'],
+    [
+      `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"${'x'.repeat(5_000_000)}"}}`,
+      413,
+      'request_too_large',
+      'odd/(unread)',
+    ],
+  ])('a message %#', async (body, status, code, toolId) => {
+    const sent = await post(body);
+    expect(sent.status).toBe(status);
+    expect(errorIn(sent.data).data).toEqual({ error_code: code });
+    expect(sent.row).toMatchObject({
+      status: 'invalid_request',
+      policy_result: 'not_evaluated',
+      error_code: code,
+      tool_id: toolId,
+    });
+  });
+
+  it('a denied tool, an unknown server and one of others, each with a record', async () => {
+    const before = heard.length;
+    const denied = await post(call('denied'));
+    expect(denied).toMatchObject({
+      status: 200,
+      row: { status: 'policy_denied', policy_result: 'denied', error_code: 'tool_not_allowed' },
+    });
+    expect(errorIn(denied.data).code).toBe(-32_602);
+    expect(await post(call('fine'), {}, 'nowhere')).toMatchObject({
+      status: 404,
+      row: { status: 'invalid_request', policy_result: 'not_evaluated', server_id: 'nowhere' },
+    });
+    expect(await post(call('fine'), {}, 'others')).toMatchObject({
+      status: 403,
+      row: { status: 'policy_denied', policy_result: 'denied', server_id: 'others' },
+    });
+    expect(heard).toHaveLength(before);
+  });
+
+  it('a caller without a valid key', async () => {
+    const nobody = await post(call('fine'), { authorization: 'Bearer gwk_nobody00.'.padEnd(60, '0') });
+    expect(nobody).toMatchObject({
+      status: 401,
+      row: { status: 'unauthorized', policy_result: 'not_evaluated', user_id: null, tool_id: 'odd/(unread)' },
+    });
+    expect(nobody.headers.get('www-authenticate')).toBeNull();
+  });
+
+  it('a session of another key, of another server, and one that nobody made', async () => {
+    const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} };
+    const session = (await post(initialize)).headers.get('mcp-session-id')!;
+    expect(session).not.toContain(fresh);
+    expect((await post(call('fine'), { 'mcp-session-id': session })).status).toBe(200);
+    expect(heard.at(-1)?.req.headers['mcp-session-id']).toBe(fresh);
+    for (const [headers, at] of [
+      [{ 'mcp-session-id': session, authorization: `Bearer ${otherKey}` }, 'odd'],
+      [{ 'mcp-session-id': session }, 'down'],
+      [{ 'mcp-session-id': fresh }, 'odd'],
+      [{ 'mcp-session-id': 'x'.repeat(100) }, 'odd'],
+    ] as const) {
+      const sent = await post(call('fine'), headers, at);
+      expect(sent.status).toBe(404);
+      expect(errorIn(sent.data)).toMatchObject({ code: -32_001, data: { error_code: 'session_not_found' } });
+      expect(sent.row).toMatchObject({ status: 'invalid_request', error_code: 'session_not_found' });
+    }
+    const ended = await post(call('gone'), { 'mcp-session-id': session });
+    expect(ended.status).toBe(404);
+  });
+
+  it('a page of another origin, and answers that a caller does not take', async () => {
+    const page = await fetch(`${gateway.url}/mcp/odd`, {
+      method: 'POST',
+      headers: { ...usual, origin: 'https://evil.example.com' },
+      body: JSON.stringify(call('fine')),
+    });
+    expect(page.status).toBe(403);
+    const picky = await fetch(`${gateway.url}/mcp/odd`, {
+      method: 'POST',
+      headers: { ...usual, accept: 'application/json' },
+      body: JSON.stringify(call('fine')),
+    });
+    expect(picky.status).toBe(406);
+  });
+
+  it('headers of 2026-07-28 that say something else than the body', async () => {
+    const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call' };
+    expect((await post(call('fine'), { ...modern, 'mcp-name': 'fine' })).status).toBe(200);
+    expect(heard.at(-1)?.req.headers).toMatchObject({ ...modern, 'mcp-name': 'fine' });
+    const other = await post(call('fine'), { ...modern, 'mcp-name': 'denied' });
+    expect(other).toMatchObject({ status: 400, row: { error_code: 'header_mismatch' } });
+  });
+});
+
+describe('secrets', () => {
+  it('of the gateway are not shown to the caller, and the caller’s are not shown to the server', async () => {
+    const sent = await post(call('echo'), { 'x-api-key': key, cookie: 'a=b' });
+    expect(heard.at(-1)?.req.headers.authorization).toBe(`Bearer ${token}`);
+    expect(heard.at(-1)?.req.headers).not.toHaveProperty('x-api-key');
+    expect(heard.at(-1)?.req.headers).not.toHaveProperty('cookie');
+    expect(sent.text).not.toContain(token);
+    expect(JSON.stringify(sent.row)).not.toContain(token);
+    expect(JSON.stringify(heard.map(({ req, text }) => [req.rawHeaders, text]))).not.toContain(key);
+    expect(JSON.stringify(gateway.log.lines)).not.toMatch(token);
+  });
+
+  it('are not sent on within a message', async () => {
+    const before = heard.length;
+    const sent = await post({ ...call('fine'), params: { name: 'fine', arguments: { key } } });
+    expect(errorIn(sent.data).data).toEqual({ error_code: 'holds_api_key' });
+    expect(JSON.stringify(sent.row)).not.toContain(key.slice(key.indexOf('.') + 1));
+    expect(heard).toHaveLength(before);
+  });
+});
+
+describe('a caller who leaves', () => {
+  it('ends the call of the server, and leaves a record', async () => {
+    const requestId = randomUUID();
+    const abort = new AbortController();
+    const slow = fetch(`${gateway.url}/mcp/odd`, {
+      method: 'POST',
+      headers: { ...usual, 'x-request-id': requestId },
+      body: JSON.stringify(call('silent')),
+      signal: abort.signal,
+    }).catch(() => undefined);
+    await sleep(150);
+    abort.abort();
+    await slow;
+    const [row] = await scene.records(1, `request_id = '${requestId}'`);
+    expect(row).toMatchObject({ status: 'timeout', error_code: 'client_closed' });
+    await sleep(50);
+    expect(heard.at(-1)?.closed).toBe(true);
+  });
+});
+
+describe('GET and DELETE', () => {
+  it('say what the server does not offer', async () => {
+    for (const method of ['GET', 'DELETE']) {
+      const { status } = await fetch(`${gateway.url}/mcp/odd`, { method, headers: usual });
+      expect(status).toBe(405);
+    }
+  });
+});

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { checkMcpServers } from '../../composition/mcp-check.ts';
+import { toMcpServer } from '../../infrastructure/config/mcp-config.ts';
+import { checkConfigCommand } from '../../interfaces/cli/check-config.ts';
+import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
+import { listening, type RunningServer, sdkServer } from '../support/mcp-servers.ts';
+import { mcpScene } from './mcp-scene.ts';
+
+const scene = mcpScene();
+const running: RunningServer[] = [];
+const token = 'a-token-of-the-server-0123456789';
+let admin: AdminClient;
+let url: string;
+let closedUrl: string;
+
+beforeAll(async () => {
+  const own = await sdkServer(() => {
+    const server = new McpServer({ name: 'own', version: '1' });
+    server.registerTool('read', { title: 'Read it', inputSchema: {} }, () => ({ content: [] }));
+    server.registerTool('write', { inputSchema: {} }, () => ({ content: [] }));
+    return server;
+  });
+  const closed = await listening((_req, res) => void res.writeHead(401).end());
+  running.push(own, closed);
+  url = own.url;
+  closedUrl = closed.url;
+  const gateway = await scene.gateway([
+    {
+      id: 'own',
+      display_name: 'Own',
+      url,
+      auth: { mode: 'bearer', token },
+      allowed_owners: ['team:platform', 'user:A@example.com'],
+      denied_tools: ['write'],
+    },
+    { id: 'closed', url: closedUrl },
+  ]);
+  await makeAdmin(scene.databaseUrl());
+  admin = await adminClient(gateway.url);
+});
+afterAll(async () => {
+  for (const server of running) await server.stop();
+});
+
+describe('MCP servers', () => {
+  it('are listed with who may use them, and without credentials', async () => {
+    const { text, data } = await admin('GET', '/api/v1/admin/mcp-servers');
+    expect(data).toMatchObject({
+      total: 2,
+      items: [
+        {
+          server_id: 'own',
+          display_name: 'Own',
+          url,
+          auth_mode: 'bearer',
+          allowed_owners: [
+            { owner_kind: 'team', owner: 'platform' },
+            { owner_kind: 'user', owner: 'a@example.com' },
+          ],
+          allowed_tools: null,
+          denied_tools: ['write'],
+        },
+        { server_id: 'closed', allowed_owners: [{ owner_kind: 'everyone', owner: null }] },
+      ],
+    });
+    expect(text).not.toContain(token);
+  });
+
+  it('are asked for their health and their tools', async () => {
+    expect((await admin('GET', '/api/v1/admin/mcp-servers/own')).data).toMatchObject({
+      healthy: true,
+      error_code: null,
+      protocol_version: '2025-11-25',
+      tools: [
+        { name: 'read', title: 'Read it', union_name: 'own__read', open: true },
+        { name: 'write', title: null, union_name: 'own__write', open: false },
+      ],
+    });
+    expect((await admin('GET', '/api/v1/admin/mcp-servers/closed')).data).toMatchObject({
+      healthy: false,
+      error_code: 'upstream_unauthorized',
+      protocol_version: null,
+      tools: [],
+    });
+    expect((await admin('GET', '/api/v1/admin/mcp-servers/nothing')).status).toBe(404);
+  });
+
+  it('are asked by check-config on demand', async () => {
+    const wire = (id: string, at: string): Parameters<typeof toMcpServer>[0] => ({
+      id,
+      display_name: undefined,
+      url: at,
+      transport: 'streamable_http',
+      auth: { mode: 'none' },
+      allowed_owners: ['*'],
+      allowed_tools: ['read'],
+      denied_tools: [],
+      timeout_ms: 1000,
+      max_result_bytes: 10_000,
+    });
+    const said: string[] = [];
+    const terminal = {
+      out: (line: string) => void said.push(line),
+      err: (line: string) => void said.push(line),
+    };
+    const check =
+      (...servers: readonly ReturnType<typeof wire>[]) =>
+      async () => ({
+        problems: [],
+        warnings: [],
+        mcpServers: () => checkMcpServers({ mcpServers: servers.map(toMcpServer) }),
+      });
+    const good = checkConfigCommand(check(wire('own', url)), 'g.yaml', terminal);
+    expect(await good(['--mcp'])).toBe(0);
+    expect(said).toContain('MCP server own: 2 tools, 1 of them open');
+    const bad = checkConfigCommand(check(wire('closed', closedUrl)), 'g.yaml', terminal);
+    expect(await bad([])).toBe(0);
+    expect(await bad(['--mcp'])).toBe(1);
+    expect(said.at(-1)).toMatch(/^error MCP server closed: The server does not accept/);
+  });
+});

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client as ModernClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { z } from 'zod';
+import type { TestGateway } from '../support/gateway.ts';
+import { everythingServer, type RunningServer, sdkServer } from '../support/mcp-servers.ts';
+import { mcpScene } from './mcp-scene.ts';
+
+const scene = mcpScene();
+const running: RunningServer[] = [];
+let gateway: TestGateway;
+let client: Client;
+const long = `a_tool_with_a_name_${'that_goes_on_and_on_'.repeat(4)}`;
+
+function ownServer(): McpServer {
+  const server = new McpServer({ name: 'own', version: '1' });
+  server.registerTool('add', { inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => ({
+    content: [{ type: 'text', text: String(a + b) }],
+  }));
+  server.registerTool(long, { inputSchema: {} }, () => ({ content: [{ type: 'text', text: 'long' }] }));
+  server.registerTool('closed', { inputSchema: {} }, () => ({ content: [] }));
+  server.registerTool('asks', { inputSchema: {} }, async (_args, { sendRequest }) => {
+    const asked = sendRequest({ method: 'roots/list' }, z.any());
+    const said = await asked.then(
+      () => 'answered',
+      (error: unknown) => String(error),
+    );
+    return { content: [{ type: 'text', text: said }] };
+  });
+  server.registerPrompt('hello', { argsSchema: {} }, () => ({
+    messages: [{ role: 'user', content: { type: 'text', text: 'hello' } }],
+  }));
+  return server;
+}
+
+beforeAll(async () => {
+  running.push(await everythingServer(), await sdkServer(ownServer), await sdkServer(ownServer));
+  const [everything, own, others] = running;
+  gateway = await scene.gateway([
+    { id: 'everything', url: everything!.url },
+    { id: 'own', url: own!.url, denied_tools: ['closed'] },
+    { id: 'others', url: others!.url, allowed_owners: ['service_account:worker'] },
+    { id: 'down', url: 'http://127.0.0.1:9/mcp' },
+  ]);
+  client = await scene.client(gateway, '');
+});
+afterAll(async () => {
+  for (const server of running) await server.stop();
+});
+
+const text = (result: unknown): string => JSON.stringify((result as { content: unknown }).content);
+
+describe('all servers as one', () => {
+  it('have the tools that the key may use, under names that begin with their server', async () => {
+    const names = (await client.listTools()).tools.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['everything__echo', 'own__add', 'own__asks']));
+    expect(names).not.toContain('own__closed');
+    expect(names.filter((name) => name.startsWith('others__') || name.startsWith('down__'))).toEqual([]);
+    expect(names.every((name) => /^[\w-]{1,64}$/.test(name))).toBe(true);
+    const worker = await scene.client(gateway, '', { with: scene.otherKey });
+    const theirs = (await worker.listTools()).tools.map(({ name }) => name);
+    expect(theirs).toContain('others__add');
+  });
+
+  it('answer calls; records name the server and its own tool', async () => {
+    expect(text(await client.callTool({ name: 'own__add', arguments: { a: 2, b: 3 } }))).toContain('5');
+    expect(text(await client.callTool({ name: 'everything__echo', arguments: { message: 'm' } }))).toContain(
+      'm',
+    );
+    expect(await scene.records(1, `tool_id = 'own/add'`)).toMatchObject([
+      { server_id: 'own', status: 'success', policy_result: 'allowed', arguments_json: { a: 2, b: 3 } },
+    ]);
+  });
+
+  it('find a tool whose name was cut', async () => {
+    const { tools } = await client.listTools();
+    const name = tools.map((tool) => tool.name).find((each) => each.startsWith('own__a_tool'))!;
+    expect(name).toHaveLength(64);
+    expect(text(await client.callTool({ name, arguments: {} }))).toContain('long');
+    expect(await scene.records(1, `tool_id = 'own/${long}'`)).toMatchObject([{ status: 'success' }]);
+  });
+
+  it('give their prompts', async () => {
+    const { prompts } = await client.listPrompts();
+    expect(prompts.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['everything__simple-prompt', 'own__hello']),
+    );
+    const { messages } = await client.getPrompt({ name: 'own__hello' });
+    expect(JSON.stringify(messages)).toContain('hello');
+  });
+
+  it('say how far they are, and are cancelled', async () => {
+    const seen: number[] = [];
+    const name = 'everything__trigger-long-running-operation';
+    await client.callTool({ name, arguments: { duration: 0.4, steps: 2 } }, undefined, {
+      onprogress: ({ progress }) => void seen.push(progress),
+    });
+    expect(seen).toEqual([1, 2]);
+    const abort = new AbortController();
+    const call = client.callTool({ name, arguments: { duration: 30, steps: 30 } }, undefined, {
+      signal: abort.signal,
+      onprogress: () => abort.abort('enough'),
+    });
+    await expect(call).rejects.toThrow('enough');
+    expect(await scene.records(1, `error_code = 'cancelled'`)).toMatchObject([
+      { status: 'timeout', tool_id: 'everything/trigger-long-running-operation' },
+    ]);
+  });
+
+  it('may not ask the caller: such a request is refused by its name', async () => {
+    expect(text(await client.callTool({ name: 'own__asks', arguments: {} }))).toContain('roots/list');
+  });
+
+  it.each([
+    ['own__closed', 'tool_not_allowed', 'policy_denied', 'own/closed'],
+    ['others__add', 'unknown_tool', 'invalid_request', '*/others__add'],
+    ['nothing', 'unknown_tool', 'invalid_request', '*/nothing'],
+    ['own__x__0123456789', 'unknown_tool', 'invalid_request', '*/own__x__0123456789'],
+    ['down__add', 'upstream_unreachable', 'upstream_error', 'down/add'],
+  ])('refuse %s: %s', async (name, code, status, toolId) => {
+    await expect(client.callTool({ name, arguments: {} })).rejects.toMatchObject({
+      data: { error_code: code },
+    });
+    expect(await scene.records(1, `tool_id = '${toolId}'`)).toMatchObject([{ status, error_code: code }]);
+  });
+
+  it('do not answer what their own paths may', async () => {
+    await expect(client.request({ method: 'resources/list' }, z.any())).rejects.toMatchObject({
+      code: -32_601,
+    });
+    await expect(client.ping()).resolves.toEqual({});
+  });
+
+  it('end their sessions with the caller’s', async () => {
+    const short = await scene.client(gateway, '');
+    const transport = short.transport as unknown as {
+      terminateSession: () => Promise<void>;
+      sessionId?: string;
+    };
+    const session = transport.sessionId!;
+    await transport.terminateSession();
+    const answer = await fetch(`${gateway.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${scene.key}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        'mcp-session-id': session,
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'own__add', arguments: { a: 1, b: 1 } },
+      }),
+    });
+    expect(answer.status).toBe(404);
+  });
+
+  it('are there for a client of the revision without sessions, too: it settles on an older one', async () => {
+    const modern = new ModernClient({ name: 'm', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+    const requestInit = { headers: { authorization: `Bearer ${scene.key}` } };
+    await modern.connect(new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), { requestInit }));
+    expect(modern.getNegotiatedProtocolVersion()).toBe('2025-11-25');
+    expect(text(await modern.callTool({ name: 'own__add', arguments: { a: 1, b: 1 } }))).toContain('2');
+    await modern.close();
+  });
+});
