@@ -79,7 +79,7 @@ const budget = { cadence: 'daily', amount_10000: 1, hard_limit: true };
 
 /**
  * A body of each route that names none: what makes something has nothing before it, budgets and memberships are set as a
- * whole, one change after the other, a token is revoked once, and a test of a model changes nothing.
+ * whole, one change after the other, a token is revoked once, and tests of models and of mail change nothing.
  */
 const unversioned: Readonly<Record<string, object | undefined>> = {
   [`POST ${root}/api-keys`]: { name: 'k', owner_kind: 'team', owner_id: 'platform' },
@@ -95,6 +95,7 @@ const unversioned: Readonly<Record<string, object | undefined>> = {
   [`PUT ${root}/spend/budgets/teams/:team_id`]: budget,
   [`DELETE ${root}/spend/budgets/teams/:team_id`]: undefined,
   [`POST ${root}/models/:model_id/test`]: { owner_kind: 'team', owner_id: 'platform' },
+  [`POST ${root}/mail/test`]: undefined,
 };
 
 const changing = declaredRoutes.filter(({ method, isRead }) => changesState(method) && !isRead);
