@@ -95,8 +95,9 @@ async function sentTo(there: ReadyServer, ask: McpAsk): Promise<Either<McpError,
   }
 }
 
-const timeOf = ({ method, withinMs = Infinity }: McpAsk, timeoutMs: number): number | undefined =>
-  method === 'GET' ? undefined : Math.min(withinMs, timeoutMs);
+const timeOf = ({ withinMs = timeoutOfServer }: McpAsk, timeoutMs: number): number | undefined =>
+  withinMs === Number.POSITIVE_INFINITY ? undefined : Math.min(withinMs, timeoutMs);
+const timeoutOfServer = Number.MAX_SAFE_INTEGER;
 
 const headersOf = (ask: McpAsk, credentials: Readonly<Record<string, string>>): Record<string, string> => ({
   accept: ask.method === 'GET' ? 'text/event-stream' : 'application/json, text/event-stream',
