@@ -35,6 +35,7 @@ export interface OverheadWriter extends McpOverheads {
 export function tokenOverheads(pool: DatabasePool, onFault: (error: unknown) => void): OverheadWriter {
   let waiting = new Map<string, TokenOverheadRecord>();
   let writing: Promise<void> | undefined;
+  const isWriting = (): boolean => writing !== undefined;
   const write = async (): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, gatherMs));
     while (waiting.size > 0) {
@@ -52,8 +53,7 @@ export function tokenOverheads(pool: DatabasePool, onFault: (error: unknown) => 
     },
     close: async (withinMs) => {
       const deadline = Date.now() + withinMs;
-      while (writing !== undefined && Date.now() < deadline)
-        await new Promise((resolve) => setTimeout(resolve, 10));
+      while (isWriting() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
     },
   };
 }

@@ -68,11 +68,14 @@ describe('the queue of records', () => {
   it('waits while the database is away', async () => {
     const proxy = await tcpProxy();
     const far = await openPool(proxy.to(database.url()), 1);
-    let faults = 0;
-    const queue = invocationQueue(far, { onFault: () => void (faults += 1), onDefect: () => undefined });
+    const faults: unknown[] = [];
+    const queue = invocationQueue(far, {
+      onFault: (error) => void faults.push(error),
+      onDefect: () => undefined,
+    });
     await proxy.refuse();
     queue.add(() => record('away'), 0);
-    while (faults === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (faults.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     expect([await kept('away'), queue.counts().shed]).toEqual([0, 0]);
     await proxy.open();
     while ((await kept('away')) === 0) await new Promise((resolve) => setTimeout(resolve, 50));
