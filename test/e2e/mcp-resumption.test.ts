@@ -49,7 +49,7 @@ it('an answer whose connection broke off is resumed, at another replica too', as
       maxRetries: 5,
     },
     fetch: async (_url, init) => {
-      const body = String(init?.body ?? '');
+      const body = typeof init?.body === 'string' ? init.body : '';
       const lastEventId = new Headers(init?.headers).get('last-event-id');
       const at = isBroken ? other! : one!;
       const response = await fetch(`${at.url}/mcp/own`, init);
@@ -61,7 +61,7 @@ it('an answer whose connection broke off is resumed, at another replica too', as
     },
   });
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(transport as unknown as Parameters<Client['connect']>[0]);
+  await client.connect(transport);
   const result = await client.callTool({ name: 'slow', arguments: {} }, undefined, { timeout: 5000 });
   expect(JSON.stringify(result.content)).toContain('completed');
   expect(asked).toEqual(['called', 'resumed: 200']);
