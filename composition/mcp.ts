@@ -3,6 +3,7 @@ import { inspectServer } from '../application/mcp/inspect-server.ts';
 import { recordInvocation } from '../application/mcp/record-invocation.ts';
 import { serveMcp } from '../application/mcp/serve-mcp.ts';
 import { serveUnion } from '../application/mcp/serve-union.ts';
+import { toolTitles } from '../application/mcp/tool-titles.ts';
 import { unauthorizedCall } from '../application/mcp/unauthorized-call.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { McpOverheads } from '../application/ports/mcp-invocations.ts';
@@ -49,7 +50,7 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
   const record = recordInvocation({ invocations, clock, redaction: () => config.policy().redaction });
   const sessions = sealedSessions(mcpSessionSecret(pool), faults.onFault);
   const secrets = () => config.policy().redaction.secrets;
-  const ports = { upstreams, sessions, clock, record, secrets, digest: textDigest };
+  const ports = { upstreams, sessions, clock, record, secrets, digest: textDigest, titles: toolTitles() };
   return {
     door: {
       service: serveMcp(ports),
