@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { UsageCost } from '../domain/ledger/usage-cost-event.ts';
+import { referencedServers } from '../domain/mcp/referenced-servers.ts';
 import { type Picodollars, toUsd } from '../domain/money/money.ts';
 import { agentHarness, boundedUserAgent } from '../domain/request-log/agent-harness.ts';
 import { type CallerTags, noTags } from '../domain/request-log/caller-tags.ts';
@@ -36,9 +37,17 @@ export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: End
   );
   return {
     caller: facts.request.caller,
-    log: summary(ports, facts, end, metadata),
+    log: summary(ports, facts, end, metadata, referencedIn(facts, policy)),
     blockedCostUsd: charged && money !== undefined ? toUsd(money) : undefined,
   };
+}
+
+/** Where MCP servers are configured, each request of a family with tools tells which of them it has tools of. */
+function referencedIn({ request, ask }: Facts, { mcpServers }: ServePolicy): Pick<RequestLog, 'mcp'> {
+  const names = ask?.mcpToolNames;
+  return mcpServers === undefined || names === undefined
+    ? {}
+    : { mcp: referencedServers(names, mcpServers, request.caller) };
 }
 
 /** Usage seen in a request that writes no ledger row, and its cost, stay on the log row. */
@@ -46,7 +55,13 @@ const seenCost = (end: RequestEnd, money: Picodollars | undefined): JsonObject |
   observed(end).usage === undefined || money === undefined ? undefined : { unbilled_cost_usd: toUsd(money) };
 
 /** Where a caller can put any text, it is cleaned of secrets first, and cut off after that. */
-function summary(ports: ServePorts, facts: Facts, end: RequestEnd, metadata: JsonObject): RequestLog {
+function summary(
+  ports: ServePorts,
+  facts: Facts,
+  end: RequestEnd,
+  metadata: JsonObject,
+  referenced: Pick<RequestLog, 'mcp'>,
+): RequestLog {
   const { request, ask, resolved, redaction } = facts;
   const attempt = attemptOf(end);
   const failure = failureOf(end);
@@ -63,6 +78,7 @@ function summary(ports: ServePorts, facts: Facts, end: RequestEnd, metadata: Jso
     usage: observed(end).usage,
     exposedToolCount: ask?.exposedToolCount,
     invokedToolCount: invokedTools(ask, end),
+    ...referenced,
     tags: cleanTags(request.tags, redaction),
     userAgent: boundedUserAgent(cleaned(request.userAgent, redaction)),
     harness: agentHarness(request.userAgent),

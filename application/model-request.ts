@@ -86,6 +86,8 @@ export interface AskTerms {
   readonly needs: readonly Capability[];
   /** Undefined where the family has no such dimension: both tool counts are null then. */
   readonly exposedToolCount: number | undefined;
+  /** Names of its tools that may be of an MCP server; absent where the family has no tools. */
+  readonly mcpToolNames?: readonly string[] | undefined;
 }
 
 /** The reading view with the body itself. */

@@ -1,9 +1,11 @@
+import type { NamedServer } from '../domain/mcp/referenced-servers.ts';
 import type { RedactionRules, RedactionSource } from '../domain/payload/redact.ts';
 import type { PayloadPolicy } from '../domain/request-log/capture-policy.ts';
 import type { Catalogue } from './ports/catalogue.ts';
 import type { Clock } from './ports/clock.ts';
 import type { LargeBodies } from './ports/large-bodies.ts';
 import type { Ledger } from './ports/ledger.ts';
+import type { McpOverheads } from './ports/mcp-invocations.ts';
 import type { Payloads } from './ports/payloads.ts';
 import type { Upstream } from './ports/upstream.ts';
 
@@ -15,6 +17,8 @@ export interface ServePorts {
   readonly largeBodies: LargeBodies;
   readonly payloads: Payloads;
   readonly clock: Clock;
+  /** Absent: what MCP tools take of a context window is not kept. */
+  readonly mcpOverheads?: McpOverheads;
 }
 
 /** The operator's choices that the story follows (rules 32.22, 32.23, 32.25, 32.27). */
@@ -31,4 +35,6 @@ export interface ServePolicy {
   readonly drainTimeoutMs: number;
   /** Streams that may be drained at once. */
   readonly maxDrains: number;
+  /** The configured MCP servers; absent where there are none. */
+  readonly mcpServers?: readonly NamedServer[];
 }

@@ -49,7 +49,10 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
     const released = { release: releaseOf(facts, policy), limited: limitedTokensOf(facts, end) };
     const settled = await recorded(ports, facts, { charge, logged, ...released });
     const failure = failureAfter(end, settled);
-    if (logged !== undefined && wasLogged(settled)) keepPayload(ports, policy, facts, end, failure);
+    if (logged !== undefined && wasLogged(settled)) {
+      keepPayload(ports, policy, facts, end, failure);
+      putOverhead(ports, logged);
+    }
     finished(ports, { facts, end, cost, charged: charge !== undefined, failure, settled, logged });
     return failure === undefined || failure.code === 'client_closed' ? E.right(undefined) : E.left(failure);
   };
@@ -103,6 +106,15 @@ const deferrableTo = ({ admission }: Facts): Date | undefined =>
 
 /** A record of the journal has no row yet; its payload is not kept. */
 const wasLogged = (settled: Settled): boolean => E.isRight(settled) && settled.right.kind !== 'journaled';
+
+/** No token count is estimated: what is known of a request is how many tools of how many servers it has. */
+function putOverhead({ mcpOverheads }: ServePorts, { log }: LoggedRequest): void {
+  const { requestId, requestLogId, mcp } = log;
+  if (mcp === undefined || mcp.serverCount === 0) return;
+  const { serverCount, toolCount } = mcp;
+  const tokens = { toolDefinitionTokens: undefined, toolResultTokens: undefined };
+  mcpOverheads?.put({ requestId, requestLogId, serverCount, toolCount, ...tokens });
+}
 
 function keepPayload(
   ports: ServePorts,

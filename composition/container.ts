@@ -242,9 +242,9 @@ function bindService(container: Container): void {
         upstream: Executor,
         thread: LargeBodyThread,
         payloads: PayloadStore,
-        clock: Clock,
-      ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock }),
-      [tokens.catalogue, tokens.ledger, tokens.upstream, tokens.largeBodies, tokens.payloads, tokens.clock],
+        { clock, overheads: mcpOverheads }: McpParts,
+      ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock, mcpOverheads }),
+      [tokens.catalogue, tokens.ledger, tokens.upstream, tokens.largeBodies, tokens.payloads, tokens.mcp],
     );
   bindApp(container);
 }

@@ -3,14 +3,17 @@ import { inspectServer } from '../application/mcp/inspect-server.ts';
 import { recordInvocation } from '../application/mcp/record-invocation.ts';
 import { serveMcp } from '../application/mcp/serve-mcp.ts';
 import { serveUnion } from '../application/mcp/serve-union.ts';
+import { toolTitles } from '../application/mcp/tool-titles.ts';
 import { unauthorizedCall } from '../application/mcp/unauthorized-call.ts';
 import type { Clock } from '../application/ports/clock.ts';
+import type { McpOverheads } from '../application/ports/mcp-invocations.ts';
 import type { McpTelemetry } from '../application/ports/mcp-telemetry.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { Log } from '../infrastructure/logging.ts';
 import { sealedSessions } from '../infrastructure/mcp/sealed-sessions.ts';
 import { mcpUpstreams } from '../infrastructure/mcp/upstreams.ts';
 import { type InvocationWriter, invocationQueue } from '../infrastructure/postgres/invocation-queue.ts';
+import { tokenOverheads } from '../infrastructure/postgres/mcp-overheads.ts';
 import { mcpSessionSecret } from '../infrastructure/postgres/mcp-session-secret.ts';
 import { textDigest } from '../infrastructure/text-digest.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
@@ -29,6 +32,8 @@ export interface McpParts {
   readonly door: McpDoor;
   readonly inspect: ReturnType<typeof inspectServer>;
   readonly counts: InvocationWriter['counts'];
+  readonly overheads: McpOverheads;
+  readonly clock: Clock;
   /** Writes what waits, and lets go of the servers; gives up after so many milliseconds. */
   readonly close: (withinMs: number) => Promise<void>;
 }
@@ -37,6 +42,7 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
   const { config, pool, log, mcpTelemetry: telemetry } = foundations;
   const faults = writeBehind(config, log);
   const invocations = invocationQueue(pool, faults);
+  const overheads = tokenOverheads(pool, faults.onFault);
   const upstreams = mcpUpstreams(() => config.loaded().config.mcpServers, {
     conceal: config.conceal,
     warn: (message) => log.warn({}, message),
@@ -44,7 +50,7 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
   const record = recordInvocation({ invocations, clock, redaction: () => config.policy().redaction });
   const sessions = sealedSessions(mcpSessionSecret(pool), faults.onFault);
   const secrets = () => config.policy().redaction.secrets;
-  const ports = { upstreams, sessions, clock, record, secrets, digest: textDigest };
+  const ports = { upstreams, sessions, clock, record, secrets, digest: textDigest, titles: toolTitles() };
   return {
     door: {
       service: serveMcp(ports),
@@ -55,8 +61,10 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
     },
     inspect: inspectServer(ports),
     counts: invocations.counts,
+    overheads,
+    clock,
     close: async (withinMs) => {
-      await invocations.close(withinMs);
+      await Promise.all([invocations.close(withinMs), overheads.close(withinMs)]);
       await upstreams.close();
     },
   };

@@ -6,7 +6,7 @@ create type settlement_record as (
   ord integer, request_log_id uuid, request_id text, scope text, api_key_id uuid, user_id uuid, team_id text, service_account_id text, model_key text, provider_key text, prompt_tokens bigint, completion_tokens bigint, total_tokens bigint,
   charged boolean, upstream_model text, pricing_status text, unpriced_reason text, input_picousd_per_token numeric, output_picousd_per_token numeric, pricing_source text, cost_picousd numeric, logged boolean, resolved_model_key text,
   status_code integer, error_code text, latency_ms integer, caller_service text, caller_component text, caller_env text, exposed_tool_count integer, invoked_tool_count integer, user_agent_raw text, agent_harness_key text,
-  agent_harness_label text, metadata_json jsonb, blocked_cost_usd text, tags jsonb, attempts jsonb, limited_tokens bigint, first_token_ms integer
+  agent_harness_label text, metadata_json jsonb, blocked_cost_usd text, tags jsonb, attempts jsonb, limited_tokens bigint, first_token_ms integer, referenced_mcp_server_count integer, filtered_tool_count integer
 );
 -- settlement_record: What a request leaves behind, as `gateway_settle` reads it. It grows by attributes at its end, which older releases leave out.
 

@@ -4,9 +4,10 @@ import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import { listedToolName } from '../../domain/mcp/server-message.ts';
 import { unionName } from '../../domain/mcp/tool-names.ts';
 import type { Digest } from '../../domain/shared/digest.ts';
-import { isObject, isString, type JsonObject } from '../../domain/shared/json.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
+import { titleOf } from './tool-titles.ts';
 import {
   beginSession,
   listAll,
@@ -66,12 +67,10 @@ export const inspectServer =
 function inspected({ digest }: InspectPorts, server: McpServer, tool: JsonObject): readonly InspectedTool[] {
   const name = listedToolName(tool);
   if (name === undefined) return [];
-  const { title, annotations } = tool;
-  const told = isString(title) ? title : isObject(annotations) ? annotations['title'] : undefined;
   return [
     {
       name,
-      title: isString(told) ? told : undefined,
+      title: titleOf(tool),
       unionName: unionName({ serverId: server.id, tool: name }, digest),
       isOpen: isOpenTool(server.policy, name),
     },

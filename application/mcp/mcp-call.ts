@@ -9,10 +9,13 @@ import type { Clock } from '../ports/clock.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 import type { McpAnswer, McpRequest } from './mcp-request.ts';
 import type { ToolInvocation } from './record-invocation.ts';
+import type { ToolTitles } from './tool-titles.ts';
 
 export interface McpCallPorts {
   readonly clock: Pick<Clock, 'now'>;
   readonly record: (invocation: ToolInvocation, heldBytes: number) => void;
+  /** What servers call their tools. */
+  readonly titles: ToolTitles;
   /** What nothing may tell: the credentials of the configuration. */
   readonly secrets: () => Secrets;
 }
@@ -122,7 +125,7 @@ export class McpCall {
         requestLogId: undefined,
         callerSecrets: request.callerSecrets,
         server: { id: server.id, displayName: server.displayName },
-        tool: { id: `${server.id}/${tool}`, displayName: undefined },
+        tool: { id: `${server.id}/${tool}`, displayName: this.ports.titles.of(server.id, tool) },
         payload: { arguments: args, result },
       },
       bytes,

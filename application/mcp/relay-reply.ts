@@ -13,10 +13,12 @@ import { maxJsonDepth } from '../../domain/shared/limits.ts';
 import type { McpFrame, McpReply, McpServer } from '../ports/mcp-upstreams.ts';
 import type { McpAnswer } from './mcp-request.ts';
 import type { McpCall } from './mcp-call.ts';
+import type { ToolTitles } from './tool-titles.ts';
 
 export interface RelayTerms {
   /** What no caller may see. */
   readonly secrets: () => Secrets;
+  readonly titles: ToolTitles;
   /** Where requests of servers to callers do not pass: refuses one. */
   readonly refuseRequest?: (server: McpServer, id: McpId, method: string) => void;
 }
@@ -108,14 +110,15 @@ function shownMessage(terms: RelayTerms, call: McpCall, server: McpServer, text:
     return { text: '', isResponse: false };
   }
   const isResponse = message.kind === 'response' && (message.id === call.id || message.id === undefined);
-  const open = message.kind === 'response' ? withOpenTools(server, text, message.result) : text;
+  const open = message.kind === 'response' ? withOpenTools(terms, server, text, message.result) : text;
   if (isResponse) call.answered(message.result, message.error, text.length);
   return { text: withoutSecrets(open, terms.secrets()), isResponse };
 }
 
-function withOpenTools(server: McpServer, text: string, result: Json | undefined): string {
+function withOpenTools(terms: RelayTerms, server: McpServer, text: string, result: Json | undefined): string {
   const tools = listedTools(result);
   if (tools === undefined) return text;
+  terms.titles.listed(server.id, tools);
   const isOpen = (tool: string): boolean => isOpenTool(server.policy, tool);
   const allOpen = tools.every((tool) => isOpen(listedToolName(tool) ?? ''));
   return allOpen ? text : withTools(text, isOpen);

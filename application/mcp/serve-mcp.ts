@@ -56,7 +56,9 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
     const admitted = await admit(ports, call, read.right, text.right);
     if (E.isLeft(admitted)) return call.failed(admitted.left);
     const { server, session } = admitted.right;
-    const ask = { method: 'POST', text: text.right, session } as const;
+    const lasts = read.right.kind === 'request' && read.right.method === subscription;
+    const time = lasts ? { withinMs: Number.POSITIVE_INFINITY } : {};
+    const ask = { method: 'POST', text: text.right, session, ...time } as const;
     const answer = await waiting.during(call, () => sent(ports, call, server, ask));
     waiting.cancel(request, read.right);
     return answer;
@@ -70,7 +72,7 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
     call.sent();
     const reply = await ports.upstreams.send(
       server,
-      askOf(call, { method: 'GET', text: undefined, session }),
+      askOf(call, { method: 'GET', text: undefined, session, withinMs: Number.POSITIVE_INFINITY }),
     );
     if (E.isLeft(reply)) return call.failed(reply.left);
     const { status, body } = reply.right;
@@ -97,6 +99,11 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
 }
 
 const noStream: McpError = { code: 'no_stream', message: 'The server does not offer this.' };
+
+/** A request whose answer has no end of its own (2026-07-28). */
+export const subscription = 'subscriptions/listen';
+
+type Exchanged = Pick<McpAsk, 'method' | 'text' | 'session' | 'withinMs'>;
 
 /** A caller's key in a message goes to no server, whoever wrote it there. */
 export const keyWithin = ({ request }: McpCall, text: string): McpError | undefined =>
@@ -125,7 +132,7 @@ async function sent(
   ports: ServeMcpPorts,
   call: McpCall,
   server: McpServer,
-  ask: Pick<McpAsk, 'method' | 'text' | 'session'>,
+  ask: Exchanged,
 ): Promise<McpAnswer> {
   call.sent();
   const reply = await ports.upstreams.send(server, askOf(call, ask));
@@ -141,7 +148,7 @@ async function sent(
   return E.isLeft(sealed) ? call.failed(sealed.left) : { ...answer, session: sealed.right };
 }
 
-function askOf(call: McpCall, ask: Pick<McpAsk, 'method' | 'text' | 'session'>): McpAsk {
+function askOf(call: McpCall, ask: Exchanged): McpAsk {
   const { headers, telemetry } = call.request;
   const { protocolVersion, lastEventId, mirrored } = headers;
   return {

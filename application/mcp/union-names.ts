@@ -67,6 +67,7 @@ export async function listedByAll(
     asksOf(ports, call, session, `${member}/list`).map(async (ask) => {
       const all = await listAll(ports, ask, member);
       const items = E.isRight(all) ? all.right : [];
+      if (member === 'tools') ports.titles.listed(ask.server.id, items);
       return items.flatMap((item) => {
         const tool = listedToolName(item);
         return tool === undefined || (member === 'tools' && !isOpenTool(ask.server.policy, tool))

@@ -46,6 +46,12 @@ export interface InvocationQueue {
   readonly add: (make: (isWhole: boolean) => InvocationRecord, heldBytes: number) => void;
 }
 
+/** Summaries behind the answers: it never makes anybody wait, and leaves out what there is no room for. */
+export interface McpOverheads {
+  /** A second summary of the same request takes the place of the first. */
+  readonly put: (record: TokenOverheadRecord) => void;
+}
+
 export interface McpTokenOverhead extends TokenOverheadRecord {
   readonly occurredAt: Date;
 }

@@ -18,7 +18,7 @@ export interface McpAsk {
   readonly session: string | undefined;
   /** Those of the protocol and of the trace, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** A shorter time than the server's own. */
+  /** In the place of the server's own time, where it is shorter; `Infinity`: a stream that lasts. */
   readonly withinMs?: number;
   /** Ends the exchange. */
   readonly signal: AbortSignal;
@@ -42,9 +42,6 @@ export interface McpReply {
 export interface McpUpstreams {
   /** As they are configured at the moment, in the file's order. */
   readonly servers: () => readonly McpServer[];
-  /**
-   * Left: it was not answered, within the server's time and bounds. A stream that is asked for by GET has no time of its
-   * own.
-   */
+  /** Left: it was not answered, within the server's time and bounds. */
   readonly send: (server: McpServer, ask: McpAsk) => Promise<Either<McpError, McpReply>>;
 }

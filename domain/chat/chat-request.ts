@@ -1,3 +1,4 @@
+import { mcpToolNames } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
@@ -22,6 +23,7 @@ export interface ChatRequest {
   readonly needs: readonly Capability[];
   /** Shallow count of request tools; 0 when there are none. */
   readonly exposedToolCount: number;
+  readonly mcpToolNames: readonly string[];
 }
 
 const part: Watched = { image_url: {}, video_url: {}, input_audio: {}, file: {} };
@@ -76,13 +78,15 @@ export function readChatRequest(document: JsonDocument): Either<GatewayError, Ch
     return E.left(invalidRequest('`messages` must be a non-empty array.', 'messages'));
   const error = messageError(messages) ?? shapeError(body, chatShapes);
   if (error !== undefined) return E.left(error);
-  const tools = objectsOf(body['tools']).length + objectsOf(body['functions']).length;
+  const all = [...objectsOf(body['tools']), ...objectsOf(body['functions'])];
+  const tools = all.length;
   return E.right({
     document,
     model: model.right,
     stream: stream === true,
     needs: needsOf(body, stream === true, tools > 0),
     exposedToolCount: tools,
+    mcpToolNames: mcpToolNames(all),
   });
 }
 

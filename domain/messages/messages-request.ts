@@ -1,3 +1,4 @@
+import { mcpToolNames } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
@@ -34,6 +35,7 @@ export interface MessagesRequest {
   readonly needs: readonly Capability[];
   /** Shallow count of request tools; 0 when there are none. */
   readonly exposedToolCount: number;
+  readonly mcpToolNames: readonly string[];
 }
 
 const source: Watched = { content: { '*': { source: {} } } };
@@ -74,13 +76,15 @@ export function readConversation(
   const first =
     threadError(body) ?? problem ?? shapeError(body, messagesShapes) ?? messagesError(body['messages']);
   if (first !== undefined) return E.left(first);
-  const tools = objectsOf(body['tools']).length;
+  const all = objectsOf(body['tools']);
+  const tools = all.length;
   return E.right({
     document,
     model: model.right,
     stream: stream === true,
     needs: needsOf(body, stream === true, tools > 0),
     exposedToolCount: tools,
+    mcpToolNames: mcpToolNames(all),
   });
 }
 

@@ -1,3 +1,4 @@
+import type { ReferencedServers } from '../mcp/referenced-servers.ts';
 import type { TokenUsage } from '../ledger/usage.ts';
 import type { ApiFamily } from '../routing/model.ts';
 import type { JsonObject } from '../shared/json.ts';
@@ -22,6 +23,8 @@ export interface RequestLog {
   readonly usage: TokenUsage | undefined;
   readonly exposedToolCount: number | undefined;
   readonly invokedToolCount: number | undefined;
+  /** Absent where no MCP servers are configured. */
+  readonly mcp?: ReferencedServers | undefined;
   readonly tags: CallerTags;
   readonly userAgent: string | undefined;
   readonly harness: AgentHarness;

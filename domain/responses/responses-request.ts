@@ -1,3 +1,4 @@
+import { mcpToolNames } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
@@ -22,6 +23,7 @@ export interface ResponsesRequest {
   readonly needs: readonly Capability[];
   /** Shallow count of request tools, of whatever type; 0 when there are none. */
   readonly exposedToolCount: number;
+  readonly mcpToolNames: readonly string[];
 }
 
 /** The levels of a responses body that the gateway reads or edits. */
@@ -43,13 +45,15 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
   const error = shapeError(body, responsesShapes);
   if (error !== undefined) return E.left(error);
   const stream = body['stream'] === true;
-  const exposedToolCount = objectsOf(body['tools']).length;
+  const tools = objectsOf(body['tools']);
+  const exposedToolCount = tools.length;
   return E.right({
     document,
     model: model.right,
     stream,
     needs: needsOf(body, stream, exposedToolCount > 0),
     exposedToolCount,
+    mcpToolNames: mcpToolNames(tools),
   });
 }
 

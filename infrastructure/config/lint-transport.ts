@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { GatewayConfig } from './config.ts';
 import { isSecretHeader } from './headers-codec.ts';
+import type { McpServerConfig } from './mcp-config.ts';
 import { isForeignPlainHttp, isPrivateHost } from './private-hosts.ts';
 import { type Finding, finding, type Path } from './problem.ts';
 import type { ProviderConfig } from './provider-config.ts';
@@ -13,6 +14,7 @@ export type DatabaseTls = (url: string) => Either<string, boolean>;
 export const transportNotes = (config: GatewayConfig, databaseTls: DatabaseTls): readonly Finding[] => [
   ...config.providers.flatMap(plainTokens),
   ...plainRouteTokens(config),
+  ...config.mcpServers.flatMap(plainMcpCredentials),
   ...plainDatabase(config, databaseTls),
   ...plainMailPassword(config),
   ...plainCollector(config),
@@ -29,6 +31,17 @@ function plainTokens(provider: ProviderConfig, index: number): readonly Finding[
     : plainUrlsOf(provider).map((key) =>
         finding(['providers', index, key], `sends ${sent.join(', ')} ${overPlainHttp}`),
       );
+}
+
+function plainMcpCredentials({ url, auth }: McpServerConfig, index: number): readonly Finding[] {
+  if (auth.mode === 'none') return [];
+  const at = ['mcp_servers', index];
+  return [
+    ...(isForeignPlainHttp(url) ? [finding([...at, 'url'], `sends its credentials ${overPlainHttp}`)] : []),
+    ...(auth.mode === 'oauth_client_credentials' && isForeignPlainHttp(auth.tokenUrl)
+      ? [finding([...at, 'auth', 'token_url'], `sends the client secret ${overPlainHttp}`)]
+      : []),
+  ];
 }
 
 const plainRouteTokens = ({ providers, models }: GatewayConfig): readonly Finding[] => {

@@ -81,7 +81,7 @@ export function liveConfig(
 }
 
 const servePolicy = (
-  { config: { server, requestLogging, accounting }, credentials }: LoadedConfig,
+  { config: { server, requestLogging, accounting, mcpServers }, credentials }: LoadedConfig,
   concealed: readonly string[],
 ): ServePolicy => {
   const { redactionPaths } = requestLogging.payloads;
@@ -95,6 +95,7 @@ const servePolicy = (
     drainOnDisconnect: accounting.drainOnDisconnect,
     drainTimeoutMs: accounting.drainTimeoutSecs * 1000,
     maxDrains: accounting.maxDrains,
+    ...(mcpServers.length === 0 ? {} : { mcpServers }),
   };
 };
 

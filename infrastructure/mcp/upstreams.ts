@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type Dispatcher, Pool } from 'undici';
@@ -32,6 +33,12 @@ export function mcpUpstreams(
     const config = configured().find((each) => each.id === id);
     const known = ready.get(id);
     if (known !== undefined && known.config === config) return known;
+    // A reload reads everything anew; what says the same keeps its connections and its tokens.
+    if (known !== undefined && config !== undefined && isDeepStrictEqual(known.config, config)) {
+      const kept = { ...known, config };
+      ready.set(id, kept);
+      return kept;
+    }
     if (known !== undefined) void known.pool.close();
     ready.delete(id);
     if (config === undefined) return undefined;
@@ -95,8 +102,9 @@ async function sentTo(there: ReadyServer, ask: McpAsk): Promise<Either<McpError,
   }
 }
 
-const timeOf = ({ method, withinMs = Infinity }: McpAsk, timeoutMs: number): number | undefined =>
-  method === 'GET' ? undefined : Math.min(withinMs, timeoutMs);
+const timeOf = ({ withinMs = timeoutOfServer }: McpAsk, timeoutMs: number): number | undefined =>
+  withinMs === Number.POSITIVE_INFINITY ? undefined : Math.min(withinMs, timeoutMs);
+const timeoutOfServer = Number.MAX_SAFE_INTEGER;
 
 const headersOf = (ask: McpAsk, credentials: Readonly<Record<string, string>>): Record<string, string> => ({
   accept: ask.method === 'GET' ? 'text/event-stream' : 'application/json, text/event-stream',

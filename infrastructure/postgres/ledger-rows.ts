@@ -96,6 +96,8 @@ const logColumns = ({ caller, log, blockedCostUsd }: LoggedRequest) => ({
   caller_env: log.tags.env,
   exposed_tool_count: log.exposedToolCount,
   invoked_tool_count: log.invokedToolCount,
+  referenced_mcp_server_count: log.mcp?.serverCount,
+  filtered_tool_count: log.mcp?.filteredToolCount,
   user_agent_raw: log.userAgent,
   agent_harness_key: log.harness.key,
   agent_harness_label: log.harness.label,

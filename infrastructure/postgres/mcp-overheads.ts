@@ -1,10 +1,15 @@
 import * as t from 'io-ts';
-import { type CommonQueryMethods, sql } from 'slonik';
-import type { McpTokenOverhead, TokenOverheadRecord } from '../../application/ports/mcp-invocations.ts';
+import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
+import type {
+  McpOverheads,
+  McpTokenOverhead,
+  TokenOverheadRecord,
+} from '../../application/ports/mcp-invocations.ts';
 import type { RequestId, RequestLogId } from '../../domain/request-log/request-ids.ts';
 import { timestamp, orUndefined, tokenCountColumn } from './codecs.ts';
 import { row } from './pool.ts';
-import { storedText } from './stored-text.ts';
+import { storedJson } from './stored-text.ts';
+import { withinTime } from './within-time.ts';
 
 const overheadRow = t.type({
   request_id: t.string,
@@ -16,24 +21,66 @@ const overheadRow = t.type({
   occurred_at: timestamp,
 });
 
+/** Summaries that wait for the database; beyond it they are left out. */
+const maxWaiting = 10_000;
+/** A summary waits this long for others to share its statement. */
+const gatherMs = 20;
+
+export interface OverheadWriter extends McpOverheads {
+  /** Writes what waits; gives up after so many milliseconds. */
+  readonly close: (withinMs: number) => Promise<void>;
+}
+
+/** Summaries in a bounded write-behind queue; a statement that fails takes its own with it. */
+export function tokenOverheads(pool: DatabasePool, onFault: (error: unknown) => void): OverheadWriter {
+  let waiting = new Map<string, TokenOverheadRecord>();
+  let writing: Promise<void> | undefined;
+  const isWriting = (): boolean => writing !== undefined;
+  const write = async (): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, gatherMs));
+    while (waiting.size > 0) {
+      const batch = [...waiting.values()];
+      waiting = new Map();
+      await putTokenOverheads(pool, batch).catch(onFault);
+    }
+    writing = undefined;
+  };
+  return {
+    put: (record) => {
+      if (waiting.size >= maxWaiting) return;
+      waiting.set(JSON.stringify([record.requestId, record.requestLogId]), record);
+      writing ??= write();
+    },
+    close: async (withinMs) => {
+      const deadline = Date.now() + withinMs;
+      while (isWriting() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+    },
+  };
+}
+
 /** Of several summaries of a request the last one stays. */
-export async function putTokenOverhead(
-  connection: CommonQueryMethods,
-  record: TokenOverheadRecord,
-): Promise<void> {
-  await connection.query(sql.unsafe`
+async function putTokenOverheads(pool: DatabasePool, records: readonly TokenOverheadRecord[]): Promise<void> {
+  const rows = records.map((record) => ({
+    request_id: record.requestId,
+    request_log_id: record.requestLogId ?? null,
+    server_count: record.serverCount,
+    tool_count: record.toolCount,
+    tool_definition_tokens: record.toolDefinitionTokens ?? null,
+    tool_result_tokens: record.toolResultTokens ?? null,
+  }));
+  const statement = sql.unsafe`
     insert into request_mcp_token_overheads (
       request_id, request_log_id, server_count, tool_count, tool_definition_tokens, tool_result_tokens, occurred_at
     )
-    values (
-      ${storedText(record.requestId)}, ${record.requestLogId ?? null}, ${record.serverCount}, ${record.toolCount},
-      ${record.toolDefinitionTokens ?? null}, ${record.toolResultTokens ?? null}, gateway_now()
-    )
+    select o.*, gateway_now() from json_to_recordset(${storedJson(rows)}::json) o(
+      request_id text, request_log_id uuid, server_count integer, tool_count integer, tool_definition_tokens bigint,
+      tool_result_tokens bigint)
     on conflict on constraint request_mcp_token_overheads_request_key
     do update set server_count = excluded.server_count, tool_count = excluded.tool_count,
                   tool_definition_tokens = excluded.tool_definition_tokens,
                   tool_result_tokens = excluded.tool_result_tokens, occurred_at = excluded.occurred_at
-  `);
+  `;
+  await withinTime(pool, (connection) => connection.query(statement));
 }
 
 /** The summary of this very request, else the one of its request id alone: request ids are not unique. */

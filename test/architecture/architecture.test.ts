@@ -26,8 +26,6 @@ const forTestsAlone: readonly string[] = [
   'domain/budget/dry-run.ts#dryRun',
   // The present schema, which the dump's test lays beside the database.
   'infrastructure/postgres/migration-files.ts#schemaDump',
-  // Its writer is not part of the service yet.
-  'infrastructure/postgres/mcp-overheads.ts#putTokenOverhead',
   // A rule of the specification for which the service has no occasion yet.
   'domain/upstream/upstream-fault.ts#sanitiseUrl',
   // Tables that are laid beside the documentation, or gone through line by line.

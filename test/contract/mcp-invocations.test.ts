@@ -11,7 +11,7 @@ import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 import { systemClock } from '../../infrastructure/clock.ts';
 import { invocationQueue } from '../../infrastructure/postgres/invocation-queue.ts';
 import { mcpInvocationsStore } from '../../infrastructure/postgres/mcp-invocations-store.ts';
-import { putTokenOverhead } from '../../infrastructure/postgres/mcp-overheads.ts';
+import { tokenOverheads } from '../../infrastructure/postgres/mcp-overheads.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { aCanary, canaryLetter, holding } from '../support/arbitraries/payloads.ts';
 import { withDatabase } from '../support/database.ts';
@@ -130,7 +130,8 @@ describe('an MCP invocation record', () => {
     const { requestLogId } = log.charge;
     await settleTogether(ledgers[0]!, [log]);
     const id = await record({ requestLogId });
-    await putTokenOverhead(pool, {
+    const overheads = tokenOverheads(pool, () => undefined);
+    overheads.put({
       requestId: 'purged',
       requestLogId,
       serverCount: 1,
@@ -138,6 +139,7 @@ describe('an MCP invocation record', () => {
       toolDefinitionTokens: undefined,
       toolResultTokens: undefined,
     });
+    await overheads.close(5000);
     await query('delete from request_logs where request_log_id = $1', [requestLogId]);
     expect((await found(id)).requestLogId).toBe(requestLogId);
     expect(

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { RequestLogFilter } from '../../application/ports/request-logs.ts';
 import { recordRow } from '../../infrastructure/postgres/ledger-rows.ts';
-import { putTokenOverhead } from '../../infrastructure/postgres/mcp-overheads.ts';
+import type { TokenOverheadRecord } from '../../application/ports/mcp-invocations.ts';
+import { tokenOverheads } from '../../infrastructure/postgres/mcp-overheads.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import {
@@ -158,9 +159,16 @@ describe('what was settled', () => {
       toolDefinitionTokens: 9_007_199_254_740_991,
       toolResultTokens: undefined,
     };
-    await putTokenOverhead(pool(), { ...overhead, toolCount: 1 });
-    await putTokenOverhead(pool(), overhead);
-    await putTokenOverhead(pool(), { ...overhead, requestLogId: own, toolCount: 0 });
+    const put = async (record: TokenOverheadRecord): Promise<void> => {
+      const overheads = tokenOverheads(pool(), (error) => {
+        throw error;
+      });
+      overheads.put(record);
+      await overheads.close(5000);
+    };
+    await put({ ...overhead, toolCount: 1 });
+    await put(overhead);
+    await put({ ...overhead, requestLogId: own, toolCount: 0 });
     const overheadOf = async (id: string) => (await logs.find(id))?.mcpTokenOverhead;
     expect(await overheadOf(own)).toMatchObject({ requestLogId: own, toolCount: 0 });
     expect(await overheadOf(other)).toEqual({ ...overhead, occurredAt: new Date('2028-03-01T12:00:00Z') });

@@ -275,6 +275,16 @@ describe('secrets', () => {
     expect(JSON.stringify(gateway.log.lines)).not.toMatch(token);
   });
 
+  it('are in no record and no log line, wherever a caller writes them', async () => {
+    const asked = { ...call(token), params: { name: token, arguments: { [token]: [token] } } };
+    const sent = await post(asked, { 'mcp-protocol-version': '2025-11-25' });
+    expect(sent.row).toMatchObject({ status: 'timeout', server_id: 'odd' });
+    const method = await post({ jsonrpc: '2.0', id: 1, method: token }, { 'mcp-session-id': token });
+    expect(method.row).toMatchObject({ error_code: 'session_not_found' });
+    expect(JSON.stringify([sent.row, method.row, sent.text, method.text])).not.toContain(token);
+    expect(JSON.stringify(gateway.log.lines)).not.toContain(token);
+  });
+
   it('are not sent on within a message', async () => {
     const before = heard.length;
     const sent = await post({ ...call('fine'), params: { name: 'fine', arguments: { key } } });

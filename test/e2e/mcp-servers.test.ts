@@ -4,6 +4,7 @@ import { checkMcpServers } from '../../composition/mcp-check.ts';
 import { toMcpServer } from '../../infrastructure/config/mcp-config.ts';
 import { checkConfigCommand } from '../../interfaces/cli/check-config.ts';
 import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { listening, type RunningServer, sdkServer } from '../support/mcp-servers.ts';
 import { mcpScene } from './mcp-scene.ts';
 
@@ -11,6 +12,7 @@ const scene = mcpScene();
 const running: RunningServer[] = [];
 const token = 'a-token-of-the-server-0123456789';
 let admin: AdminClient;
+let gateway: TestGateway;
 let url: string;
 let closedUrl: string;
 
@@ -25,7 +27,7 @@ beforeAll(async () => {
   running.push(own, closed);
   url = own.url;
   closedUrl = closed.url;
-  const gateway = await scene.gateway([
+  gateway = await scene.gateway([
     {
       id: 'own',
       display_name: 'Own',
@@ -84,6 +86,17 @@ describe('MCP servers', () => {
       tools: [],
     });
     expect((await admin('GET', '/api/v1/admin/mcp-servers/nothing')).status).toBe(404);
+  });
+
+  it('give their tools the names that records show', async () => {
+    const client = await scene.client(gateway, 'own');
+    await client.callTool({ name: 'read', arguments: {} });
+    await client.listTools();
+    await client.callTool({ name: 'read', arguments: {} });
+    expect(await scene.records(2, `tool_id = 'own/read'`)).toMatchObject([
+      { server_display_name: 'Own', tool_display_name: null },
+      { server_display_name: 'Own', tool_display_name: 'Read it' },
+    ]);
   });
 
   it('are asked by check-config on demand', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import type { TestGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { everythingServer, listening, type RunningServer, sdkServer } from '../support/mcp-servers.ts';
 import { mcpScene } from './mcp-scene.ts';
 
@@ -114,6 +114,15 @@ describe('a session', () => {
     await client.callTool({ name: 'grow', arguments: {} });
     await changed;
     expect((await client.listTools()).tools).toHaveLength(2);
+  });
+
+  it('with an open stream holds no process up that is to end', async () => {
+    const gateway = await startGateway(scene.config(servers), scene.databaseUrl());
+    await scene.client(gateway, 'changing');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const startedAt = performance.now();
+    await gateway.stop();
+    expect(performance.now() - startedAt).toBeLessThan(5000);
   });
 
   it('outlives a reload, and the policy is the new one at once', async () => {

@@ -10,6 +10,7 @@ const scene = mcpScene();
 const running: RunningServer[] = [];
 const sessions: (string | null)[] = [];
 let gateway: TestGateway;
+let toolsChanged: () => void;
 
 /** A server of the official SDK that speaks 2026-07-28, and the revisions before it where it is asked to. */
 async function statelessServer(): Promise<RunningServer> {
@@ -24,6 +25,7 @@ async function statelessServer(): Promise<RunningServer> {
     server.registerTool('closed', { inputSchema: z.object({}) }, () => ({ content: [] }));
     return server;
   });
+  toolsChanged = () => handler.notify.toolsChanged();
   return listening((req, res) => {
     const answer = async (): Promise<void> => {
       const chunks: Buffer[] = [];
@@ -37,7 +39,9 @@ async function statelessServer(): Promise<RunningServer> {
       };
       const answered = await handler.fetch(new Request(`http://${req.headers.host}${req.url}`, init));
       res.writeHead(answered.status, Object.fromEntries(answered.headers));
-      res.end(Buffer.from(await answered.arrayBuffer()));
+      res.flushHeaders();
+      for await (const piece of answered.body ?? []) res.write(piece);
+      res.end();
     };
     void answer();
   });
@@ -55,7 +59,7 @@ async function connected(server: string): Promise<Client> {
 beforeAll(async () => {
   running.push(await statelessServer(), await everythingServer());
   gateway = await scene.gateway([
-    { id: 'modern', url: running[0]!.url, denied_tools: ['closed'] },
+    { id: 'modern', url: running[0]!.url, denied_tools: ['closed'], timeout_ms: 500 },
     { id: 'older', url: running[1]!.url },
   ]);
 });
@@ -76,6 +80,18 @@ describe('the revision without sessions (2026-07-28)', () => {
     expect(await scene.records(1, `tool_id = 'modern/add'`)).toMatchObject([{ status: 'success' }]);
     expect(await scene.records(1, `tool_id = 'modern/closed'`)).toMatchObject([{ status: 'policy_denied' }]);
     expect(sessions.every((session) => session === null)).toBe(true);
+    await client.close();
+  });
+
+  it('has subscriptions, which last longer than a call may take, and hold no process up', async () => {
+    const client = await connected('modern');
+    const changed = new Promise<void>((resolve) => {
+      client.setNotificationHandler('notifications/tools/list_changed', async () => resolve());
+    });
+    await client.listen({ toolsListChanged: true });
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    toolsChanged();
+    await changed;
     await client.close();
   });
 

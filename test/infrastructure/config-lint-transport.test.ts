@@ -261,3 +261,22 @@ describe('a listener that others can reach, without an https public_base_url', (
     expect(warnings(server(bind, url))).toEqual([]);
   });
 });
+
+describe('an MCP server', () => {
+  const server = (members: string) => `mcp_servers:\n  - {id: s, ${members}}\n`;
+  const client =
+    'mode: oauth_client_credentials, client_id: c, client_secret: "${TOKEN}", token_url: "http://l.example.com/t"';
+  it.each([
+    ['its token', server(`url: "http://s.example.com/mcp", ${bearer}`), ['mcp_servers[0].url']],
+    ['no credentials', server('url: "http://s.example.com/mcp"'), []],
+    ['https', server(`url: "https://s.example.com/mcp", ${bearer}`), []],
+    ['loopback', server(`url: "http://127.0.0.1/mcp", ${bearer}`), []],
+    [
+      'a client secret',
+      server(`url: "https://s.example.com/mcp", auth: {${client}}`),
+      ['mcp_servers[0].auth.token_url'],
+    ],
+  ])('in the clear: %s', (_what, text, paths) => {
+    expect(warnings(text).map(([path]) => path)).toEqual(paths);
+  });
+});

@@ -13,7 +13,10 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import {
+  type EventStore,
+  StreamableHTTPServerTransport,
+} from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 
 /** A server that is there, with its MCP endpoint. */
@@ -105,6 +108,21 @@ export const sdkServer = (make: () => McpServer): Promise<RunningServer> =>
     return () => server.close();
   });
 
+/** What a session has sent, so that a stream can be resumed. */
+function eventStore(): EventStore {
+  const events: { readonly stream: string; readonly message: JSONRPCMessage }[] = [];
+  return {
+    storeEvent: async (stream, message) => String(events.push({ stream, message })),
+    replayEventsAfter: async (lastEventId, { send }) => {
+      const stream = events[Number(lastEventId) - 1]?.stream ?? '';
+      for (const [index, event] of events.entries())
+        if (event.stream === stream && index >= Number(lastEventId))
+          await send(String(index + 1), event.message);
+      return stream;
+    },
+  };
+}
+
 type Begin = (transport: StreamableHTTPServerTransport) => Promise<() => Promise<void>>;
 
 async function sessionServer(begin: Begin): Promise<RunningServer> {
@@ -119,6 +137,7 @@ async function sessionServer(begin: Begin): Promise<RunningServer> {
       new StreamableHTTPServerTransport({
         sessionIdGenerator: () => randomUUID(),
         onsessioninitialized: (session) => void sessions.set(session, transport),
+        eventStore: eventStore(),
       });
     if (known === undefined) ends.push(await begin(transport));
     await transport.handleRequest(req, res);

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { McpAnswer, McpRequest } from '../../../application/mcp/mcp-request.ts';
-import type { McpService } from '../../../application/mcp/serve-mcp.ts';
+import { type McpService, subscription } from '../../../application/mcp/serve-mcp.ts';
 import type { McpTelemetry } from '../../../application/ports/mcp-telemetry.ts';
 import { type Caller, ownerOf, ownershipScopeKey } from '../../../domain/identity/caller.ts';
 import {
@@ -67,7 +67,8 @@ export const mcpEndpoint =
     const { req } = context;
     const refused = doorError(ports, req, method);
     if (refused !== undefined) return sendMcpError(context, refused);
-    const lease = (method === 'GET' ? ports.mcp.gates.streams : ports.mcp.gates.calls).enter();
+    const { streams, calls } = ports.mcp.gates;
+    const lease = (isLasting(req, method) ? streams : calls).enter();
     if (lease === undefined) return sendMcpError(context, ofGateway(overloaded));
     try {
       const caller = await ports.authenticate(req);
@@ -76,8 +77,8 @@ export const mcpEndpoint =
         ports.mcp.unauthorized({ ...context, serverId }, error);
         return sendMcpError(context, error);
       }
-      if (!lease.belongsTo(ownershipScopeKey(ownerOf(caller.right))))
-        return sendMcpError(context, ofGateway(tooManyRequests));
+      const owner = ownershipScopeKey(ownerOf(caller.right));
+      if (!lease.belongsTo(owner)) return sendMcpError(context, ofGateway(tooManyRequests));
       const request = mcpRequest(ports, context, caller.right, serverId);
       await answerWith(ports, context, await served(ports, context, method, service, request, lease));
       await handedOver(context.res);
@@ -85,6 +86,10 @@ export const mcpEndpoint =
       lease.release();
     }
   };
+
+/** A stream that has no end of its own: nobody waits for it when the process ends. */
+const isLasting = (req: IncomingMessage, method: Method): boolean =>
+  method === 'GET' || header(req, 'mcp-method') === subscription;
 
 function mcpRequest(
   ports: McpEndpointPorts,

@@ -1,4 +1,5 @@
--- The ids of MCP sessions hold what they stand for, sealed, so that every replica reads what another one wrote.
+-- MCP servers behind the gateway. The ids of sessions hold what they stand for, sealed, so that every replica reads what
+-- another one wrote; request logs count the servers whose tools a request has.
 
 create table mcp_session_secret (
   is_the_one boolean not null default true,
@@ -11,3 +12,5 @@ comment on table mcp_session_secret is 'What the ids of MCP sessions are sealed 
 
 insert into mcp_session_secret (secret)
 select sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
+
+alter type settlement_record add attribute referenced_mcp_server_count integer, add attribute filtered_tool_count integer;

@@ -1,0 +1,36 @@
+import { listedToolName } from '../../domain/mcp/server-message.ts';
+import { isObject, isString, type JsonObject } from '../../domain/shared/json.ts';
+import { maxMcpNameChars } from '../../domain/shared/limits.ts';
+
+/** What servers call their tools, as they last listed them to this process. */
+export interface ToolTitles {
+  readonly listed: (serverId: string, tools: readonly JsonObject[]) => void;
+  /** Undefined: it has none, or has not been listed here. */
+  readonly of: (serverId: string, tool: string) => string | undefined;
+}
+
+/** Tools of all servers that are remembered: the titles of a few hundred servers. */
+const maxTitles = 10_000;
+
+export function toolTitles(): ToolTitles {
+  const titles = new Map<string, string>();
+  const keyOf = (serverId: string, tool: string): string => `${serverId}/${tool}`;
+  return {
+    listed: (serverId, tools) => {
+      for (const tool of tools) {
+        const name = listedToolName(tool);
+        const title = titleOf(tool);
+        if (name === undefined || name.length > maxMcpNameChars || title === undefined) continue;
+        if (titles.size >= maxTitles) titles.clear();
+        titles.set(keyOf(serverId, name), title.slice(0, maxMcpNameChars));
+      }
+    },
+    of: (serverId, tool) => titles.get(keyOf(serverId, tool)),
+  };
+}
+
+/** The title of a listed tool; older servers have it among the annotations. */
+export function titleOf({ title, annotations }: JsonObject): string | undefined {
+  const told = isString(title) ? title : isObject(annotations) ? annotations['title'] : undefined;
+  return isString(told) ? told : undefined;
+}

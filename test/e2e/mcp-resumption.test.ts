@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { TestGateway } from '../support/gateway.ts';
+import { type RunningServer, sdkServer } from '../support/mcp-servers.ts';
+import { mcpScene } from './mcp-scene.ts';
+
+const scene = mcpScene();
+let server: RunningServer;
+let gateways: readonly TestGateway[];
+
+beforeAll(async () => {
+  server = await sdkServer(() => {
+    const own = new McpServer({ name: 'own', version: '1' });
+    own.registerTool('slow', { inputSchema: {} }, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return { content: [{ type: 'text', text: 'completed' }] };
+    });
+    return own;
+  });
+  const servers = [{ id: 'own', url: server.url }];
+  gateways = [await scene.gateway(servers), await scene.gateway(servers)];
+});
+afterAll(async () => server.stop());
+
+/** The stream with an end after its first event, as if the connection had broken. */
+function brokenOff(response: Response): Response {
+  const cut = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      controller.enqueue(chunk);
+      controller.error(new Error('broken off'));
+    },
+  });
+  const { status, headers } = response;
+  return new Response(response.body?.pipeThrough(cut) ?? null, { status, headers });
+}
+
+it('an answer whose connection broke off is resumed, at another replica too', async () => {
+  const asked: string[] = [];
+  let isBroken = false;
+  const [one, other] = gateways;
+  const transport = new StreamableHTTPClientTransport(new URL(`${one!.url}/mcp/own`), {
+    requestInit: { headers: { authorization: `Bearer ${scene.key}` } },
+    reconnectionOptions: {
+      initialReconnectionDelay: 50,
+      maxReconnectionDelay: 100,
+      reconnectionDelayGrowFactor: 1,
+      maxRetries: 5,
+    },
+    fetch: async (_url, init) => {
+      const body = typeof init?.body === 'string' ? init.body : '';
+      const lastEventId = new Headers(init?.headers).get('last-event-id');
+      const at = isBroken ? other! : one!;
+      const response = await fetch(`${at.url}/mcp/own`, init);
+      if (lastEventId !== null) asked.push(`resumed: ${response.status}`);
+      if (!body.includes('tools/call')) return response;
+      asked.push('called');
+      isBroken = true;
+      return brokenOff(response);
+    },
+  });
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(transport);
+  const result = await client.callTool({ name: 'slow', arguments: {} }, undefined, { timeout: 5000 });
+  expect(JSON.stringify(result.content)).toContain('completed');
+  expect(asked).toEqual(['called', 'resumed: 200']);
+  await client.close();
+  expect(await scene.records(1, `tool_id = 'own/slow'`)).toMatchObject([
+    { status: 'timeout', error_code: 'client_closed' },
+  ]);
+});

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { propagation, SpanKind } from '@opentelemetry/api';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import type { FinishedMcpCall } from '../../application/ports/mcp-telemetry.ts';
+import { mcpCallLog } from '../../infrastructure/logging.ts';
+import { McpMetrics, mcpTelemetryTo } from '../../infrastructure/telemetry/mcp-telemetry.ts';
+import { TraceContextPropagator } from '../../infrastructure/telemetry/propagator.ts';
+import { Tracer } from '../../infrastructure/telemetry/request-spans.ts';
+import { memoryLog } from '../support/gateway.ts';
+
+// As the SDK does when it starts.
+beforeAll(() => {
+  propagation.disable();
+  propagation.setGlobalPropagator(new TraceContextPropagator());
+});
+afterAll(() => propagation.disable());
+
+const call: FinishedMcpCall = {
+  requestId: 'r-1',
+  method: 'tools/call',
+  serverId: 'files',
+  tool: 'read',
+  protocolVersion: '2025-11-25',
+  status: 'success',
+  errorCode: undefined,
+  latencyMs: 3,
+  caller: { apiKeyId: 'k-1', keyOwner: { kind: 'team', teamId: 'platform' }, allowedModels: [] },
+};
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const parent = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+
+function observed() {
+  const spans: ReadableSpan[] = [];
+  const log = memoryLog();
+  const metrics = new McpMetrics();
+  const tracer = new Tracer({
+    ratio: 1,
+    processor: { onEnd: (span) => void spans.push(span) },
+    resource: resourceFromAttributes({}),
+  });
+  return { spans, log, metrics, telemetry: mcpTelemetryTo({ log: mcpCallLog(log), metrics, tracer }) };
+}
+
+describe('a call of a tool', () => {
+  it('has a server span and a client span of the MCP conventions, in the trace of its caller', () => {
+    const { spans, telemetry } = observed();
+    const begun = telemetry.begin(parent);
+    expect(begun.traceContext['traceparent']).toMatch(new RegExp(`^00-${traceId}-(?!b7ad6b7169203331)`));
+    begun.sent();
+    begun.ended(call);
+    begun.ended({ ...call, status: 'timeout', errorCode: 'timeout' });
+    expect(spans.map(({ name, kind }) => [name, kind])).toEqual([
+      ['tools/call read', SpanKind.CLIENT],
+      ['tools/call read', SpanKind.SERVER],
+    ]);
+    expect(spans[1]?.spanContext().traceId).toBe(traceId);
+    expect(spans[1]?.attributes).toEqual({
+      'mcp.method.name': 'tools/call',
+      'network.transport': 'tcp',
+      'network.protocol.name': 'http',
+      'mcp.protocol.version': '2025-11-25',
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'read',
+      'gateway.mcp.status': 'success',
+      'gateway.mcp.server_id': 'files',
+      'gateway.api_key_id': 'k-1',
+      'gateway.owner_kind': 'team',
+    });
+  });
+
+  it('that was refused has no client span, and its error', () => {
+    const { spans, telemetry } = observed();
+    telemetry
+      .begin({})
+      .ended({ ...call, tool: undefined, status: 'policy_denied', errorCode: 'tool_not_allowed' });
+    expect(spans).toHaveLength(1);
+    expect(spans[0]?.attributes).toMatchObject({
+      'error.type': 'tool_not_allowed',
+      'gateway.mcp.status': 'policy_denied',
+    });
+  });
+
+  it('is counted and timed under labels of a bounded number, whatever callers write', () => {
+    const { metrics, telemetry } = observed();
+    telemetry.begin({}).ended(call);
+    for (let n = 0; n < 3000; n += 1)
+      telemetry
+        .begin({})
+        .ended({ ...call, method: `made-up-${n}`, serverId: undefined, status: 'invalid_request' });
+    const counted = metrics.collect().find(({ name }) => name === 'gateway.mcp.calls')?.points;
+    expect(counted).toEqual([
+      {
+        labels: { 'mcp.method.name': 'tools/call', mcp_server_id: 'files', invocation_status: 'success' },
+        value: 1,
+      },
+      {
+        labels: { 'mcp.method.name': 'other', mcp_server_id: 'other', invocation_status: 'invalid_request' },
+        value: 3000,
+      },
+    ]);
+  });
+
+  it('has a line in the log', () => {
+    const { log, telemetry } = observed();
+    telemetry.begin(parent).ended(call);
+    expect(log.lines).toEqual([
+      {
+        level: 'info',
+        message: 'mcp call',
+        fields: {
+          request_id: 'r-1',
+          trace_id: traceId,
+          method: 'tools/call',
+          mcp_server: 'files',
+          tool: 'read',
+          status: 'success',
+          error_code: undefined,
+          latency_ms: 3,
+          api_key_id: 'k-1',
+          team_id: 'platform',
+        },
+      },
+    ]);
+  });
+});
