@@ -82,19 +82,19 @@ describe('the list of MCP servers', () => {
       'Our files files',
       'not checked',
       '1',
-      'team platform, person a@example.com, service account worker',
       '1 pattern, 1 denied',
       'bearer token',
       own.url,
+      'team platform, person a@example.com, service account worker',
     ]);
     expect(await row(page, dead.url).getByRole('cell').allInnerTexts()).toEqual([
       'dead',
       'not checked',
       '0',
-      'every key',
       'all',
       'none',
       dead.url,
+      'every key',
     ]);
     expect(await hrefs(page, 'platform')).toBe('/admin/teams?open=platform');
     expect(await hrefs(page, 'a@example.com')).toBe('/admin/people?email=a%40example.com');
@@ -107,19 +107,29 @@ describe('the list of MCP servers', () => {
   });
 
   it('has the health of all servers when it is asked for, and of one that was looked at', async () => {
-    const page = await scene.open(root);
-    await count(page, 3);
+    const page = await scene.open('/');
     const asked: string[] = [];
     page.on('request', (request) => {
-      if (/mcp-servers\/\w+$/.test(request.url())) asked.push(request.url());
+      if (/\/admin\/mcp-servers\/\w+$/.test(request.url())) asked.push(request.url());
     });
+    await scene.open(root);
+    await count(page, 3);
+    await row(page, dead.url).getByRole('link', { name: '0', exact: true }).waitFor();
+    expect(await row(page, 'Our files').innerText()).toContain('not checked');
+    expect(asked).toEqual([]);
     await page.getByRole('button', { name: 'Check health' }).click();
     await row(page, 'Our files').getByText('healthy').waitFor();
     await row(page, refusing.url).getByText('upstream unauthorized').waitFor();
     await row(page, dead.url).getByText('upstream unreachable').waitFor();
     await page.getByRole('button', { name: 'Check health' }).waitFor();
-    page.removeAllListeners('request');
     expect(asked).toHaveLength(3);
+    page.removeAllListeners('request');
+    refusal = 500;
+    await row(page, refusing.url).click();
+    await drawerOf(page, 'refusing').getByText('(status 500)').waitFor();
+    await page.keyboard.press('Escape');
+    await row(page, refusing.url).getByText('upstream protocol').waitFor();
+    refusal = 401;
   });
 
   it('says how the first one is added, what failed, and how to try again', async () => {
@@ -157,10 +167,11 @@ describe('an MCP server', () => {
         text.trim(),
       );
     expect(await cells('read_file')).toEqual([
-      'read_file Read it',
+      'read_file',
       'open',
       'allowed by read_*',
       'Calls',
+      'Read it',
       'files__read_file',
     ]);
     expect((await cells('read_secret')).slice(1, 3)).toEqual(['closed', 'denied by read_secret']);

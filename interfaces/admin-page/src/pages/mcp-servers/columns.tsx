@@ -54,13 +54,13 @@ export const serverColumns: readonly Column<McpServer>[] = [
     align: 'end',
     cell: ({ server_id: id }) => <LastDayCalls of={id} />,
   },
+  { key: 'tools', title: 'Tools', cell: toolsText, text: toolsText },
+  { key: 'auth', title: 'Authentication', cell: authText, text: authText },
+  { key: 'url', title: 'URL', cell: ({ url }) => <code>{url}</code>, text: ({ url }) => url },
   {
     key: 'owners',
     title: 'May be used by',
     cell: ({ allowed_owners: owners }) => <AllowedOwners of={owners} most={3} />,
     text: ({ allowed_owners: owners }) => owners.map(ownerText).join(', '),
   },
-  { key: 'tools', title: 'Tools', cell: toolsText, text: toolsText },
-  { key: 'auth', title: 'Authentication', cell: authText, text: authText },
-  { key: 'url', title: 'URL', cell: ({ url }) => <code>{url}</code>, text: ({ url }) => url },
 ];

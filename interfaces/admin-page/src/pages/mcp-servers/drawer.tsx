@@ -31,28 +31,30 @@ export function ServerDrawer({
   const server = isGone ? undefined : (asked.data ?? listed);
   return (
     <Drawer title={`MCP server ${server?.display_name ?? id}`} open onClose={onClose}>
-      {isGone ? (
-        <Empty title={`There is no MCP server ${id} in the configuration, or no longer`}>
-          <p>
-            <Link to="/observability/mcp-invocations" search={{ server_id: id }}>
-              Its calls that are kept
-            </Link>
-          </p>
-        </Empty>
-      ) : (
-        <Health asked={asked} />
-      )}
-      {server === undefined ? null : <Configured server={server} />}
-      {isGone || asked.data?.healthy !== true ? null : (
-        <Part title={toolsCount(asked.data.tools)}>
-          <Tools of={asked.data} />
-        </Part>
-      )}
-      {server === undefined ? null : (
-        <Part title="How to connect">
-          <Connect key={server.server_id} id={server.server_id} />
-        </Part>
-      )}
+      <div className="stack detail">
+        {isGone ? (
+          <Empty title={`There is no MCP server ${id} in the configuration, or no longer`}>
+            <p>
+              <Link to="/observability/mcp-invocations" search={{ server_id: id }}>
+                Its calls that are kept
+              </Link>
+            </p>
+          </Empty>
+        ) : (
+          <Health asked={asked} />
+        )}
+        {server === undefined ? null : <Configured server={server} />}
+        {isGone || asked.data?.healthy !== true ? null : (
+          <Part title={toolsCount(asked.data.tools)}>
+            <Tools of={asked.data} />
+          </Part>
+        )}
+        {server === undefined ? null : (
+          <Part title="How to connect">
+            <Connect key={server.server_id} id={server.server_id} />
+          </Part>
+        )}
+      </div>
     </Drawer>
   );
 }

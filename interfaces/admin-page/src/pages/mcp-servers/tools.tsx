@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { BoundedTable } from '../../ui/bounded-table.tsx';
 import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Badge } from '../../ui/values.tsx';
+import { Badge, Dash } from '../../ui/values.tsx';
 import { type AskedServer, type McpTool, reasonOf } from './server.ts';
 
 /** The tools that a server has listed, open or closed, and why. */
@@ -24,11 +24,7 @@ const columnsFor = (server: AskedServer): readonly Column<McpTool>[] => [
   {
     key: 'name',
     title: 'Tool',
-    cell: ({ name, title }) => (
-      <>
-        <code>{name}</code> {title === null ? null : <span className="muted">{title}</span>}
-      </>
-    ),
+    cell: ({ name }) => <code>{name}</code>,
     text: ({ name }) => name,
   },
   {
@@ -55,6 +51,12 @@ const columnsFor = (server: AskedServer): readonly Column<McpTool>[] => [
         Calls
       </Link>
     ),
+  },
+  {
+    key: 'title',
+    title: 'Title',
+    cell: ({ title }) => title ?? <Dash />,
+    text: ({ title }) => title,
   },
   {
     key: 'union',
