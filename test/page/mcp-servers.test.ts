@@ -102,7 +102,7 @@ describe('the list of MCP servers', () => {
     await row(page, 'Our files').getByRole('link', { name: '1', exact: true }).click();
     await page.waitForURL(/mcp-invocations\?server_id=files&range=24h$/);
     await count(page, 1);
-    await row(page, 'read_file').getByRole('link', { name: 'Our files' }).click();
+    await rowsOf(page).getByRole('link', { name: 'Our files' }).click();
     await drawerOf(page, 'Our files').getByText('healthy').waitFor();
   });
 
