@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { mcpErrors } from '../../domain/mcp/mcp-error.ts';
+import { errorWords } from '../../interfaces/admin-page/src/pages/mcp-invocations/error-words.ts';
 import { axeViolations } from './page-scene.ts';
 import { searchOf } from './report-pages.ts';
 import { count, requestsScene, rowsOf } from './requests-scene.ts';
@@ -89,6 +91,37 @@ describe('the calls of MCP tools', () => {
     await count(page, 1);
     await scene.open(`${root}?request_id_sha256=${'a'.repeat(64)}`);
     await page.getByText('No call meets every filter').waitFor();
+  });
+
+  it('lead to their server; those at /mcp that no server was found for say so', async () => {
+    ids['union'] = await scene.mcpCall({
+      request_id: 'r-union',
+      server_id: '*',
+      server_display_name: null,
+      tool_id: '*/nothing',
+      tool_display_name: null,
+      status: 'timeout',
+      error_code: 'cancelled',
+    });
+    const page = await scene.open(`${root}?server_id=files`);
+    await count(page, 1);
+    await rowsOf(page).getByRole('link', { name: 'Files' }).click();
+    await page.waitForURL((url) => url.href.endsWith('/admin/mcp-servers?open=files'));
+    await page.getByText('There is no MCP server files in the configuration, or no longer').waitFor();
+    await page.getByRole('link', { name: 'Its calls that are kept' }).click();
+    await count(page, 1);
+    await scene.open(`${root}?open=${ids['union']}`);
+    const drawer = page.getByRole('dialog', { name: 'MCP call' });
+    await drawer.getByText('its caller has cancelled it').waitFor();
+    expect(await drawer.locator('.badge').first().getAttribute('class')).toBe('badge plain');
+    const row = rowsOf(page).filter({ hasText: 'r-union' });
+    expect(await row.innerText()).toMatch(/timeout: cancelled[^]*\/mcp/);
+    expect(await row.getByRole('link').count()).toBe(1);
+    await scene.query('delete from mcp_tool_invocations where mcp_tool_invocation_id = $1', [ids['union']]);
+  });
+
+  it('have words for every error of the gateway', () => {
+    expect(Object.keys(errorWords).toSorted()).toEqual(Object.keys(mcpErrors).toSorted());
   });
 
   it('name the field of a wrong filter at the field', async () => {

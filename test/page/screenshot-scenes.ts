@@ -1,3 +1,5 @@
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { sdkServer } from '../support/mcp-servers.ts';
 import { run, type Stage } from './stage.ts';
 
 const look = {
@@ -132,7 +134,41 @@ async function limitThem(stage: Stage, people: readonly string[]): Promise<void>
   });
 }
 
-/** Calls of tools of two MCP servers, as the newest requests made them. */
+/** An MCP server of tools that are open and closed, and what the configuration says of it and of one that is not there. */
+export async function startMcpServers() {
+  const running = await sdkServer(() => {
+    const server = new McpServer({ name: 'files', version: '1' });
+    for (const [name, title] of tools)
+      server.registerTool(name, { title, inputSchema: {} }, () => ({ content: [] }));
+    return server;
+  });
+  return {
+    stop: running.stop,
+    configured: [
+      {
+        id: 'files',
+        display_name: 'Files',
+        url: running.url,
+        auth: { mode: 'bearer', token: 'a-token-of-the-server-0123456789' },
+        allowed_owners: ['team:platform', 'user:ada@example.com', 'service_account:indexer'],
+        allowed_tools: ['read*', 'search', 'list_*'],
+        denied_tools: ['read_secret'],
+      },
+      { id: 'tickets', display_name: 'Tickets', url: 'http://127.0.0.1:1/mcp' },
+    ],
+  };
+}
+
+const tools = [
+  ['read', 'Read a file'],
+  ['read_secret', 'Read a secret'],
+  ['search', 'Search in files'],
+  ['list_directory', 'List a directory'],
+  ['write', 'Write a file'],
+  ['a_tool_whose_name_is_longer_than_what_providers_of_models_take_as_a_name', 'A long one'],
+] as const;
+
+/** Calls of tools of these servers, as the newest requests made them. */
 const invocations = `
   insert into mcp_tool_invocations (
     mcp_tool_invocation_id, request_id, request_log_id, api_key_id, user_id, team_id, owner_kind, server_id,
@@ -141,7 +177,7 @@ const invocations = `
   select uuidv7(), request_id, request_log_id, api_key_id, user_id, case when user_id is null then team_id end,
          case when user_id is not null then 'user' when team_id is not null then 'team' end,
          case when n % 3 = 0 then 'files' else 'tickets' end, case when n % 3 = 0 then 'Files' else 'Tickets' end,
-         case when n % 2 = 0 then 'search' else 'read' end, null,
+         case when n % 3 = 0 then 'files/' else 'tickets/' end || case when n % 2 = 0 then 'search' else 'read' end, null,
          case when n % 11 = 0 then 'timeout' when n % 7 = 0 then 'policy_denied' else 'success' end,
          case when n % 7 = 0 and n % 11 <> 0 then 'denied' else 'allowed' end, 20 + n * 13 % 900,
          case when n % 11 = 0 then 'timeout' end, '{"query": "refund policy"}', '{"found": 3}', false, n % 5 = 0, occurred_at

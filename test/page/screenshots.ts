@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { launchBrowser, preparePage } from '../support/browser.ts';
-import { playScenes } from './screenshot-scenes.ts';
+import { playScenes, startMcpServers } from './screenshot-scenes.ts';
 import { logInAt, startStage } from './stage.ts';
 
 const [out = 'screenshots', ...only] = process.argv.slice(2);
@@ -34,6 +34,7 @@ const pages: readonly (readonly [name: string, address: string])[] = [
   ['rate-limits', '/rate-limits'],
   ['models', '/models'],
   ['providers', '/models?view=providers'],
+  ['mcp-servers', '/mcp-servers'],
   ['account', '/account'],
 ];
 
@@ -133,7 +134,8 @@ const refusal = {
 
 await mkdir(out, { recursive: true });
 await preparePage();
-const stage = await startStage(ledgerRows);
+const mcpServers = await startMcpServers();
+const stage = await startStage(ledgerRows, 'redacted_payloads', mcpServers.configured);
 const browser = await launchBrowser();
 try {
   await playScenes(stage);
@@ -144,6 +146,11 @@ try {
   await shoot(page, 'login');
   await logInAt(page, stage.url);
   await shootEachPage(page, stage.url);
+  if (wanted.some(([name]) => name === 'mcp-servers')) {
+    await page.goto(`${stage.url}/admin/mcp-servers?open=tickets`);
+    await page.getByRole('dialog').getByText('upstream unreachable').waitFor();
+    await shoot(page, 'mcp-servers-unreachable');
+  }
 
   await page.goto(`${stage.url}/admin`);
   await settled(page);
@@ -176,4 +183,5 @@ try {
 } finally {
   await browser.close();
   await stage.stop();
+  await mcpServers.stop();
 }

@@ -32,7 +32,7 @@ const aKey = (): string => `gwk_${randomBytes(16).toString('hex')}.${randomBytes
 const usdPerMillion = (picodollars: number): string => (picodollars / 1_000_000).toString();
 
 /** The models of the rows, so that what was and what is asked for have the same names. */
-const config = (upstream: string, keys: Stage['keys'], capture: string) => ({
+const config = (upstream: string, keys: Stage['keys'], capture: string, mcpServers: readonly object[]) => ({
   server: { bind: '127.0.0.1:0' },
   request_logging: { payloads: { capture_mode: capture } },
   providers: [0, 1, 2].map((n) => ({
@@ -84,6 +84,7 @@ const config = (upstream: string, keys: Stage['keys'], capture: string) => ({
       })),
     ],
   },
+  mcp_servers: mcpServers,
   teams: [{ id: 'platform', name: 'Platform' }],
   service_accounts: [{ id: 'indexer', name: 'Indexer', team: 'platform' }],
   users: [{ email: 'ada@example.com', name: 'Ada Lovelace', team: 'platform', team_role: 'owner' }],
@@ -103,7 +104,11 @@ const config = (upstream: string, keys: Stage['keys'], capture: string) => ({
 const emptyConfig = { server: { bind: '127.0.0.1:0' } };
 
 /** Starts everything, with so many ledger rows of 31 days. */
-export async function startStage(rows: number, capture = 'redacted_payloads'): Promise<Stage> {
+export async function startStage(
+  rows: number,
+  capture = 'redacted_payloads',
+  mcpServers: readonly object[] = [],
+): Promise<Stage> {
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-stage-'));
   const keys = { person: aKey(), team: aKey(), worker: aKey() };
   const database = await startEmbeddedPostgres({
@@ -139,7 +144,7 @@ export async function startStage(rows: number, capture = 'redacted_payloads'): P
     await nameThem(database.url);
     await grow(database.url, rows);
     const upstream = await launch([gatewayScript, 'simulate-upstream', '--port', '0']);
-    const url = await serve('gateway', config(upstream, keys, capture), database.url);
+    const url = await serve('gateway', config(upstream, keys, capture, mcpServers), database.url);
     return {
       url,
       databaseUrl: database.url,

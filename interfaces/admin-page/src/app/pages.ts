@@ -62,5 +62,11 @@ export const pages: readonly PageTerms[] = [
     load: () => import('../pages/rate-limits.tsx'),
   },
   { path: '/models', title: 'Models', group: 'Manage', load: () => import('../pages/models.tsx') },
+  {
+    path: '/mcp-servers',
+    title: 'MCP servers',
+    group: 'Manage',
+    load: () => import('../pages/mcp-servers.tsx'),
+  },
   { path: '/account', title: 'Your account', group: undefined, load: () => import('../pages/account.tsx') },
 ];

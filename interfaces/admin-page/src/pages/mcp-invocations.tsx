@@ -151,8 +151,8 @@ const NoCalls = ({
   ) : (
     <Empty title="No MCP tool has been called yet">
       <p>
-        Calls of tools that go through the gateway’s MCP layer stand here, whatever came of them. Nothing
-        calls tools yet.
+        Calls of tools that go through the gateway stand here, whatever came of them. Which servers there are,
+        and how clients reach them, is under <Link to="/mcp-servers">MCP servers</Link>.
       </p>
     </Empty>
   );

@@ -42,3 +42,16 @@ export const ModelLink = ({ model }: { readonly model: string }) => (
     {model}
   </Link>
 );
+
+/** The calls that no single server answers are those at `/mcp`, which records know as `*`. */
+const everyServer = '*';
+
+/** To an MCP server. */
+export const McpServerLink = ({ id, children }: { readonly id: string; readonly children?: ReactNode }) =>
+  id === everyServer ? (
+    <span title="All servers as one">/mcp</span>
+  ) : (
+    <Link to="/mcp-servers" search={{ open: id }} title={id}>
+      {children ?? id}
+    </Link>
+  );

@@ -1,21 +1,29 @@
 import { Link } from '@tanstack/react-router';
 import type { Column } from '../../ui/table.tsx';
+import { McpServerLink } from '../../ui/things.tsx';
 import { Badge, Dash, Duration, Id, Time } from '../../ui/values.tsx';
 import type { McpInvocation } from './invocation.ts';
 
 export function CallStatus({ of: call }: { readonly of: Pick<McpInvocation, 'status' | 'error_code'> }) {
   const words = call.status.replaceAll('_', ' ');
   return (
-    <Badge tone={toneOf(call.status)}>
-      {call.error_code === null ? words : `${words}: ${call.error_code}`}
+    <Badge tone={toneOf(call)}>
+      {call.error_code === null || call.error_code === call.status ? words : `${words}: ${call.error_code}`}
     </Badge>
   );
 }
 
-function toneOf(status: McpInvocation['status']): 'good' | 'warn' | 'bad' {
+function toneOf({
+  status,
+  error_code: code,
+}: Pick<McpInvocation, 'status' | 'error_code'>): 'good' | 'warn' | 'bad' | 'plain' {
   if (status === 'success') return 'good';
+  if (code !== null && nobodysFault.has(code)) return 'plain';
   return ['unauthorized', 'policy_denied', 'invalid_request'].includes(status) ? 'warn' : 'bad';
 }
+
+/** The caller did not wait, or fetches the rest of the answer later. */
+const nobodysFault: ReadonlySet<string> = new Set(['cancelled', 'client_closed', 'left_to_resume']);
 
 export const PolicyBadge = ({ of: call }: { readonly of: Pick<McpInvocation, 'policy_result'> }) => (
   <Badge
@@ -50,7 +58,7 @@ export const invocationColumns: readonly Column<McpInvocation>[] = [
   {
     key: 'server',
     title: 'Server',
-    cell: (call) => <span title={call.server_id}>{call.server_display_name ?? call.server_id}</span>,
+    cell: (call) => <McpServerLink id={call.server_id}>{call.server_display_name}</McpServerLink>,
     text: (call) => call.server_id,
   },
   {

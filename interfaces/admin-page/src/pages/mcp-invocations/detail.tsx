@@ -1,10 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { Pair } from '../../ui/pair.tsx';
+import { McpServerLink } from '../../ui/things.tsx';
 import { Badge, CopyButton, Dash, Duration, Time } from '../../ui/values.tsx';
 import { countMarks } from '../request-log/marks.ts';
 import { MarksLegend } from '../request-log/marked-text.tsx';
 import { RawJson } from '../request-log/raw-json.tsx';
 import { CallStatus, PolicyBadge } from './columns.tsx';
+import { errorWords } from './error-words.ts';
 import type { LoadedInvocation } from './load.ts';
 
 const list = '/observability/mcp-invocations';
@@ -29,11 +31,11 @@ export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) 
         <Pair name="Recorded (UTC)">
           <Time at={call.occurred_at} />
         </Pair>
-        <Pair name="Error code">{call.error_code ?? <Dash />}</Pair>
+        <Pair name="Error code">
+          <ErrorCode of={call.error_code} />
+        </Pair>
         <Pair name="Server">
-          <Link to={list} search={{ server_id: call.server_id }}>
-            {call.server_id}
-          </Link>
+          <McpServerLink id={call.server_id} />
         </Pair>
         <Pair name="Tool">
           <Link to={list} search={{ tool_id: call.tool_id }}>
@@ -74,6 +76,9 @@ export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) 
         <Link to={list} search={{ request_id: call.request_id }}>
           MCP calls of this request
         </Link>
+        <Link to={list} search={{ server_id: call.server_id }}>
+          MCP calls of this server
+        </Link>
       </nav>
       <MarksLegend
         redacted={inArguments.redacted + inResult.redacted}
@@ -84,6 +89,16 @@ export function InvocationDetail({ call }: { readonly call: LoadedInvocation }) 
     </div>
   );
 }
+
+/** The code, and what it means. */
+const ErrorCode = ({ of: code }: { readonly of: string | null }) =>
+  code === null ? (
+    <Dash />
+  ) : (
+    <>
+      {code} <span className="muted">{errorWords[code]}</span>
+    </>
+  );
 
 function Owner({ call }: { readonly call: LoadedInvocation }) {
   if (call.team_id !== null)

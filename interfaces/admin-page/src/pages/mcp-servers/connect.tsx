@@ -1,0 +1,41 @@
+import { useState } from 'react';
+import { SelectField } from '../../ui/fields.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { Copyable } from '../../ui/values.tsx';
+import { snippetsOf } from './snippets.ts';
+
+/** How clients reach a server: at its own path, or with all the others at one. */
+export function Connect({ id }: { readonly id: string }) {
+  const [path, setPath] = useState(`/mcp/${id}`);
+  const url = `${window.location.origin}${path}`;
+  return (
+    <>
+      <SelectField
+        label="Path"
+        value={path}
+        onChange={setPath}
+        options={[
+          { value: `/mcp/${id}`, label: `/mcp/${id}: this server` },
+          { value: '/mcp', label: '/mcp: the tools of all servers that a key may use' },
+        ]}
+      />
+      <Copyable text={url} label="Address" />
+      <p className="muted">
+        An API key of the gateway goes into <code>Authorization: Bearer</code>; the server’s own credentials
+        are the gateway’s.
+      </p>
+      <Tabs
+        label="How to connect"
+        tabs={snippetsOf({ name: path === '/mcp' ? 'gateway' : id, url }).map(({ name, place, text }) => ({
+          name,
+          body: (
+            <div className="stack tight">
+              <p className="muted">{place}</p>
+              <Copyable text={text} label={`${name}: what to paste`} block />
+            </div>
+          ),
+        }))}
+      />
+    </>
+  );
+}

@@ -1,0 +1,23 @@
+import { useQuery } from '@tanstack/react-query';
+import { Badge } from '../../ui/values.tsx';
+import { type AskedServer, askedServer } from './server.ts';
+
+export const HealthBadge = ({ of: { healthy, error_code: code } }: { readonly of: AskedServer }) =>
+  healthy ? (
+    <Badge tone="good">healthy</Badge>
+  ) : (
+    <Badge tone="bad">{(code ?? 'unhealthy').replaceAll('_', ' ')}</Badge>
+  );
+
+/** What a server answered when it was last asked; it asks nothing itself. */
+export function KnownHealth({ id }: { readonly id: string }) {
+  const { data, error, isFetching, dataUpdatedAt } = useQuery({ ...askedServer(id), enabled: false });
+  if (isFetching) return <span className="muted">asking…</span>;
+  if (error !== null) return <Badge tone="warn">could not be asked</Badge>;
+  if (data === undefined) return <span className="muted">not checked</span>;
+  return (
+    <span title={`Checked at ${new Date(dataUpdatedAt).toISOString()}`}>
+      <HealthBadge of={data} />
+    </span>
+  );
+}

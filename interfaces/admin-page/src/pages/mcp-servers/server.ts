@@ -1,0 +1,60 @@
+import type { paths } from '../../api/api.d.ts';
+import { api, read } from '../../api/client.ts';
+
+export type McpServer =
+  paths['/api/v1/admin/mcp-servers']['get']['responses'][200]['content']['application/json']['data']['items'][number];
+/** A server with what it answered when it was asked. */
+export type AskedServer =
+  paths['/api/v1/admin/mcp-servers/{mcp_server_id}']['get']['responses'][200]['content']['application/json']['data'];
+export type McpTool = AskedServer['tools'][number];
+export type AllowedOwner = McpServer['allowed_owners'][number];
+
+/** What a server answers: the gateway asks it at this call, which may take as long as the server may. */
+export const askedServer = (id: string) => ({
+  queryKey: ['mcp-servers', 'asked', id],
+  queryFn: ({ signal }: { readonly signal: AbortSignal }): Promise<AskedServer> =>
+    read(
+      api.GET('/api/v1/admin/mcp-servers/{mcp_server_id}', {
+        params: { path: { mcp_server_id: id } },
+        signal,
+      }),
+    ),
+});
+
+/** What the list of MCP calls is asked for, to show those of the last day. */
+export const lastDay = (id: string) => ({ server_id: id, range: '24h' });
+
+const authWords: Readonly<Record<string, string>> = {
+  none: 'none',
+  bearer: 'bearer token',
+  header: 'header',
+  oauth_client_credentials: 'OAuth client credentials',
+};
+
+/** How the gateway proves itself to the server. */
+export const authText = ({ auth_mode: mode }: McpServer): string => authWords[mode] ?? mode;
+
+export const transportText = ({ transport }: McpServer): string =>
+  transport === 'streamable_http' ? 'Streamable HTTP' : transport;
+
+/** “all”, “3 patterns, 1 denied”: what the file opens. */
+export function toolsText({ allowed_tools: allowed, denied_tools: denied }: McpServer): string {
+  const open = allowed === null ? 'all' : patterns(allowed.length);
+  return denied.length === 0 ? open : `${open}, ${denied.length} denied`;
+}
+
+const patterns = (count: number): string => `${count} ${count === 1 ? 'pattern' : 'patterns'}`;
+
+/** Why a tool is open or closed: the gateway has judged, this finds the line of the file that it judged by. */
+export function reasonOf(
+  { name, open }: McpTool,
+  { allowed_tools: allowed, denied_tools: denied }: McpServer,
+): string {
+  const match = (list: readonly string[]): string | undefined => list.find((pattern) => isOf(pattern, name));
+  if (open) return allowed === null ? 'all are allowed' : `allowed by ${match(allowed)}`;
+  const by = match(denied);
+  return by === undefined ? 'not in allowed_tools' : `denied by ${by}`;
+}
+
+const isOf = (pattern: string, name: string): boolean =>
+  pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;

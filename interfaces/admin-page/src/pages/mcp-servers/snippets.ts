@@ -1,0 +1,40 @@
+/** What goes into a client, so that it finds an MCP server behind the gateway (docs/mcp.md). */
+interface Snippet {
+  readonly name: string;
+  /** Where it goes. */
+  readonly place: string;
+  readonly text: string;
+}
+
+interface Given {
+  /** What the client calls it: letters, digits and `-`. */
+  readonly name: string;
+  readonly url: string;
+}
+
+/** In the order of the tabs. The key stays in the environment, as `GATEWAY_API_KEY`. */
+export const snippetsOf = ({ name, url }: Given): readonly Snippet[] => [
+  {
+    name: 'Claude Code',
+    place: 'In a shell that has the key in GATEWAY_API_KEY.',
+    text: `claude mcp add --transport http ${name} ${url} --header "Authorization: Bearer $GATEWAY_API_KEY"`,
+  },
+  {
+    name: 'Codex',
+    place: 'In ~/.codex/config.toml.',
+    text: `[mcp_servers.${name}]\nurl = "${url}"\nbearer_token_env_var = "GATEWAY_API_KEY"`,
+  },
+  {
+    name: 'opencode',
+    place: 'In ~/.config/opencode/opencode.json.',
+    text: JSON.stringify(
+      {
+        mcp: {
+          [name]: { type: 'remote', url, headers: { Authorization: 'Bearer {env:GATEWAY_API_KEY}' } },
+        },
+      },
+      undefined,
+      2,
+    ),
+  },
+];
