@@ -87,6 +87,7 @@ describe('the list of MCP servers', () => {
       own.url,
       'team platform, person a@example.com, service account worker',
     ]);
+    await row(page, dead.url).getByRole('link', { name: '0', exact: true }).waitFor();
     expect(await row(page, dead.url).getByRole('cell').allInnerTexts()).toEqual([
       'dead',
       'not checked',
