@@ -37,6 +37,7 @@ export const config = (upstreamUrl: string, server: object): ConfigFile => ({
     ...modelNames.map((id) => ({ id, routes: [{ provider: 'up', upstream_model: `up-${id}` }] })),
     { id: 'off', routes: [{ provider: 'up', upstream_model: 'up-off', enabled: false }] },
   ],
+  mcp_servers: [{ id: 'gone', url: 'http://127.0.0.1:9/mcp' }],
   pricing: {
     overrides: modelNames
       .filter((id) => id !== 'free')
@@ -108,6 +109,20 @@ export async function ask(gateway: TestGateway, family: Family, asked: Asked = {
   });
   await response.text();
   return response.status;
+}
+
+/** A `ping` to the MCP server that is not there. */
+export async function askMcp(gateway: TestGateway): Promise<void> {
+  const response = await fetch(`${gateway.url}/mcp/gone`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${keys.user}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+  });
+  await response.text();
 }
 
 /** The caller leaves as soon as its request is upstream. */

@@ -13,6 +13,7 @@ import {
   answer,
   type Asked,
   ask,
+  askMcp,
   leave,
 } from './telemetry-scene.ts';
 
@@ -72,6 +73,13 @@ class Expected {
     this.accounted(it, labels);
     this.tools(it, labels);
     this.genAi(it, model);
+  }
+
+  /** A call of a server that is not there. */
+  mcpCall(labels: Labels): void {
+    this.add('gateway.mcp.calls', { ...labels, invocation_status: 'upstream_error' });
+    for (const side of ['server', 'client'])
+      this.add(`mcp.${side}.operation.duration`, { ...labels, 'error.type': 'upstream_unreachable' });
   }
 
   private ended({ outcome = 'success', code, departed }: Documented, labels: Labels): void {
@@ -200,6 +208,8 @@ describe('each request family and each outcome yields exactly the documented poi
       });
       await leave(gateway, upstream, family, { model: 'silent', stream });
     }
+    await askMcp(gateway);
+    expected.mcpCall({ 'mcp.method.name': 'ping', mcp_server_id: 'gone' });
     lines = gateway.log.lines;
     await gateway.stop();
   });
@@ -207,6 +217,10 @@ describe('each request family and each outcome yields exactly the documented poi
     await upstream?.close();
     await receiver?.close();
   });
+
+  /** Those of requests of models. */
+  const spansOf = (wanted: 'server' | 'client') =>
+    receiver.spans().filter(({ kind, attributes }) => kind === wanted && !('mcp.method.name' in attributes));
 
   type Sent = (it: Documented, how?: Asked) => Promise<void>;
 
@@ -313,7 +327,7 @@ describe('each request family and each outcome yields exactly the documented poi
     expect(total('gateway.request.outcomes')).toBe(asked);
     expect(total('gateway.request.duration')).toBe(asked);
     expect(lines.filter(({ message }) => message === 'request')).toHaveLength(asked);
-    expect(receiver.spans().filter(({ kind }) => kind === 'server')).toHaveLength(asked);
+    expect(spansOf('server')).toHaveLength(asked);
   });
 
   it('counts the tools, not the requests that offer some', () => {
@@ -426,10 +440,10 @@ describe('each request family and each outcome yields exactly the documented poi
   );
 
   it('what failed is an error span that says what failed; what a caller is to blame for is none', () => {
-    const servers = receiver.spans().filter(({ kind }) => kind === 'server');
+    const servers = spansOf('server');
     const failed = servers.filter((span) => span.failed).map(({ attributes }) => attributes['error.type']);
     expect(new Set(failed)).toEqual(new Set(['internal_error', 'no_routes_available', 'upstream_error']));
-    const calls = receiver.spans().filter(({ kind, failed: so }) => kind === 'client' && so);
+    const calls = spansOf('client').filter(({ failed: so }) => so);
     expect(calls.filter(({ attributes }) => attributes['error.type'] === '500')).toHaveLength(4);
     expect(calls.filter(({ attributes }) => attributes['error.type'] === 'client_closed')).toHaveLength(4);
   });
@@ -438,7 +452,7 @@ describe('each request family and each outcome yields exactly the documented poi
     const traced = lines
       .filter(({ message }) => message === 'request')
       .map(({ fields }) => fields['trace_id']);
-    const spans = receiver.spans().filter(({ kind }) => kind === 'server');
+    const spans = spansOf('server');
     expect(traced).toHaveLength(spans.length);
     expect(new Set(traced)).toEqual(new Set(spans.map(({ traceId }) => traceId)));
   });
