@@ -76,12 +76,7 @@ export async function listedByAll(
       });
     }),
   );
-  const all = lists.flat();
-  const names = unionNames(all, ports.digest);
-  return [...names].map(([name, named]) => ({
-    ...all.find(({ serverId, tool }) => serverId === named.serverId && tool === named.tool)?.item,
-    name,
-  }));
+  return [...unionNames(lists.flat(), ports.digest)].map(([name, { item }]) => ({ ...item, name }));
 }
 
 /** What a name of the union stands for. One that was cut is looked for in the server's list, on whichever replica. */

@@ -43,8 +43,11 @@ export function readUnionName(
  * Each name once, with its tool. Should two tools of a server come to one name, which takes a collision of digests, the
  * first one has it.
  */
-export function unionNames(tools: readonly ServerTool[], digest: Digest): ReadonlyMap<string, ServerTool> {
-  const names = new Map<string, ServerTool>();
+export function unionNames<T extends ServerTool>(
+  tools: readonly T[],
+  digest: Digest,
+): ReadonlyMap<string, T> {
+  const names = new Map<string, T>();
   for (const tool of tools) {
     const name = unionName(tool, digest);
     if (!names.has(name)) names.set(name, tool);

@@ -49,7 +49,7 @@ const gatherMs = 20;
 const retryMs = 1000;
 
 interface Waiting {
-  readonly make: (isWhole: boolean) => InvocationRecord;
+  readonly make: () => InvocationRecord;
   readonly bytes: number;
 }
 
@@ -83,7 +83,7 @@ class Writer {
     return { kept: this.kept, shed: this.shed, slimmed: this.slimmed };
   }
 
-  add(make: Waiting['make'], heldBytes: number): void {
+  add(make: (isWhole: boolean) => InvocationRecord, heldBytes: number): void {
     const isWhole = this.bytes + heldBytes <= maxWaitingBytes / 2;
     const bytes = bytesOfRecord + (isWhole ? heldBytes : 0);
     if (this.bytes + bytes > maxWaitingBytes) {
@@ -135,7 +135,7 @@ class Writer {
 
   private made({ make }: Waiting): string | undefined {
     try {
-      return itemOf(make(true));
+      return itemOf(make());
     } catch (error) {
       this.shed += 1;
       this.options.onDefect(error);

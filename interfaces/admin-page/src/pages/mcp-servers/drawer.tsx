@@ -1,10 +1,10 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import { ApiError } from '../../api/client.ts';
 import { Drawer } from '../../ui/dialog.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Pair } from '../../ui/pair.tsx';
+import { Part } from '../../ui/part.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Count, Duration, Time } from '../../ui/values.tsx';
 import { WholeId } from '../owners/parts.tsx';
@@ -58,13 +58,6 @@ export function ServerDrawer({
     </Drawer>
   );
 }
-
-const Part = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => (
-  <section className="stack" aria-label={title}>
-    <h3>{title}</h3>
-    {children}
-  </section>
-);
 
 const Health = ({ asked }: { readonly asked: UseQueryResult<AskedServer> }) => (
   <Part title="Health">

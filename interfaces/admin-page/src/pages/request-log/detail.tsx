@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import { Pair } from '../../ui/pair.tsx';
+import { Part } from '../../ui/part.tsx';
 import { CopyButton, Count, Dash, Duration, NotAvailable, Time } from '../../ui/values.tsx';
 import { accountingNotes, Cost, FirstToken, OutcomeBadge, pricingText } from '../request-logs/outcome.tsx';
 import { isStream, requesterOf, type LoggedRow } from '../request-logs/request-log.ts';
@@ -47,13 +47,6 @@ export function RequestDetail({ detail }: { readonly detail: LoadedDetail }) {
     </div>
   );
 }
-
-const Part = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => (
-  <section className="stack" aria-label={title}>
-    <h3>{title}</h3>
-    {children}
-  </section>
-);
 
 function Figures({ log }: { readonly log: LoggedRow }) {
   const stream = isStream(log);
