@@ -13,7 +13,7 @@ import {
 } from '../../../domain/upstream/upstream-fault.ts';
 import { upstreamFailure, upstreamLabels, upstreamMessage } from '../../../domain/upstream/upstream-words.ts';
 import { aJson } from '../../support/arbitraries/json-text.ts';
-import { textOf } from '../../support/arbitraries/text.ts';
+import { aWebUrl, textOf } from '../../support/arbitraries/text.ts';
 
 const statuses = (from: number, until: number): readonly number[] =>
   Array.from({ length: until - from }, (_, index) => from + index);
@@ -369,7 +369,7 @@ describe('a URL made fit to keep', () => {
       fc.property(
         fc.oneof(
           aSecretUrl.map(({ url }) => url),
-          fc.webUrl({ withQueryParameters: true, withFragments: true }),
+          aWebUrl,
           fc.string(),
         ),
         (url) => {

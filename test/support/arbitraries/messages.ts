@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { aKey, exactJsonText } from './json-text.ts';
+import { aWebUrl } from './text.ts';
 
 /** Text that says something, and does not begin like a failed call. */
 const words = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => `t${text}`);
@@ -26,7 +27,7 @@ const image = fc.oneof(
     type: 'image',
     source: { type: 'base64', media_type: 'image/png', data },
   })),
-  fc.webUrl().map((url) => ({ type: 'image', source: { type: 'url', url } })),
+  aWebUrl.map((url) => ({ type: 'image', source: { type: 'url', url } })),
 );
 const toolUse = fc
   .tuple(anId, words, anObjectText)

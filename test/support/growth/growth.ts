@@ -1,5 +1,5 @@
 /** How often something stands in the smallest input; each next one holds four times as many. */
-const smallest = 10_000;
+const smallest = 5000;
 
 /** Time for four times as many is below so many times as long: four times, and room for what memory costs. */
 const bound = 6;
@@ -8,10 +8,10 @@ const bound = 6;
 const surelySteep = 10;
 
 /**
- * Milliseconds that the larger input may take whatever the smaller one does: one step for each pair of 40,000 takes
- * most of a second, and what is faster than this is told by the collector of garbage more than by the work.
+ * Milliseconds that the larger input may take whatever the smaller one does: one step for each pair of 20,000 takes
+ * some tenths of a second, and what is faster than this is told by the collector of garbage more than by the work.
  */
-const nothingMs = 100;
+const nothingMs = 60;
 
 const rounds = 6;
 
