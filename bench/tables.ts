@@ -89,7 +89,7 @@ export function conditionsLine(of: Conditions): string {
   const peer = of.peer === undefined ? '' : `, beside ${of.peer}`;
   return (
     `Taken on ${of.takenAt} with Node ${of.node} on ${of.processors} processors (${of.processor}), load average ` +
-    `${of.loadAverage.toFixed(1)} at the start: medians of ${of.rounds} rounds${load}${peer}.`
+    `${of.loadAverage.toFixed(1)} at the start: medians of ${of.rounds} ${of.rounds === 1 ? 'round' : 'rounds'}${load}${peer}.`
   );
 }
 
