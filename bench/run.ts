@@ -77,13 +77,17 @@ const conditions: Conditions = {
 const quietMs = 3000;
 const mib = (kib: number): number => Math.round(kib / 1024);
 
+/** Rounds for warmth where nothing was asked of anybody before. */
+const firstWarmRounds = 2;
+
 /** All sides in turn, round by round. */
 async function takenOf(scenario: Scenario, sides: readonly Side[]): Promise<readonly Taken[]> {
   const samples = new Map<SideName, Sample[]>(sides.map(({ name }) => [name, []]));
-  for (let round = -scenario.warmRounds; round < rounds; round += 1)
+  const warmRounds = Math.max(scenario.warmRounds, scenario === measured[0] ? firstWarmRounds : 0);
+  for (let round = -warmRounds; round < rounds; round += 1)
     for (let turn = 0; turn < sides.length; turn += 1) {
       // Each round begins with another side, so that none always follows the same.
-      const side = sides[(round + scenario.warmRounds + turn) % sides.length];
+      const side = sides[(round + warmRounds + turn) % sides.length];
       if (side === undefined) continue;
       const sample = await side.sample(scenario, scale);
       if (round >= 0) samples.get(side.name)?.push(sample);

@@ -71,8 +71,6 @@ export const scenarios: readonly Scenario[] = [
     ...perRequest,
     ...profiles,
     measures: ['cpu', 'database'],
-    // Nothing was asked of anybody before.
-    warmRounds: 2,
   },
   {
     name: '100kb',
@@ -114,11 +112,13 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'first-token',
     title: 'The first token, 100 streams a second',
-    load: { perSecond: 100, seconds: 4 },
+    load: { perSecond: 100, seconds: 3 },
     request: 'streamed',
     ...perRequest,
     ...profiles,
     measures: ['firstP50', 'firstP99'],
+    // All sides are warm by then.
+    warmRounds: 0,
   },
   {
     name: 'steady',
@@ -129,6 +129,8 @@ export const scenarios: readonly Scenario[] = [
     ...profiles,
     beside: ['a commit'],
     measures: ['p50', 'p99'],
+    // All sides are warm by then.
+    warmRounds: 0,
   },
   {
     name: 'workers',

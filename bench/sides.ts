@@ -130,11 +130,11 @@ function served(
         throw new Error(`${name} does not take the requests of ${scenario}`, { cause: error });
       });
     },
-    sample: async ({ load, request, unitsPerRequest }, scale) => {
+    sample: async ({ load, request, unitsPerRequest, measures }, scale) => {
       const body = bodyOf(request, family, nameOf);
       const before = { cpu: process.cpuMicros(), database: databaseMicros?.() ?? 0 };
       const answers = await under(scaled(load, scale), target, body);
-      if (databaseMicros !== undefined) await sleep(aftermathMs);
+      if (databaseMicros !== undefined && measures.includes('cpu')) await sleep(aftermathMs);
       const units = answers.length * unitsPerRequest;
       const whole = answers.map(({ wholeMs }) => wholeMs);
       const first = answers.map(({ firstByteMs }) => firstByteMs);
