@@ -13,13 +13,15 @@ export interface Answered {
   readonly chunks: number;
   /** Milliseconds from the request to the first byte of the body. */
   readonly firstByteMs: number;
+  /** Milliseconds from the request to the end of the body. */
+  readonly wholeMs: number;
 }
 
 /** One request, and what came of it. */
 export function post(
   pool: Pool,
   { path = '/v1/chat/completions', headers }: Target,
-  body: string,
+  body: string | Buffer,
 ): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
@@ -39,53 +41,72 @@ export function post(
           bytes += chunk.length;
           chunks += 1;
         },
-        onResponseEnd: () => resolve({ status, bytes, chunks, firstByteMs }),
+        onResponseEnd: () =>
+          resolve({ status, bytes, chunks, firstByteMs, wholeMs: performance.now() - startedAt }),
         onResponseError: (_controller, error) => reject(error),
       },
     );
   });
 }
 
+/** One request that must be answered: what an error costs is not what is measured. */
+async function answered(pool: Pool, target: Target, body: string | Buffer): Promise<Answered> {
+  const answer = await post(pool, target, body);
+  if (answer.status !== 200) throw new Error(`${target.url} answered with status ${answer.status}`);
+  return answer;
+}
+
 /** Closed loop: so many callers, each sending its next request when it has its answer. */
 export async function closedLoop(
   target: Target,
-  body: string,
+  body: string | Buffer,
   callers: number,
   requests: number,
-): Promise<void> {
+): Promise<readonly Answered[]> {
   const pool = new Pool(target.url, { connections: callers });
+  const answers: Answered[] = [];
   let left = requests;
   const caller = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      const { status } = await post(pool, target, body);
-      if (status !== 200) throw new Error(`status ${status}`);
+      answers.push(await answered(pool, target, body));
     }
   };
   await Promise.all(Array.from({ length: callers }, caller));
   await pool.close();
+  return answers;
 }
 
-/** Open loop: a fixed rate, whatever the answers do; milliseconds to the first byte of each. */
+/** Connections of an open loop; a request that finds none free waits, and its time runs. */
+const openConnections = 64;
+
+/** Open loop: a fixed rate, whatever the answers do. */
 export async function openLoop(
   target: Target,
-  body: string,
+  body: string | Buffer,
   perSecond: number,
   seconds: number,
-): Promise<number[]> {
-  const pool = new Pool(target.url, { connections: 64 });
+): Promise<readonly Answered[]> {
+  const pool = new Pool(target.url, { connections: openConnections });
   const answers: Promise<Answered>[] = [];
   const startedAt = performance.now();
   for (let sent = 0; sent < perSecond * seconds; sent += 1) {
     const dueAt = startedAt + (sent * 1000) / perSecond;
     const wait = dueAt - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-    answers.push(post(pool, target, body));
+    const answer = answered(pool, target, body);
+    // Heard of below, when all were sent; until then nobody waits for it.
+    answer.catch(() => undefined);
+    answers.push(answer);
   }
-  const times = (await Promise.all(answers)).map(({ firstByteMs }) => firstByteMs);
+  const all = await Promise.all(answers);
   await pool.close();
-  return times;
+  return all;
 }
 
-export const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+/** The value below which this part (0 to 1) of the values lies. */
+export const percentile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ??
+  Number.NaN;
+
+export const median = (values: readonly number[]): number => percentile(values, 0.5);

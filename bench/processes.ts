@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A process under measurement. */
 export interface Measured {
@@ -8,25 +10,49 @@ export interface Measured {
   readonly cpuMicros: () => number;
   /** Memory at its highest, of it and of the processes below it, in KiB. */
   readonly peakKib: () => number;
+  readonly resident: () => Resident;
   readonly stop: () => Promise<void>;
 }
 
+/** Memory that is resident now, in KiB. */
+export interface Resident {
+  /** Of the processes that serve. */
+  readonly servingKib: number;
+  /** Of the process above them; 0 where one process is all there is. */
+  readonly supervisorKib: number;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
 /** Starts a script and waits until it prints the URL that it listens on. */
-export async function start(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Measured> {
-  const child = spawn(process.execPath, [...args], {
+export const start = (args: readonly string[], env: Environment = {}): Promise<Measured> =>
+  measured(spawned(args, env), printedUrl);
+
+/** Starts a script that prints no URL, and waits until it takes connections on this port of 127.0.0.1. */
+export const startOn = (port: number, args: readonly string[], env: Environment = {}): Promise<Measured> =>
+  measured(spawned(args, env), (child) => answeringUrl(child, port));
+
+const spawned = (args: readonly string[], env: Environment): ChildProcess =>
+  spawn(process.execPath, [...args], {
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const url = await printedUrl(child);
+
+async function measured(
+  child: ChildProcess,
+  urlOf: (child: ChildProcess) => Promise<string>,
+): Promise<Measured> {
+  const url = await urlOf(child);
+  const pid = child.pid ?? 0;
   return {
     url,
-    cpuMicros: () => treeMicros(child.pid ?? 0),
-    peakKib: () => treePeakKib(child.pid ?? 0),
+    cpuMicros: () => treeMicros(pid),
+    peakKib: () => treeKib(pid, 'VmHWM'),
+    resident: () => residentOf(pid),
     stop: () =>
       new Promise((resolve) => {
+        // It may have had a signal of its own.
+        if (child.exitCode !== null || child.signalCode !== null) return resolve();
         child.once('exit', () => resolve());
         child.kill('SIGTERM');
       }),
@@ -46,6 +72,32 @@ function printedUrl(child: ChildProcess): Promise<string> {
   });
 }
 
+const startTimeoutMs = 30_000;
+
+async function answeringUrl(child: ChildProcess, port: number): Promise<string> {
+  child.stdout?.resume();
+  const deadline = performance.now() + startTimeoutMs;
+  while (!(await takesConnections(port))) {
+    if (child.exitCode !== null) throw new Error(`a benchmarked process ended with ${child.exitCode}`);
+    if (performance.now() > deadline) {
+      child.kill('SIGKILL');
+      throw new Error(`a benchmarked process took no connection on port ${port} in ${startTimeoutMs} ms`);
+    }
+    await sleep(100);
+  }
+  return `http://127.0.0.1:${port}`;
+}
+
+const takesConnections = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+
 /** Linux counts in ticks of 10 ms. */
 const microsPerTick = 10_000;
 
@@ -54,18 +106,50 @@ export const treeMicros = (pid: number): number =>
   childrenOf(pid).reduce((sum, each) => sum + treeMicros(each), cpuMicros(pid));
 
 function cpuMicros(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const stat = procText(`/proc/${pid}/stat`);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   // Its own, by user and system, and that of the children that it has waited for.
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * microsPerTick;
+  const [own = 0, ownSystem = 0, waited = 0, waitedSystem = 0] = fields.slice(11, 15).map(Number);
+  const ticks = (own + ownSystem) * microsPerTick;
+  // Nanoseconds, but of the threads that are still there; ticks know those that have ended, too.
+  return Math.max(ticks, threadMicros(pid)) + (waited + waitedSystem) * microsPerTick;
 }
 
-/** A process that is gone by now has none. */
-const peakKib = (pid: number): number =>
-  Number(/VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+const threadMicros = (pid: number): number =>
+  threadsOf(pid).reduce((sum, thread) => {
+    const [nanos = ''] = procText(`/proc/${pid}/task/${thread}/schedstat`).split(' ');
+    return sum + Number(nanos) / 1000;
+  }, 0);
 
-const treePeakKib = (pid: number): number =>
-  childrenOf(pid).reduce((sum, each) => sum + treePeakKib(each), peakKib(pid));
+const statusKib = (pid: number, field: 'VmHWM' | 'VmRSS'): number =>
+  Number(new RegExp(`${field}:\\s*(\\d+)`).exec(procText(`/proc/${pid}/status`))?.[1] ?? 0);
+
+const treeKib = (pid: number, field: 'VmHWM' | 'VmRSS'): number =>
+  childrenOf(pid).reduce((sum, each) => sum + treeKib(each, field), statusKib(pid, field));
+
+function residentOf(pid: number): Resident {
+  const below = childrenOf(pid);
+  if (below.length === 0) return { servingKib: statusKib(pid, 'VmRSS'), supervisorKib: 0 };
+  return {
+    servingKib: below.reduce((sum, each) => sum + treeKib(each, 'VmRSS'), 0),
+    supervisorKib: statusKib(pid, 'VmRSS'),
+  };
+}
 
 const childrenOf = (pid: number): readonly number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  procText(`/proc/${pid}/task/${pid}/children`).trim().split(' ').filter(Boolean).map(Number);
+
+const threadsOf = (pid: number): readonly string[] => ifThere([], () => readdirSync(`/proc/${pid}/task`));
+
+const procText = (file: string): string => ifThere('', () => readFileSync(file, 'utf8'));
+
+/** A process or a thread may end while it is asked for: then there is nothing of it. */
+function ifThere<T>(otherwise: T, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'ESRCH') return otherwise;
+    throw error;
+  }
+}

@@ -1,210 +1,147 @@
-// npm run bench: the gateway beside a bare proxy, interleaved in one run, as medians of ratios.
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+// npm run bench: the gateway in three profiles beside a bare proxy, and a peer where it is installed, interleaved in one
+// run, as medians of ratios. docs/performance.md says what is measured, and how.
+import { writeFile } from 'node:fs/promises';
+import { cpus, loadavg } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { stringify } from 'yaml';
-import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
-import { closedLoop, median, openLoop, type Target } from './load.ts';
-import { type Measured, start } from './processes.ts';
+import { type InstalledPeer, installedPeer, isPeerName, peerNames } from './peers.ts';
+import { type Conditions, type Memory, type Results, resultOf, type Taken } from './results.ts';
+import { type Scenario, scenarios, type SideName } from './scenarios.ts';
+import { type Sample, type Side, Stage } from './sides.ts';
+import { conditionsLine, memoryTable, scenarioTable } from './tables.ts';
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, scale: { type: 'string', default: '1' } },
-});
-const rounds = Number(values.rounds);
-const scale = Number(values.scale);
-
-const root = path.join(import.meta.dirname, '..');
-const gatewayScript = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
-const key = `gwk_${randomBytes(16).toString('hex')}.${randomBytes(32).toString('hex')}`;
-
-/** A hard budget that is checked at each request and never reached. */
-const config = (upstreamUrl: string) => ({
-  server: { bind: '127.0.0.1:0' },
-  providers: [{ id: 'simulated', type: 'compat', base_url: upstreamUrl, auth: { mode: 'none' } }],
-  models: [
-    { id: 'simulated-fast', routes: [{ provider: 'simulated', upstream_model: 'simulated-fast' }] },
-    { id: 'paced', routes: [{ provider: 'simulated', upstream_model: pacedModel }] },
-  ],
-  users: [
-    {
-      email: 'bench@example.com',
-      name: 'Bench',
-      budget: { cadence: 'monthly', amount_10000: 9007199254740991, hard_limit: true },
-    },
-  ],
-  api_keys: [{ name: 'bench', owner: 'user:bench@example.com', value: key }],
+  options: {
+    rounds: { type: 'string', default: '5' },
+    scale: { type: 'string', default: '1' },
+    only: { type: 'string', multiple: true, default: [] },
+    peer: { type: 'string' },
+    'peer-folder': { type: 'string', default: path.join(import.meta.dirname, '..') },
+    json: { type: 'string' },
+  },
 });
 
-const small = JSON.stringify({
-  model: 'simulated-fast',
-  messages: [{ role: 'user', content: 'Hello there' }],
-});
-const large = JSON.stringify({
-  model: 'simulated-fast',
-  messages: Array.from({ length: 50 }, (_, turn) => ({
-    role: turn % 2 === 0 ? 'user' : 'assistant',
-    content: `${turn} ${'lorem ipsum "dolor" sit amet\n'.repeat(70)}`,
-  })),
-});
-const chunks = 50;
-const stream = (more: object): string =>
-  JSON.stringify({
-    model: 'simulated-fast',
-    stream: true,
-    stream_options: { include_usage: true },
-    messages: [{ role: 'user', content: 'Hello there' }],
-    simulate: { chunks, ...more },
-  });
-/** Deltas come apart, as tokens do: each is a chunk of its own on the wire. */
-const paced = stream({ 'chunk-delay-ms': 20 });
+const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** The same small conversation and its like in the words of the messages family. */
-const smallMessages = JSON.stringify({
-  model: 'simulated-fast',
-  max_tokens: 100,
-  messages: [{ role: 'user', content: 'Hello there' }],
-});
-const largeMessages = JSON.stringify({ ...(JSON.parse(large) as object), max_tokens: 100 });
-/** The model of this name answers in paced chunks. */
-const pacedModel = `simulated-fast?chunks=${chunks}&chunk-delay-ms=20`;
-const pacedChat = JSON.stringify({
-  model: 'paced',
-  stream: true,
-  messages: [{ role: 'user', content: 'Hello there' }],
-});
-const pacedMessages = JSON.stringify({ ...(JSON.parse(pacedChat) as object), max_tokens: 100 });
-
-interface Scenario {
-  readonly name: string;
-  /** What the CPU is divided by. */
-  readonly units: number;
-  readonly run: (target: Target) => Promise<void>;
+/** Ends the run with what is wrong with its options. */
+function refuse(why: string): never {
+  process.stderr.write(`${why}\n`);
+  process.exit(1);
 }
 
-const smallChats = (callers: number): Scenario => ({
-  name: `small chat, ${callers} callers: CPU per request`,
-  units: 10_000 * scale,
-  run: (to) => closedLoop(to, small, callers, 10_000 * scale),
-});
-
-const scenarios: readonly Scenario[] = [
-  smallChats(64),
-  smallChats(400),
-  {
-    name: '100 KB chat, 32 callers: CPU per request',
-    units: 1000 * scale,
-    run: (to) => closedLoop(to, large, 32, 1000 * scale),
-  },
-  {
-    name: 'paced streams, 100 at once: CPU per chunk',
-    units: 400 * scale * chunks,
-    run: (to) => closedLoop(to, paced, 100, 400 * scale),
-  },
-];
-
-/** The same answer in two families, both from the gateway. */
-interface Pair {
-  readonly name: string;
-  readonly units: number;
-  readonly callers: number;
-  readonly requests: number;
-  readonly chat: string;
-  readonly messages: string;
+function positive(name: 'rounds' | 'scale'): number {
+  const value = Number(values[name]);
+  const wrong = name === 'rounds' ? !Number.isInteger(value) || value < 1 : !(value > 0 && value < 1000);
+  return wrong
+    ? refuse(`--${name} ${values[name]}: a ${name === 'rounds' ? 'whole ' : ''}number above 0`)
+    : value;
 }
 
-const pairs: readonly Pair[] = [
-  {
-    name: 'small answer',
-    units: 5000 * scale,
-    callers: 64,
-    requests: 5000 * scale,
-    chat: small,
-    messages: smallMessages,
-  },
-  {
-    name: 'answer to 100 KB',
-    units: 1000 * scale,
-    callers: 32,
-    requests: 1000 * scale,
-    chat: large,
-    messages: largeMessages,
-  },
-  {
-    name: 'paced streams',
-    units: 400 * scale * chunks,
-    callers: 100,
-    requests: 400 * scale,
-    chat: pacedChat,
-    messages: pacedMessages,
-  },
-];
-
-async function cpuOf(process: Measured, units: number, work: () => Promise<void>): Promise<number> {
-  const before = process.cpuMicros();
-  await work();
-  return (process.cpuMicros() - before) / units;
+function chosen(): readonly Scenario[] {
+  const names = scenarios.map(({ name }) => name);
+  const wrong = values.only.find((name) => !names.includes(name));
+  if (wrong !== undefined) refuse(`--only ${wrong}: there are ${names.join(', ')}`);
+  return values.only.length === 0 ? scenarios : scenarios.filter(({ name }) => values.only.includes(name));
 }
 
-const out = (line: string): void => void globalThis.process.stdout.write(`${line}\n`);
+function askedPeer(): InstalledPeer | undefined {
+  const { peer } = values;
+  if (peer === undefined) return undefined;
+  if (!isPeerName(peer)) return refuse(`--peer ${peer}: there are ${peerNames.join(', ')}`);
+  const found = installedPeer(peer, values['peer-folder']);
+  return typeof found === 'string' ? refuse(found) : found;
+}
 
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
-const database = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database') });
-const upstream = await start([gatewayScript, 'simulate-upstream', '--port', '0']);
-const configFile = path.join(folder, 'gateway.yaml');
-await writeFile(configFile, stringify(config(upstream.url)));
-const gateway = await start(['--max-semi-space-size=64', gatewayScript, 'serve'], {
-  GATEWAY_CONFIG: configFile,
-  DATABASE_URL: database.url,
-});
-const bare = await start([path.join(root, 'bench', 'bare-proxy.ts'), upstream.url]);
+const rounds = positive('rounds');
+const scale = positive('scale');
+const measured = chosen();
+const peer = askedPeer();
 
-const toGateway: Target = { url: gateway.url, headers: { authorization: `Bearer ${key}` } };
-const toMessages: Target = { ...toGateway, path: '/v1/messages' };
-const toBare: Target = { url: bare.url, headers: {} };
-try {
-  for (const scenario of scenarios) {
-    // Twice for warmth: compiling is not what is measured.
-    for (let warm = 0; warm < 2; warm += 1) {
-      await scenario.run(toBare);
-      await scenario.run(toGateway);
+const sidesOf = ({ sides, withPeer }: Scenario): readonly SideName[] =>
+  withPeer && peer !== undefined ? [...sides, peer.name] : sides;
+
+const [processor] = cpus();
+const conditions: Conditions = {
+  takenAt: new Date().toISOString().slice(0, 10),
+  node: process.versions.node,
+  processors: cpus().length,
+  processor: processor?.model ?? 'unknown',
+  loadAverage: loadavg()[0] ?? Number.NaN,
+  rounds,
+  scale,
+  ...(peer === undefined ? {} : { peer: `${peer.name} ${peer.version}` }),
+};
+
+/** What a process does at its start, and what it frees after a load, is over in this time. */
+const quietMs = 3000;
+const mib = (kib: number): number => Math.round(kib / 1024);
+
+/** Rounds for warmth where nothing was asked of anybody before. */
+const firstWarmRounds = 2;
+
+/** All sides in turn, round by round. */
+async function takenOf(scenario: Scenario, sides: readonly Side[]): Promise<readonly Taken[]> {
+  const samples = new Map<SideName, Sample[]>(sides.map(({ name }) => [name, []]));
+  const warmRounds = Math.max(scenario.warmRounds, scenario === measured[0] ? firstWarmRounds : 0);
+  for (let round = -warmRounds; round < rounds; round += 1)
+    for (let turn = 0; turn < sides.length; turn += 1) {
+      // Each round begins with another side, so that none always follows the same.
+      const side = sides[(round + warmRounds + turn) % sides.length];
+      if (side === undefined) continue;
+      const sample = await side.sample(scenario, scale);
+      if (round >= 0) samples.get(side.name)?.push(sample);
     }
-    const ratios: number[] = [];
-    const units: number[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      const plain = await cpuOf(bare, scenario.units, () => scenario.run(toBare));
-      const full = await cpuOf(gateway, scenario.units, () => scenario.run(toGateway));
-      ratios.push(full / plain);
-      units.push(plain);
-    }
-    out(
-      `${scenario.name}: ${median(ratios).toFixed(2)} × the bare proxy (whose own is ${median(units).toFixed(0)} µs)`,
+  return sides.map(({ name }) => ({ side: name, samples: samples.get(name) ?? [] }));
+}
+
+async function run(stage: Stage): Promise<Results> {
+  const sides = new Map<SideName, Side>();
+  for (const name of new Set(measured.flatMap((each) => [...sidesOf(each), ...each.beside])))
+    sides.set(name, await stage.side(name));
+  const among = (names: readonly SideName[]): readonly Side[] =>
+    names.flatMap((name) => sides.get(name) ?? []);
+  const residents = [...sides.values()].flatMap(({ name, resident }) =>
+    resident === undefined ? [] : [{ side: name, resident }],
+  );
+  await sleep(quietMs);
+  const idle = residents.map(({ resident }) => resident());
+  for (const scenario of measured) for (const side of among(sidesOf(scenario))) await side.tried(scenario);
+  const results = [];
+  for (const scenario of measured) {
+    const compared = sidesOf(scenario);
+    const taken = await takenOf(scenario, among([...compared, ...scenario.beside]));
+    const result = resultOf(
+      scenario,
+      taken.slice(0, compared.length),
+      taken.slice(compared.length),
+      peer?.name,
     );
+    out(`\n${scenarioTable(scenario, result, conditions)}`);
+    results.push(result);
   }
-  for (const { name, units, callers, requests, chat, messages } of pairs) {
-    const inChat = () => closedLoop(toGateway, chat, callers, requests);
-    const inMessages = () => closedLoop(toMessages, messages, callers, requests);
-    await inChat();
-    await inMessages();
-    const ratios: number[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      const plain = await cpuOf(gateway, units, inChat);
-      ratios.push((await cpuOf(gateway, units, inMessages)) / plain);
-    }
-    out(`${name}: /v1/messages costs ${median(ratios).toFixed(2)} × /v1/chat/completions`);
-  }
-  const added: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const plain = median(await openLoop(toBare, stream({}), 100, 3));
-    const full = median(await openLoop(toGateway, stream({}), 100, 3));
-    added.push(full - plain);
-  }
-  out(`added time to the first token at 100 streams a second: ${median(added).toFixed(2)} ms at the median`);
+  await sleep(quietMs);
+  const memory = residents.map(({ side, resident }, index): Memory => {
+    const { servingKib, supervisorKib } = resident();
+    return {
+      side,
+      idleMib: mib(idle[index]?.servingKib ?? Number.NaN),
+      afterLoadMib: mib(servingKib),
+      supervisorMib: mib(supervisorKib),
+    };
+  });
+  out(`\n${memoryTable(memory)}`);
+  return { conditions, scenarios: results, memory };
+}
+
+const stage = await Stage.open(peer);
+// What was started would go on without this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void stage.close().finally(() => process.exit(1)));
+try {
+  out(conditionsLine(conditions));
+  const results = await run(stage);
+  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, null, 2)}\n`);
 } finally {
-  await gateway.stop();
-  await bare.stop();
-  await upstream.stop();
-  await database.stop();
-  await rm(folder, { recursive: true, force: true });
+  await stage.close();
 }

@@ -1,8 +1,6 @@
 // npm run bench:telemetry: what telemetry costs a request, against the same gateway without it, interleaved in one run.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
 import { closedLoop, median, type Target } from './load.ts';
+import { startOtlpSink } from './otlp-sink.ts';
 import { type Measured, start } from './processes.ts';
 
 const { values } = parseArgs({
@@ -58,24 +57,6 @@ const body = JSON.stringify({
 });
 const headers = { authorization: `Bearer ${key}`, 'x-gateway-service': 'bench', 'x-gateway-env': 'test' };
 
-/** Takes everything and keeps nothing. */
-async function collector() {
-  let bytes = 0;
-  const server = createServer((req, res) => {
-    req.on('data', (piece: Buffer) => void (bytes += piece.length));
-    req.once('end', () => void res.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    bytes: () => bytes,
-    close: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
-
 async function cpuPerRequest({ url, cpuMicros }: Measured): Promise<number> {
   const before = cpuMicros();
   const target: Target = { url, headers };
@@ -89,7 +70,7 @@ const out = (line: string): void => void process.stdout.write(`${line}\n`);
 const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
 const database = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database') });
 const upstream = await start([gatewayScript, 'simulate-upstream', '--port', '0']);
-const sink = await collector();
+const sink = await startOtlpSink();
 const gateways: Measured[] = [];
 try {
   for (const [index, { ratio }] of variants.entries()) {

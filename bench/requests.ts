@@ -1,0 +1,55 @@
+// What the load of `npm run bench` asks for.
+
+/** Content frames of a paced stream. */
+export const pacedFrames = 50;
+
+/** What callers of the gateway name, and what it is at the simulated upstream. */
+export const upstreamModels = {
+  fast: 'simulated-fast',
+  streamed: 'simulated-fast?chunks=20',
+  paced: `simulated-fast?chunks=${pacedFrames}&chunk-delay-ms=20`,
+} as const;
+
+export type Model = keyof typeof upstreamModels;
+export type Family = 'chat' | 'messages';
+
+export const familyPaths: Readonly<Record<Family, string>> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+};
+
+interface Asked {
+  readonly model: Model;
+  /** Of a conversation, 2 KB each; undefined: a single short one. */
+  readonly turns?: number;
+}
+
+const requests = {
+  small: { model: 'fast' },
+  '100 KB': { model: 'fast', turns: 50 },
+  '1 MB': { model: 'fast', turns: 500 },
+  streamed: { model: 'streamed' },
+  paced: { model: 'paced' },
+} as const satisfies Record<string, Asked>;
+
+export type RequestName = keyof typeof requests;
+
+const conversation = (turns: number): readonly object[] =>
+  Array.from({ length: turns }, (_, turn) => ({
+    // The last turn is the user's.
+    role: (turns - turn) % 2 === 1 ? 'user' : 'assistant',
+    content: `${turn} ${'lorem ipsum "dolor" sit amet\n'.repeat(70)}`,
+  }));
+
+/** The body of a request in the words of a family; `nameOf` is what the asked one calls a model. */
+export function bodyOf(name: RequestName, family: Family, nameOf: (model: Model) => string): Buffer {
+  const { model, turns }: Asked = requests[name];
+  const body = {
+    model: nameOf(model),
+    messages: turns === undefined ? [{ role: 'user', content: 'Hello there' }] : conversation(turns),
+    ...(model === 'fast' ? {} : { stream: true }),
+    ...(model !== 'fast' && family === 'chat' ? { stream_options: { include_usage: true } } : {}),
+    ...(family === 'messages' ? { max_tokens: 100 } : {}),
+  };
+  return Buffer.from(JSON.stringify(body));
+}

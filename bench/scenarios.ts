@@ -1,0 +1,178 @@
+// What `npm run bench` measures: data, and nothing else.
+import { pacedFrames, type RequestName } from './requests.ts';
+
+/** Closed loop: so many callers, each with its next request when it has its answer. Open loop: a fixed rate. */
+export type Load =
+  | { readonly callers: number; readonly requests: number }
+  | { readonly perSecond: number; readonly seconds: number };
+
+/**
+ * What is read of a load: CPU of the serving process and of its PostgreSQL in microseconds a unit, times in
+ * milliseconds: of whole calls, and to the first byte of the answer's body.
+ */
+export type Measure = 'cpu' | 'database' | 'p50' | 'p99' | 'firstP50' | 'firstP99';
+
+/** The gateway's profiles by name, the same in other ways of use, and what they are laid beside. */
+export type SideName =
+  | 'bare proxy'
+  | 'pass-through'
+  | 'budgeted'
+  | 'full'
+  | 'budgeted, /v1/messages'
+  | 'full, two workers'
+  | 'portkey'
+  | 'a commit';
+
+export interface Scenario {
+  readonly name: string;
+  readonly title: string;
+  readonly load: Load;
+  readonly request: RequestName;
+  /** What CPU is divided by, and how many of it a request has. */
+  readonly unit: 'request' | 'frame';
+  readonly unitsPerRequest: number;
+  /** The first is the yardstick of the others. */
+  readonly sides: readonly SideName[];
+  /** Measured in the same rounds, and compared with nothing. */
+  readonly beside: readonly SideName[];
+  /** Whether a peer is measured, too. */
+  readonly withPeer: boolean;
+  readonly measures: readonly Measure[];
+  /** Rounds that do not count: compiling is not what is measured. */
+  readonly warmRounds: number;
+}
+
+const perRequest = { unit: 'request', unitsPerRequest: 1 } as const;
+const perFrame = { unit: 'frame', unitsPerRequest: pacedFrames } as const;
+const profiles = {
+  sides: ['bare proxy', 'pass-through', 'budgeted', 'full'],
+  beside: [],
+  withPeer: true,
+  warmRounds: 1,
+} as const;
+const families = {
+  sides: ['budgeted', 'budgeted, /v1/messages'],
+  beside: [],
+  withPeer: false,
+  measures: ['cpu'],
+  warmRounds: 1,
+} as const;
+
+const small = { callers: 32, requests: 4000 };
+const large = { callers: 8, requests: 400 };
+const streams = { callers: 100, requests: 200 };
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: 'small',
+    title: 'A small chat, 32 connections',
+    load: small,
+    request: 'small',
+    ...perRequest,
+    ...profiles,
+    measures: ['cpu', 'database'],
+  },
+  {
+    name: '100kb',
+    title: 'A chat of 100 KB, 8 connections',
+    load: large,
+    request: '100 KB',
+    ...perRequest,
+    ...profiles,
+    measures: ['cpu', 'database'],
+  },
+  {
+    name: '1mb',
+    title: 'A chat of 1 MB, 4 connections',
+    load: { callers: 4, requests: 60 },
+    request: '1 MB',
+    ...perRequest,
+    ...profiles,
+    measures: ['cpu', 'database'],
+  },
+  {
+    name: 'streams',
+    title: '100 streams at once, a frame each 20 ms',
+    load: streams,
+    request: 'paced',
+    ...perFrame,
+    ...profiles,
+    measures: ['cpu', 'database'],
+  },
+  {
+    name: 'sequential',
+    title: 'One small chat at a time',
+    load: { callers: 1, requests: 500 },
+    request: 'small',
+    ...perRequest,
+    ...profiles,
+    beside: ['a commit'],
+    measures: ['p50', 'cpu', 'database'],
+  },
+  {
+    name: 'first-token',
+    title: 'The first token, 100 streams a second',
+    load: { perSecond: 100, seconds: 3 },
+    request: 'streamed',
+    ...perRequest,
+    ...profiles,
+    measures: ['firstP50', 'firstP99'],
+    // All sides are warm by then.
+    warmRounds: 0,
+  },
+  {
+    name: 'steady',
+    title: 'Whole calls, 300 small chats a second',
+    load: { perSecond: 300, seconds: 4 },
+    request: 'small',
+    ...perRequest,
+    ...profiles,
+    beside: ['a commit'],
+    measures: ['p50', 'p99'],
+    // All sides are warm by then.
+    warmRounds: 0,
+  },
+  {
+    name: 'workers',
+    title: 'Two workers beside one, a small chat, 32 connections',
+    load: small,
+    request: 'small',
+    ...perRequest,
+    sides: ['full', 'full, two workers'],
+    beside: [],
+    withPeer: false,
+    measures: ['cpu', 'database'],
+    // The one worker has served all scenarios so far, the two nothing.
+    warmRounds: 4,
+  },
+  {
+    name: 'messages-small',
+    title: 'The same small answer in two families',
+    load: small,
+    request: 'small',
+    ...perRequest,
+    ...families,
+  },
+  {
+    name: 'messages-100kb',
+    title: 'The same answer to 100 KB in two families',
+    load: large,
+    request: '100 KB',
+    ...perRequest,
+    ...families,
+  },
+  {
+    name: 'messages-streams',
+    title: 'The same paced streams in two families',
+    load: streams,
+    request: 'paced',
+    ...perFrame,
+    ...families,
+  },
+];
+
+/** The load with so many times the requests, or the time; never fewer requests than callers. */
+export const scaled = (load: Load, scale: number): Load =>
+  'callers' in load
+    ? { ...load, requests: Math.max(load.callers, Math.round(load.requests * scale)) }
+    : { ...load, seconds: load.seconds * scale };
