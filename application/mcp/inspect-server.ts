@@ -42,18 +42,21 @@ export interface Inspection {
   readonly tools: readonly InspectedTool[];
 }
 
+/** One admin asks at a time, and one server: the bounds of a message are enough. */
+const ample = { hold: () => true, holdUnfinished: () => true };
+
 /** Connects to a server and lists its tools, as a caller would who may use it. */
 export const inspectServer =
   (ports: InspectPorts) =>
   async (server: McpServer): Promise<Inspection> => {
     const { clock } = ports;
     const startedAt = clock.now();
-    const ask = { server, traceContext: {}, signal: new AbortController().signal };
+    const ask = { server, traceContext: {}, signal: new AbortController().signal, memory: ample };
     const took = (): number => Math.max(0, clock.now() - startedAt);
     const begun = await beginSession(ports, { ...ask, session: noneYet, method: '' }, newestRevision);
     if (E.isLeft(begun)) return { error: begun.left, latencyMs: took(), revision: undefined, tools: [] };
     const session = begun.right;
-    const listed = await listAll(ports, { ...ask, session, method: 'tools/list' }, 'tools');
+    const listed = await listAll(ports, { ...ask, session, method: 'tools/list' });
     const latencyMs = took();
     if (session.id !== undefined) await tellServer(ports, { ...ask, session, method: '', params: {} }, 'end');
     return {

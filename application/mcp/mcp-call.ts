@@ -3,7 +3,7 @@ import type { McpId } from '../../domain/mcp/message-id.ts';
 import { calledTool, type McpMessage } from '../../domain/mcp/message.ts';
 import { policyResultOf } from '../../domain/mcp/server-policy.ts';
 import { isFailedResult } from '../../domain/mcp/server-message.ts';
-import { type Secrets, withSecrets, withoutSecrets } from '../../domain/payload/secrets.ts';
+import { fewSecrets, joinedSecrets, type Secrets, withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
@@ -34,6 +34,10 @@ export class McpCall {
   /** Ends what is under way upstream. */
   readonly abort = new AbortController();
   message: McpMessage | undefined;
+  /** Bytes of what the caller sent. */
+  received = 0;
+  /** The caller's key, to be looked for. */
+  readonly callerSecrets: Secrets;
   /** Why nobody waits for the answer any more. */
   lost: McpError | undefined;
   private readonly ports: McpCallPorts;
@@ -44,6 +48,7 @@ export class McpCall {
     this.ports = ports;
     this.request = request;
     this.server = server;
+    this.callerSecrets = fewSecrets(request.callerSecrets);
     request.link.whenLost((why) => this.lose(why === 'client_closed' ? left : cutOff));
   }
 
@@ -66,14 +71,14 @@ export class McpCall {
     this.request.telemetry.sent();
   }
 
-  /** The answer that says what is wrong. */
+  /** The answer that says what is wrong; nobody waits for anything else any more. */
   failed(error: McpError): McpAnswer {
     const told = this.lost ?? error;
+    this.abort.abort();
     this.over({ error: told, result: undefined, bytes: 0 });
-    return { kind: 'whole', status: mcpErrorStatus(told, this.id), text: this.errorText(told) };
+    const text = JSON.stringify(mcpErrorMessage(told, this.id));
+    return { kind: 'whole', status: mcpErrorStatus(told, this.id), text, error: told.code };
   }
-
-  errorText = (error: McpError): string => JSON.stringify(mcpErrorMessage(error, this.id));
 
   /** It was answered; a tool that says that it failed has answered. */
   answered(result: Json | undefined, error: Json | undefined, bytes: number): void {
@@ -94,7 +99,7 @@ export class McpCall {
       caller: request.caller,
     };
     const policyResult = policyResultOf(request.caller, server?.policy, tool);
-    const secrets = withSecrets(this.ports.secrets(), request.callerSecrets);
+    const secrets = joinedSecrets(this.ports.secrets(), this.callerSecrets);
     const clean = (text: string | undefined): string | undefined =>
       text === undefined ? undefined : withoutSecrets(text, secrets);
     request.telemetry.ended({
@@ -128,7 +133,7 @@ export class McpCall {
         tool: { id: `${server.id}/${tool}`, displayName: this.ports.titles.of(server.id, tool) },
         payload: { arguments: args, result },
       },
-      bytes,
+      bytes + (args === undefined ? 0 : this.received),
     );
   }
 

@@ -6,6 +6,7 @@ import {
   readServerMessage,
   listedToolName,
   withTools,
+  withUnionUris,
 } from '../../domain/mcp/server-message.ts';
 import { withoutSecrets, type Secrets } from '../../domain/payload/secrets.ts';
 import { isDeeperThan, isObject, type Json, parseJson } from '../../domain/shared/json.ts';
@@ -19,8 +20,8 @@ export interface RelayTerms {
   /** What no caller may see. */
   readonly secrets: () => Secrets;
   readonly titles: ToolTitles;
-  /** Where requests of servers to callers do not pass: refuses one. */
-  readonly refuseRequest?: (server: McpServer, id: McpId, method: string) => void;
+  /** Where the server is one of all: its resources have URIs of the union, and its requests to callers do not pass. */
+  readonly union?: { readonly refuseRequest: (server: McpServer, id: McpId, method: string) => void };
 }
 
 const notOfProtocol: McpError = {
@@ -105,19 +106,19 @@ function shownMessage(terms: RelayTerms, call: McpCall, server: McpServer, text:
   const value = parseJson(text);
   const message = readServerMessage(value);
   if (message === undefined || isDeeperThan(value, maxJsonDepth)) return undefined;
-  if (message.kind === 'request' && terms.refuseRequest !== undefined) {
-    terms.refuseRequest(server, message.id, message.method);
+  if (message.kind === 'request' && terms.union !== undefined) {
+    terms.union.refuseRequest(server, message.id, message.method);
     return { text: '', isResponse: false };
   }
   const isResponse = message.kind === 'response' && (message.id === call.id || message.id === undefined);
-  const open = message.kind === 'response' ? withOpenTools(terms, server, text, message.result) : text;
+  const open = message.kind === 'response' ? openResult(terms, server, text, message.result) : text;
   if (isResponse) call.answered(message.result, message.error, text.length);
   return { text: withoutSecrets(open, terms.secrets()), isResponse };
 }
 
-function withOpenTools(terms: RelayTerms, server: McpServer, text: string, result: Json | undefined): string {
+function openResult(terms: RelayTerms, server: McpServer, text: string, result: Json | undefined): string {
   const tools = listedTools(result);
-  if (tools === undefined) return text;
+  if (tools === undefined) return terms.union === undefined ? text : withUnionUris(text, result, server.id);
   terms.titles.listed(server.id, tools);
   const isOpen = (tool: string): boolean => isOpenTool(server.policy, tool);
   const allOpen = tools.every((tool) => isOpen(listedToolName(tool) ?? ''));

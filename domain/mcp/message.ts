@@ -1,7 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isArray, isDeeperThan, isObject, isString, type JsonObject, parseJson } from '../shared/json.ts';
-import { maxJsonDepth, maxMcpIdChars, maxMcpNameChars } from '../shared/limits.ts';
+import { parseDocument } from '../shared/json-document.ts';
+import type { DocumentError, Watched } from '../shared/json-scan.ts';
+import { isArray, isObject, isString, type JsonObject, parseJson } from '../shared/json.ts';
+import { maxMcpIdChars, maxMcpNameChars, maxMcpValues } from '../shared/limits.ts';
 import type { McpError } from './mcp-error.ts';
 import { isId, type McpId } from './message-id.ts';
 
@@ -15,17 +17,45 @@ export type McpMessage =
 const refuse = (code: McpError['code'], message: string): Either<McpError, never> =>
   E.left({ code, message });
 
+/** The levels on which no key may be repeated: servers differ in which one they take. */
+const watched: Watched = { params: { ref: {} } };
+
 /** A caller's body is one message: batches were taken out of the protocol. */
 export function readMcpMessage(text: string): Either<McpError, McpMessage> {
-  const value = parseJson(text);
-  if (value === undefined) return refuse('parse_error', 'The request body is not valid JSON.');
-  if (isArray(value))
-    return refuse('batch_not_supported', 'A request body is one JSON-RPC message: batches are not read.');
-  if (!isObject(value) || value['jsonrpc'] !== '2.0')
+  const read = parseDocument(text, watched, undefined, maxMcpValues);
+  if (E.isLeft(read)) return E.left(unread(text, read.left));
+  const { value } = read.right;
+  if (value['jsonrpc'] !== '2.0')
     return refuse('invalid_request', 'The request body is no JSON-RPC 2.0 message.');
-  if (isDeeperThan(value, maxJsonDepth))
-    return refuse('invalid_request', `The request body is nested deeper than ${maxJsonDepth} levels.`);
-  return messageOf(value);
+  const { params } = value;
+  const keys = [...Object.keys(value), ...(isObject(params) ? Object.keys(params) : [])];
+  return keys.some(isAlmostDeciding)
+    ? refuse('invalid_request', 'A key of the protocol is spelled in another way.')
+    : messageOf(value);
+}
+
+function unread(text: string, error: DocumentError): McpError {
+  if (error.tooManyValues === true) return { code: 'request_too_large', message: error.message };
+  const value = parseJson(text);
+  if (value === undefined) return { code: 'parse_error', message: 'The request body is not valid JSON.' };
+  if (isArray(value))
+    return {
+      code: 'batch_not_supported',
+      message: 'A request body is one JSON-RPC message: batches are not read.',
+    };
+  return { code: 'invalid_request', message: error.message };
+}
+
+/** The keys that say what a message does. */
+const deciding = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error', 'name', 'uri', 'ref']);
+
+/**
+ * Some servers read keys without regard to case, and to what Unicode folds: they must not see another call than the one
+ * that was judged.
+ */
+function isAlmostDeciding(key: string): boolean {
+  const folded = key.normalize('NFKC').toLowerCase();
+  return folded !== key && deciding.has(folded);
 }
 
 function messageOf(value: JsonObject): Either<McpError, McpMessage> {

@@ -1,5 +1,6 @@
 import { isArray, isObject, isString, type Json, type JsonObject, parseExact } from '../shared/json.ts';
 import { isId, type McpId } from './message-id.ts';
+import { unionUri, withUris } from './resource-uris.ts';
 
 /** A message of a server, as far as the gateway reads it. */
 export type ServerMessage =
@@ -41,14 +42,36 @@ export const listedToolName = (tool: JsonObject): string | undefined =>
  * The message with those of its listed tools alone that `keep` has; the rest of it as the server wrote it. Whichever
  * request it answers: a list that comes in another way, a resumed stream, is a list all the same.
  */
-export function withTools(text: string, keep: (tool: string) => boolean): string {
+export const withTools = (text: string, keep: (tool: string) => boolean): string =>
+  withResult(text, (result) => ({
+    ...result,
+    tools: (listedTools(result) ?? []).filter((tool) => {
+      const name = listedToolName(tool);
+      return name !== undefined && keep(name);
+    }),
+  }));
+
+/** The message of a server with its resources under the URIs that they have among those of all servers. */
+export function withUnionUris(text: string, result: Json | undefined, serverId: string): string {
+  if (!isObject(result) || !showsResources(result)) return text;
+  const inUnion = (uri: string): string => unionUri({ serverId, uri }) ?? uri;
+  return withResult(text, (exact) => withUris(exact, inUnion));
+}
+
+function showsResources(result: JsonObject): boolean {
+  let found = false;
+  withUris(result, (uri) => {
+    found = true;
+    return uri;
+  });
+  return found;
+}
+
+/** The message with another result, and every other digit as the server wrote it. */
+function withResult(text: string, change: (result: JsonObject) => JsonObject): string {
   const message = parseExact(text);
   const result = isObject(message) ? message['result'] : undefined;
-  if (!isObject(message) || !isObject(result)) return text;
-  const tools = listedTools(result) ?? [];
-  const kept = tools.filter((tool) => {
-    const name = listedToolName(tool);
-    return name !== undefined && keep(name);
-  });
-  return JSON.stringify({ ...message, result: { ...result, tools: kept } });
+  return isObject(message) && isObject(result)
+    ? JSON.stringify({ ...message, result: change(result) })
+    : text;
 }
