@@ -2,9 +2,9 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import type { McpId } from '../../domain/mcp/message-id.ts';
-import { type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
-import { exactMember, parseDocument, withMembers } from '../../domain/shared/json-document.ts';
-import { isObject, type JsonObject } from '../../domain/shared/json.ts';
+import { type McpMessage, readMcpMessage, withParams } from '../../domain/mcp/message.ts';
+import { withoutSecrets } from '../../domain/payload/secrets.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
 import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 import { McpCall } from './mcp-call.ts';
@@ -134,7 +134,7 @@ async function initialized(
     capabilities: { tools: {}, prompts: {}, resources: {}, completions: {} },
     serverInfo: ownInfo,
   };
-  return { ...own(call, result), session: sealed.right };
+  return { ...own(ports, call, result), session: sealed.right };
 }
 
 /** Only a cancellation means something to servers; its request went to one of them, and the others pass it over. */
@@ -152,10 +152,12 @@ async function passedOn(
 async function answered(ports: ServeUnionPorts, turn: UnionTurn, text: string): Promise<McpAnswer> {
   const { call, message } = turn;
   const { method } = message;
-  if (method === 'ping') return own(call, {});
+  if (method === 'ping') return own(ports, call, {});
   if (isListMethod(method)) {
     const items = await listedByAll(ports, turn, method);
-    return E.isLeft(items) ? call.failed(items.left) : own(call, { [listedMembers[method]]: items.right });
+    return E.isLeft(items)
+      ? call.failed(items.left)
+      : own(ports, call, { [listedMembers[method]]: items.right });
   }
   const target = Object.hasOwn(targets, method) ? targets[method] : undefined;
   if (target !== undefined) return passed(ports, turn, text, await target(ports, turn));
@@ -167,11 +169,12 @@ async function answered(ports: ServeUnionPorts, turn: UnionTurn, text: string): 
 
 const isListMethod = (method: string): method is ListMethod => Object.hasOwn(listedMembers, method);
 
-/** An answer of the gateway's own. */
-function own(call: McpCall, result: JsonObject): McpAnswer {
+/** An answer of the gateway's own; what servers list is in it. */
+function own({ secrets }: ServeUnionPorts, call: McpCall, result: JsonObject): McpAnswer {
   call.sent();
   call.answered(undefined, undefined, 0);
-  return { kind: 'whole', status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: call.id, result }) };
+  const text = JSON.stringify({ jsonrpc: '2.0', id: call.id, result });
+  return { kind: 'whole', status: 200, text: withoutSecrets(text, secrets()) };
 }
 
 /** A message for one server, in the words that the server knows. */
@@ -225,14 +228,4 @@ function refuser({ upstreams }: ServeUnionPorts, ask: Omit<UnionAsk, 'params'>) 
       refusing -= 1;
     });
   };
-}
-
-/** The message with other members in `params`, and the rest of it as the caller wrote it. */
-function withParams(text: string, changes: JsonObject): string {
-  const document = parseDocument(text, {});
-  if (E.isLeft(document)) return text;
-  const params = exactMember(document.right, 'params');
-  return isObject(params)
-    ? withMembers(document.right, new Map([['params', { ...params, ...changes }]]))
-    : text;
 }

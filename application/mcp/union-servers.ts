@@ -2,18 +2,9 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { type McpError, noRoom } from '../../domain/mcp/mcp-error.ts';
-import { readServerMessage } from '../../domain/mcp/server-message.ts';
-import {
-  isDeeperThan,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  objectsOf,
-  parseExact,
-  parseJson,
-} from '../../domain/shared/json.ts';
-import { maxJsonDepth } from '../../domain/shared/limits.ts';
+import { exactResult, readServerMessage } from '../../domain/mcp/server-message.ts';
+import { isObject, isString, type Json, type JsonObject, objectsOf } from '../../domain/shared/json.ts';
+import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { UpstreamSession } from '../ports/mcp-sessions.ts';
 import type { AnswerMemory, McpReply, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
@@ -125,23 +116,25 @@ async function resultIn(
 ): Promise<Either<McpError, Json>> {
   const none = E.left(noResult(method, status));
   if (status < 200 || status >= 300 || body.kind === 'none') return none;
-  if (body.kind === 'json') return resultOf(body.text, id) ?? none;
+  if (body.kind === 'json') return resultOf(body.text, id, memory) ?? none;
   for await (const frame of body.frames) {
     if (frame.kind === 'failed') return E.left(frame.error);
-    const result = resultOf(frame.data, id);
-    if (result !== undefined) return memory.hold(frame.wire.length) ? result : E.left(noRoom);
+    // An event without data only has an id, to resume at.
+    const result = frame.data === '' ? undefined : resultOf(frame.data, id, memory);
+    if (result !== undefined) return result;
   }
   return none;
 }
 
 /** Undefined: it is another message. */
-function resultOf(text: string, id: string): Either<McpError, Json> | undefined {
-  const value = parseJson(text);
-  const message = readServerMessage(value);
-  if (message?.kind !== 'response' || message.id !== id || isDeeperThan(value, maxJsonDepth))
-    return undefined;
-  const exact = parseExact(text);
-  const result = isObject(exact) ? exact['result'] : undefined;
+function resultOf(text: string, id: string, memory: AnswerMemory): Either<McpError, Json> | undefined {
+  const read = readServerMessage(text);
+  if (E.isLeft(read)) return read;
+  const { message, valueCount } = read.right;
+  if (message.kind !== 'response' || message.id !== id) return undefined;
+  // It stays until the lists of all servers are there.
+  if (!memory.hold(text.length + valueCount * bytesOfValue)) return E.left(noRoom);
+  const result = exactResult(text);
   return result === undefined ? undefined : E.right(result);
 }
 

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { parseDocument } from '../shared/json-document.ts';
+import { parseDocument, unreadDocument, withMembers } from '../shared/json-document.ts';
 import type { DocumentError, Watched } from '../shared/json-scan.ts';
 import { isArray, isObject, isString, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxMcpIdChars, maxMcpNameChars, maxMcpValues } from '../shared/limits.ts';
@@ -72,6 +72,17 @@ function messageOf(value: JsonObject): Either<McpError, McpMessage> {
   return isId(id)
     ? E.right({ kind: 'request', id, method, params })
     : refuse('invalid_request', `\`id\` is an integer, or text of at most ${maxMcpIdChars} characters.`);
+}
+
+/** The message with other members in its `params`, and the rest of it as the caller wrote it. */
+export function withParams(text: string, changes: JsonObject): string {
+  const message = unreadDocument(text);
+  const params = message?.members.find(({ key }) => key === 'params');
+  if (params === undefined) return text;
+  const { valueStart, end } = params;
+  const written = unreadDocument(text.slice(valueStart, end));
+  if (written === undefined) return text;
+  return text.slice(0, valueStart) + withMembers(written, new Map(Object.entries(changes))) + text.slice(end);
 }
 
 /** The name of the tool that a `tools/call` calls; undefined: it names none. */

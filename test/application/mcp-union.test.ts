@@ -167,9 +167,9 @@ describe('resources of all servers', () => {
 describe('a list of the union', () => {
   const tools = (count: number) => Array.from({ length: count }, (_each, n) => ({ name: `t${n}` }));
 
-  it('has at most 10,000 items of a server, and asks for 20 pages at most', async () => {
+  it('has at most 10,000 items of a server', async () => {
     const { ask } = unionOf([
-      { id: 'own', displayName: 'own', policy: open, lists: { 'tools/list': tools(200_000) } },
+      { id: 'own', displayName: 'own', policy: open, lists: { 'tools/list': tools(40_000) } },
     ]);
     expect((await ask('tools/list')).result.tools).toHaveLength(10_000);
   });

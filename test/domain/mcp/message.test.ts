@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { mcpErrorMessage, mcpErrors, mcpErrorStatus } from '../../../domain/mcp/mcp-error.ts';
-import { agreesWithHeaders, readMcpMessage } from '../../../domain/mcp/message.ts';
-import { withTools } from '../../../domain/mcp/server-message.ts';
+import { agreesWithHeaders, readMcpMessage, withParams } from '../../../domain/mcp/message.ts';
+import { readServerMessage, withTools } from '../../../domain/mcp/server-message.ts';
 
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo' } };
 
@@ -54,6 +54,27 @@ describe('a message of a caller', () => {
         readMcpMessage(text);
       }),
     );
+  });
+});
+
+describe('a message that is sent on in other words', () => {
+  it('keeps its digits, its blanks and its other members', () => {
+    const text =
+      '{ "params": {"name":"own__a", "arguments":{"x":1.0,"big":12345678901234567890}}, "id":1.0,"jsonrpc":"2.0" }';
+    expect(withParams(text, { name: 'a' })).toBe(text.replace('own__a', 'a'));
+    expect(withParams('{"id":1}', { name: 'a' })).toBe('{"id":1}');
+  });
+});
+
+describe('a message of a server', () => {
+  it.each([
+    ['{"jsonrpc"', 'upstream_protocol'],
+    ['[]', 'upstream_protocol'],
+    ['{"jsonrpc":"2.0","id":1}', 'upstream_protocol'],
+    [`{"jsonrpc":"2.0","id":1,"result":${'['.repeat(300)}${']'.repeat(300)}}`, 'upstream_protocol'],
+    [`{"jsonrpc":"2.0","id":1,"result":[${'{},'.repeat(100_000)}{}]}`, 'result_too_large'],
+  ])('%.40s is refused: %s', (text, code) => {
+    expect(readServerMessage(text)).toMatchObject(E.left({ code }));
   });
 });
 
