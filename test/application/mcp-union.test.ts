@@ -21,6 +21,7 @@ const members: Readonly<Record<string, string>> = {
 
 /** The union of servers that list what they are told to, and answer each other message with what they were asked. */
 function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], room = Infinity) {
+  const records: { readonly tool: string; readonly heldBytes: number }[] = [];
   const asked: { readonly server: string; readonly message: JsonObject }[] = [];
   const reply = (server: string, { text }: McpAsk): McpReply => {
     const message = JSON.parse(text ?? '{}');
@@ -56,7 +57,7 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
     },
     clock: { now: () => 0, newId: () => String((ids += 1)) },
     digest: textDigest,
-    record: () => undefined,
+    record: ({ tool }, heldBytes) => void records.push({ tool: tool.id, heldBytes }),
     titles: toolTitles(),
     secrets: () => secretsOf([]),
   });
@@ -87,7 +88,7 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
     const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
     return answerIn(await union.post(request, E.right(text)));
   };
-  return { ask, asked };
+  return { ask, asked, records };
 }
 
 const answerIn = (answer: McpAnswer) => JSON.parse(answer.kind === 'whole' ? answer.text : '{}');
@@ -184,5 +185,20 @@ describe('a list of the union', () => {
       20_000,
     );
     expect((await ask('tools/list')).error.data.error_code).toBe('overloaded');
+  });
+});
+
+describe('a record that waits', () => {
+  it('is counted with the arguments that it holds, though the call failed', async () => {
+    const policy = { ...open, deniedTools: ['closed'] };
+    const { ask, records } = unionOf([{ id: 'own', displayName: 'own', policy, lists: {} }]);
+    const argument = { arguments: { a: 'x'.repeat(100_000) } };
+    await ask('tools/call', { name: 'own__closed', ...argument });
+    await ask('tools/call', { name: 'own__open', ...argument });
+    expect(records).toMatchObject([
+      { tool: 'own/closed', heldBytes: expect.any(Number) },
+      { tool: 'own/open', heldBytes: expect.any(Number) },
+    ]);
+    expect(records.every(({ heldBytes }) => heldBytes >= 100_000)).toBe(true);
   });
 });
