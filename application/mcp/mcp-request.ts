@@ -53,7 +53,7 @@ export const isStateless = ({ protocolVersion }: McpHeaders): boolean =>
   protocolVersion !== undefined && protocolVersion >= firstStateless;
 
 /** A request whose answer has no end of its own (2026-07-28). */
-export const subscription = 'subscriptions/listen';
+const subscription = 'subscriptions/listen';
 
 /** Whether such an answer is asked for: by the headers, because they are judged before there is a body. */
 export const isSubscription = (headers: McpHeaders): boolean =>

@@ -141,7 +141,7 @@ describe('resources of all servers', () => {
         const readable = new Set<string>();
         for (const { id, lists } of all)
           for (const each of lists['resources/list']) {
-            const own = String(each.uri);
+            const own = each.uri;
             const whole = `mcp+${id}+${own}`;
             const { result } = await ask('resources/read', { uri: whole });
             if (result === undefined) continue;
