@@ -6,7 +6,7 @@ import { unionName } from '../../domain/mcp/tool-names.ts';
 import type { Digest } from '../../domain/shared/digest.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { McpServer } from '../ports/mcp-upstreams.ts';
+import type { AnswerMemory, McpServer } from '../ports/mcp-upstreams.ts';
 import { titleOf } from './tool-titles.ts';
 import {
   beginSession,
@@ -42,8 +42,14 @@ export interface Inspection {
   readonly tools: readonly InspectedTool[];
 }
 
-/** One admin asks at a time, and one server: the bounds of a message are enough. */
-const ample = { hold: () => true, holdUnfinished: () => true };
+/** Of all that a server answers: its tools, many times over. */
+const maxInspectedBytes = 16 * 1024 * 1024;
+
+/** Whoever inspects has no request of a caller to hold it for. */
+function roomOf(bytes: number): AnswerMemory {
+  let left = bytes;
+  return { hold: (more) => (left -= more) >= 0, holdUnfinished: () => true };
+}
 
 /** Connects to a server and lists its tools, as a caller would who may use it. */
 export const inspectServer =
@@ -51,7 +57,12 @@ export const inspectServer =
   async (server: McpServer): Promise<Inspection> => {
     const { clock } = ports;
     const startedAt = clock.now();
-    const ask = { server, traceContext: {}, signal: new AbortController().signal, memory: ample };
+    const ask = {
+      server,
+      traceContext: {},
+      signal: new AbortController().signal,
+      memory: roomOf(maxInspectedBytes),
+    };
     const took = (): number => Math.max(0, clock.now() - startedAt);
     const begun = await beginSession(ports, { ...ask, session: noneYet, method: '' }, newestRevision);
     if (E.isLeft(begun)) return { error: begun.left, latencyMs: took(), revision: undefined, tools: [] };

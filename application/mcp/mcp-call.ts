@@ -1,10 +1,19 @@
-import { type McpError, mcpErrorMessage, mcpErrors, mcpErrorStatus } from '../../domain/mcp/mcp-error.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import {
+  type McpError,
+  mcpErrorMessage,
+  mcpErrors,
+  mcpErrorStatus,
+  noRoom,
+} from '../../domain/mcp/mcp-error.ts';
 import type { McpId } from '../../domain/mcp/message-id.ts';
-import { calledTool, type McpMessage } from '../../domain/mcp/message.ts';
+import { calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
 import { policyResultOf } from '../../domain/mcp/server-policy.ts';
 import { isFailedResult } from '../../domain/mcp/server-message.ts';
 import { fewSecrets, joinedSecrets, type Secrets, withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { Json } from '../../domain/shared/json.ts';
+import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 import type { McpAnswer, McpRequest } from './mcp-request.ts';
@@ -34,13 +43,13 @@ export class McpCall {
   /** Ends what is under way upstream. */
   readonly abort = new AbortController();
   message: McpMessage | undefined;
-  /** Bytes of what the caller sent. */
-  received = 0;
   /** The caller's key, to be looked for. */
   readonly callerSecrets: Secrets;
   /** Why nobody waits for the answer any more. */
   lost: McpError | undefined;
   private readonly ports: McpCallPorts;
+  /** What the caller's message takes of memory, as text and parsed. */
+  private receivedBytes = 0;
   private isSent = false;
   private isOver = false;
 
@@ -58,6 +67,17 @@ export class McpCall {
 
   get tool(): string | undefined {
     return this.message !== undefined && isToolCall(this.message) ? calledTool(this.message) : undefined;
+  }
+
+  /** Reads the caller's message, where there is room for it. */
+  read(text: string): Either<McpError, McpMessage> {
+    const read = readMcpMessage(text);
+    if (E.isLeft(read)) return read;
+    const { message, valueCount } = read.right;
+    const parsedBytes = valueCount * bytesOfValue;
+    this.message = message;
+    this.receivedBytes = text.length + parsedBytes;
+    return this.request.memory.hold(parsedBytes) ? E.right(message) : E.left(noRoom);
   }
 
   lose(why: McpError): void {
@@ -133,7 +153,7 @@ export class McpCall {
         tool: { id: `${server.id}/${tool}`, displayName: this.ports.titles.of(server.id, tool) },
         payload: { arguments: args, result },
       },
-      bytes + (args === undefined ? 0 : this.received),
+      bytes + (args === undefined ? 0 : this.receivedBytes),
     );
   }
 

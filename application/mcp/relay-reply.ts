@@ -12,6 +12,7 @@ import {
 } from '../../domain/mcp/server-message.ts';
 import { withoutSecrets, type Secrets } from '../../domain/payload/secrets.ts';
 import { isObject, type Json } from '../../domain/shared/json.ts';
+import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { McpFrame, McpReply, McpServer } from '../ports/mcp-upstreams.ts';
 import type { McpAnswer } from './mcp-request.ts';
 import type { McpCall } from './mcp-call.ts';
@@ -114,14 +115,14 @@ function shownMessage(
 ): Either<McpError, ShownMessage> {
   const read = readServerMessage(text);
   if (E.isLeft(read)) return read;
-  const { message } = read.right;
+  const { message, valueCount } = read.right;
   if (message.kind === 'request' && terms.union !== undefined) {
     terms.union.refuseRequest(server, message.id, message.method);
     return E.right({ text: '', isResponse: false });
   }
   const isResponse = message.kind === 'response' && (message.id === call.id || message.id === undefined);
   const open = message.kind === 'response' ? openResult(terms, server, text, message.result) : text;
-  if (isResponse) call.answered(message.result, message.error, text.length);
+  if (isResponse) call.answered(message.result, message.error, text.length + valueCount * bytesOfValue);
   return E.right({ text: withoutSecrets(open, terms.secrets()), isResponse });
 }
 

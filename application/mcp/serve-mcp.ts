@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
-import { agreesWithHeaders, calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
+import { agreesWithHeaders, calledTool, type McpMessage } from '../../domain/mcp/message.ts';
 import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
 import { holdsSecret, joinedSecrets, secretsOf } from '../../domain/payload/secrets.ts';
 import type { McpSessions } from '../ports/mcp-sessions.ts';
@@ -52,10 +52,8 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
   const post: McpService['post'] = async (request, text) => {
     const call = open(request);
     if (E.isLeft(text)) return call.failed(text.left);
-    call.received = text.right.length;
-    const read = readMcpMessage(text.right);
+    const read = call.read(text.right);
     if (E.isLeft(read)) return call.failed(read.left);
-    call.message = read.right;
     const admitted = await admit(ports, call, read.right, text.right);
     if (E.isLeft(admitted)) return call.failed(admitted.left);
     const { server, session } = admitted.right;

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import type { McpId } from '../../domain/mcp/message-id.ts';
-import { type McpMessage, readMcpMessage, withParams } from '../../domain/mcp/message.ts';
+import { type McpMessage, withParams } from '../../domain/mcp/message.ts';
 import { withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
@@ -51,11 +51,9 @@ export function serveUnion(ports: ServeUnionPorts): McpService {
   const post: McpService['post'] = async (request, text) => {
     const call = open(request);
     if (E.isLeft(text)) return call.failed(text.left);
-    call.received = text.right.length;
-    const read = readMcpMessage(text.right);
+    const read = call.read(text.right);
     if (E.isLeft(read)) return call.failed(read.left);
     const message = read.right;
-    call.message = message;
     const refused = isStateless(request.headers) ? noSuchRevision : keyWithin(call, text.right);
     if (refused !== undefined) return call.failed(refused);
     if (message.kind === 'request' && message.method === 'initialize')

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { parseDocument, unreadDocument, withMembers } from '../shared/json-document.ts';
 import type { DocumentError, Watched } from '../shared/json-scan.ts';
 import { isArray, isObject, isString, type JsonObject, parseJson } from '../shared/json.ts';
@@ -20,18 +21,28 @@ const refuse = (code: McpError['code'], message: string): Either<McpError, never
 /** The levels on which no key may be repeated: servers differ in which one they take. */
 const watched: Watched = { params: { ref: {} } };
 
+/** A caller's text that is one message. */
+export interface ReadMcpMessage {
+  readonly message: McpMessage;
+  /** JSON values in it, at any depth. */
+  readonly valueCount: number;
+}
+
 /** A caller's body is one message: batches were taken out of the protocol. */
-export function readMcpMessage(text: string): Either<McpError, McpMessage> {
+export function readMcpMessage(text: string): Either<McpError, ReadMcpMessage> {
   const read = parseDocument(text, watched, undefined, maxMcpValues);
   if (E.isLeft(read)) return E.left(unread(text, read.left));
-  const { value } = read.right;
+  const { value, valueCount } = read.right;
   if (value['jsonrpc'] !== '2.0')
     return refuse('invalid_request', 'The request body is no JSON-RPC 2.0 message.');
   const { params } = value;
   const keys = [...Object.keys(value), ...(isObject(params) ? Object.keys(params) : [])];
-  return keys.some(isAlmostDeciding)
-    ? refuse('invalid_request', 'A key of the protocol is spelled in another way.')
-    : messageOf(value);
+  if (keys.some(isAlmostDeciding))
+    return refuse('invalid_request', 'A key of the protocol is spelled in another way.');
+  return pipe(
+    messageOf(value),
+    E.map((message) => ({ message, valueCount })),
+  );
 }
 
 function unread(text: string, error: DocumentError): McpError {

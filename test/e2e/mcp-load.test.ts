@@ -48,6 +48,7 @@ const gatewayWith = (server: object): Promise<TestGateway> =>
 
 interface Terms {
   readonly name?: string;
+  readonly args?: object;
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: 'POST' | 'GET' | 'DELETE';
@@ -56,7 +57,7 @@ interface Terms {
 
 async function ask(
   gateway: TestGateway,
-  { name = 'whole', key = scene.key, headers = {}, method = 'POST', at = '/slow' }: Terms = {},
+  { name = 'whole', args = {}, key = scene.key, headers = {}, method = 'POST', at = '/slow' }: Terms = {},
 ) {
   const requestId = randomUUID();
   const response = await fetch(`${gateway.url}/mcp${at}`, {
@@ -70,7 +71,7 @@ async function ask(
     },
     body:
       method === 'POST'
-        ? JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } })
+        ? JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } })
         : null,
   });
   return { requestId, status: response.status, headers: response.headers, text: await response.text() };
@@ -172,4 +173,13 @@ describe('answers that are held', () => {
       expect((await next).text).toContain(large);
     },
   );
+
+  it('leave no room to a message that takes more when it is parsed: it is not sent on', async () => {
+    const { status, requestId } = await ask(gateway, {
+      args: { a: Array.from({ length: 20_000 }, () => 1) },
+    });
+    expect(status).toBe(503);
+    expect(await rowOf(requestId)).toMatchObject({ tool_id: 'slow/whole', error_code: 'overloaded' });
+    expect(begun).toEqual([]);
+  });
 });

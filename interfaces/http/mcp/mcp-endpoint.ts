@@ -71,13 +71,21 @@ export const mcpEndpoint =
       sendMcpError(context, error);
     };
     const { streams, calls } = ports.mcp.gates;
-    const lease = (isLasting(req, method) ? streams : calls).enter();
+    const headers = mcpHeaders(req);
+    // A stream that has no end of its own: nobody waits for it when the process ends.
+    const lasts = method === 'GET' || isSubscription(headers);
+    const lease = (lasts ? streams : calls).enter();
     // Looking the key up would be work, which is what there is no room for.
     if (lease === undefined) return keyless(noRoom);
     try {
       const caller = await ports.authenticate(req);
       if (E.isLeft(caller)) return keyless(ofGateway(caller.left));
-      const request = mcpRequest(ports, context, caller.right, serverId, lease);
+      const request = mcpRequest(ports, context, {
+        caller: caller.right,
+        serverId,
+        headers,
+        memory: lease,
+      });
       const refused = lease.belongsTo(ownershipScopeKey(ownerOf(caller.right)))
         ? doorError(ports, req, method)
         : ofGateway(tooManyRequests);
@@ -92,27 +100,18 @@ export const mcpEndpoint =
     }
   };
 
-/** A stream that has no end of its own: nobody waits for it when the process ends. */
-const isLasting = (req: IncomingMessage, method: Method): boolean =>
-  method === 'GET' || isSubscription(mcpHeaders(req));
-
 function mcpRequest(
   ports: McpEndpointPorts,
   { req, requestId, receivedAt, link }: RequestContext,
-  caller: Caller,
-  serverId: string,
-  memory: Lease,
+  known: Pick<McpRequest, 'caller' | 'serverId' | 'headers' | 'memory'>,
 ): McpRequest {
   return {
+    ...known,
     requestId,
     receivedAt,
-    caller,
     callerSecrets: callerKeyOf(req),
-    serverId,
     session: header(req, 'mcp-session-id'),
-    headers: mcpHeaders(req),
     link,
-    memory,
     telemetry: ports.mcp.telemetry.begin(traceContext(req, ports.secrets())),
   };
 }

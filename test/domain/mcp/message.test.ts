@@ -15,7 +15,7 @@ describe('a message of a caller', () => {
     [{ jsonrpc: '2.0', id: 7, result: {} }, 'response'],
     [{ jsonrpc: '2.0', id: 7, error: { code: 1, message: 'no' } }, 'response'],
   ])('%j is a %s', (message, kind) => {
-    expect(readMcpMessage(JSON.stringify(message))).toMatchObject(E.right({ kind }));
+    expect(readMcpMessage(JSON.stringify(message))).toMatchObject(E.right({ message: { kind } }));
   });
 
   it.each([
@@ -87,7 +87,7 @@ describe('headers that repeat the body', () => {
     ['tools/call', 'other', false],
     [undefined, 'other', false],
   ])('method %j and name %j: %s', (method, name, agrees) => {
-    expect(E.isRight(message) && agreesWithHeaders(message.right, { method, name })).toBe(agrees);
+    expect(E.isRight(message) && agreesWithHeaders(message.right.message, { method, name })).toBe(agrees);
   });
 });
 
