@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { McpAnswer, McpRequest } from '../../application/mcp/mcp-request.ts';
 import { serveUnion } from '../../application/mcp/serve-union.ts';
 import { toolTitles } from '../../application/mcp/tool-titles.ts';
-import type { McpAsk, McpReply, McpServer } from '../../application/ports/mcp-upstreams.ts';
+import type { McpAsk, McpFrame, McpReply, McpServer } from '../../application/ports/mcp-upstreams.ts';
 import type { AllowedOwner } from '../../domain/mcp/server-policy.ts';
 import { secretsOf } from '../../domain/payload/secrets.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
@@ -19,13 +19,27 @@ const members: Readonly<Record<string, string>> = {
   'resources/templates/list': 'resourceTemplates',
 };
 
+/** A server that asks the caller a thousand times before it answers. */
+function asking(id: unknown): McpReply {
+  async function* frames(): AsyncGenerator<McpFrame> {
+    for (let n = 0; n <= 1000; n += 1) {
+      const message = n < 1000 ? { id: n, method: 'roots/list' } : { id, result: {} };
+      const data = JSON.stringify({ jsonrpc: '2.0', ...message });
+      yield { kind: 'event', data, wire: Buffer.from(`data: ${data}\n\n`) };
+    }
+  }
+  return { status: 200, session: undefined, body: { kind: 'events', frames: frames() } };
+}
+
 /** The union of servers that list what they are told to, and answer each other message with what they were asked. */
 function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], room = Infinity) {
   const records: { readonly tool: string; readonly heldBytes: number }[] = [];
+  const refused: string[] = [];
   const asked: { readonly server: string; readonly message: JsonObject }[] = [];
   const reply = (server: string, { text }: McpAsk): McpReply => {
     const message = JSON.parse(text ?? '{}');
     asked.push({ server, message });
+    if (message.params?.name === 'asks') return asking(message.id);
     const items = servers.find(({ id }) => id === server)?.lists[message.method] ?? [];
     const member = members[message.method];
     const result = member === undefined ? { served: [server, message.params] } : { [member]: items };
@@ -38,6 +52,11 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
     upstreams: {
       servers: () => servers,
       send: async (server, ask) => {
+        // Nobody takes an answer to what a server asks.
+        if (ask.text?.includes('"error":') === true) {
+          refused.push(ask.text);
+          return new Promise(() => undefined);
+        }
         const answered = reply(server.id, ask);
         const bytes = answered.body.kind === 'json' ? answered.body.text.length : 0;
         return ask.memory.hold(bytes)
@@ -88,10 +107,15 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
     const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
     return answerIn(await union.post(request, E.right(text)));
   };
-  return { ask, asked, records };
+  return { ask, asked, records, refused };
 }
 
-const answerIn = (answer: McpAnswer) => JSON.parse(answer.kind === 'whole' ? answer.text : '{}');
+async function answerIn(answer: McpAnswer) {
+  if (answer.kind !== 'events') return JSON.parse(answer.kind === 'whole' ? answer.text : '{}');
+  let last = '';
+  for await (const event of answer.events) last = String(event);
+  return JSON.parse(last.slice('data: '.length));
+}
 
 const owner = fc.constantFrom<AllowedOwner>(
   { kind: 'everyone' },
@@ -185,6 +209,14 @@ describe('a list of the union', () => {
       20_000,
     );
     expect((await ask('tools/list')).error.data.error_code).toBe('overloaded');
+  });
+});
+
+describe('a server that asks without end', () => {
+  it('has 16 refusals under way at most, and its answer passes', async () => {
+    const { ask, refused } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: {} }]);
+    expect((await ask('tools/call', { name: 'own__asks' })).result).toEqual({});
+    expect(refused).toHaveLength(16);
   });
 });
 
