@@ -42,7 +42,8 @@ const revisions = [newestRevision, '2025-06-18'] as const;
 
 /**
  * All servers that a key may use as one: their tools and prompts under names that begin with the id of their server,
- * their resources under URIs that do. A session begins one with each of them; those that are not there are left out until the next one.
+ * their resources under URIs that do. A session begins one with each of them; those that are not there are left out
+ * until the next one.
  */
 export function serveUnion(ports: ServeUnionPorts): McpService {
   const waiting = waitingCalls();
@@ -170,6 +171,8 @@ const isListMethod = (method: string): method is ListMethod => Object.hasOwn(lis
 /** An answer of the gateway's own; what servers list is in it. */
 function own({ secrets }: ServeUnionPorts, call: McpCall, result: JsonObject): McpAnswer {
   call.sent();
+  // Servers that are asked for a caller who has left do not answer: it is not the whole.
+  if (call.lost !== undefined) return call.failed(call.lost);
   call.answered(undefined, undefined, 0);
   const text = JSON.stringify({ jsonrpc: '2.0', id: call.id, result });
   return { kind: 'whole', status: 200, text: withoutSecrets(text, secrets()) };

@@ -57,8 +57,19 @@ function unread(text: string, error: DocumentError): McpError {
   return { code: 'invalid_request', message: error.message };
 }
 
-/** The keys that say what a message does. */
-const deciding = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error', 'name', 'uri', 'ref']);
+/** The keys that say what a message does, and what a record has of it. */
+const deciding = new Set([
+  'jsonrpc',
+  'id',
+  'method',
+  'params',
+  'result',
+  'error',
+  'name',
+  'arguments',
+  'uri',
+  'ref',
+]);
 
 /**
  * Some servers read keys without regard to case, and to what Unicode folds: they must not see another call than the one

@@ -192,7 +192,8 @@ async function answerWith(
   if (res.destroyed) return;
   if (answer.kind === 'whole') {
     const { status, text, error } = answer;
-    return sendJson(res, status, { ...headers, ...(error && errorHeaders(status, error)) }, text);
+    const more = error !== undefined && status >= 400 ? errorHeaders(status, error) : {};
+    return sendJson(res, status, { ...headers, ...more }, text);
   }
   res.writeHead(answer.status, { ...everyAnswer, ...headers, 'content-length': 0 });
   res.end();

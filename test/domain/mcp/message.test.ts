@@ -37,6 +37,10 @@ describe('a message of a caller', () => {
     ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}', 'invalid_request'],
     ['{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"tools/call"}', 'invalid_request'],
     ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Name":"b"}}', 'invalid_request'],
+    [
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Arguments":{}}}',
+      'invalid_request',
+    ],
     ['{"jsonrpc":"2.0","method":"ping","ID":1,"Method":"tools/call"}', 'invalid_request'],
     ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{},"paramſ":{"name":"b"}}', 'invalid_request'],
     [`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[${'1,'.repeat(100_000)}1]}}`, 'request_too_large'],
