@@ -169,6 +169,9 @@ const maxPages = 20;
 /** What one server has of one kind; agents choke on a hundredth of it. */
 const maxListed = 10_000;
 
+/** What these take of memory, as text and parsed, before no further page is asked for. */
+const maxListedBytes = 16 * 1024 * 1024;
+
 /** A cursor is sent back as it came; real ones are numbers and ids. */
 const maxCursorChars = 4096;
 
@@ -194,11 +197,17 @@ export async function listAll(
   const { clock } = ports;
   const until = clock.now() + unionWaitMs;
   const all: JsonObject[] = [];
+  let held = 0;
+  const hold = (bytes: number): boolean => {
+    held += bytes;
+    return ask.memory.hold(bytes);
+  };
+  const memory = { ...ask.memory, hold };
   let cursor: string | undefined;
-  for (let page = 0; page < maxPages; page += 1) {
+  for (let page = 0; page < maxPages && held < maxListedBytes; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const withinMs = Math.max(1, until - clock.now());
-    const answered = await askServer(ports, { ...ask, params, withinMs });
+    const answered = await askServer(ports, { ...ask, params, withinMs, memory });
     if (E.isLeft(answered)) return answered;
     const { result } = answered.right;
     if (!isObject(result)) return E.left(noResult(ask.method, 200));

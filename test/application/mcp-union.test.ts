@@ -42,7 +42,10 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
     if (message.params?.name === 'asks') return asking(message.id);
     const items = servers.find(({ id }) => id === server)?.lists[message.method] ?? [];
     const member = members[message.method];
-    const result = member === undefined ? { served: [server, message.params] } : { [member]: items };
+    const result =
+      member === undefined
+        ? { served: [server, message.params] }
+        : { [member]: items, ...(server === 'endless' ? { nextCursor: 'more' } : {}) };
     const body = JSON.stringify({ jsonrpc: '2.0', id: message.id, result });
     return { status: 200, session: undefined, body: { kind: 'json', text: body } };
   };
@@ -198,6 +201,21 @@ describe('a list of the union', () => {
     ]);
     expect((await ask('tools/list')).result.tools).toHaveLength(10_000);
   });
+
+  it.each([
+    [100, 20],
+    [1000, 3],
+  ])(
+    'is asked for page by page, but not without end: pages of %i tools, %i of them',
+    async (count, pages) => {
+      const lists = {
+        'tools/list': tools(count).map((tool) => ({ ...tool, description: 'x'.repeat(3000) })),
+      };
+      const { ask, asked } = unionOf([{ id: 'endless', displayName: 'e', policy: open, lists }]);
+      expect((await ask('tools/list')).result.tools).toHaveLength(count);
+      expect(asked).toHaveLength(pages);
+    },
+  );
 
   it('fails where there is no room for what the servers answer, and does not leave a server out', async () => {
     const lists = { 'tools/list': tools(1000) };
