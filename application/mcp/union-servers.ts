@@ -197,14 +197,9 @@ export async function listAll(
   const { clock } = ports;
   const until = clock.now() + unionWaitMs;
   const all: JsonObject[] = [];
-  let held = 0;
-  const hold = (bytes: number): boolean => {
-    held += bytes;
-    return ask.memory.hold(bytes);
-  };
-  const memory = { ...ask.memory, hold };
+  const { memory, heldBytes } = counted(ask.memory);
   let cursor: string | undefined;
-  for (let page = 0; page < maxPages && held < maxListedBytes; page += 1) {
+  for (let page = 0; page < maxPages && heldBytes() < maxListedBytes; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const withinMs = Math.max(1, until - clock.now());
     const answered = await askServer(ports, { ...ask, params, withinMs, memory });
@@ -220,4 +215,16 @@ export async function listAll(
     cursor = next;
   }
   return E.right(all);
+}
+
+function counted({ hold, holdUnfinished }: AnswerMemory) {
+  let held = 0;
+  const memory: AnswerMemory = {
+    hold: (bytes) => {
+      held += bytes;
+      return hold(bytes);
+    },
+    holdUnfinished,
+  };
+  return { memory, heldBytes: () => held };
 }
