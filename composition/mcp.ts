@@ -4,7 +4,7 @@ import { recordInvocation } from '../application/mcp/record-invocation.ts';
 import { serveMcp } from '../application/mcp/serve-mcp.ts';
 import { serveUnion } from '../application/mcp/serve-union.ts';
 import { toolTitles } from '../application/mcp/tool-titles.ts';
-import { unauthorizedCall } from '../application/mcp/unauthorized-call.ts';
+import { keylessCall } from '../application/mcp/keyless-call.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { McpOverheads } from '../application/ports/mcp-invocations.ts';
 import type { McpTelemetry } from '../application/ports/mcp-telemetry.ts';
@@ -55,7 +55,7 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
     door: {
       service: serveMcp(ports),
       union: serveUnion(ports),
-      unauthorized: unauthorizedCall({ clock, telemetry, record }),
+      keyless: keylessCall({ clock, telemetry, record }),
       telemetry,
       gates: gates.mcp,
     },

@@ -6,7 +6,7 @@ import { unionName } from '../../domain/mcp/tool-names.ts';
 import type { Digest } from '../../domain/shared/digest.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { McpServer } from '../ports/mcp-upstreams.ts';
+import type { AnswerMemory, McpServer } from '../ports/mcp-upstreams.ts';
 import { titleOf } from './tool-titles.ts';
 import {
   beginSession,
@@ -42,18 +42,32 @@ export interface Inspection {
   readonly tools: readonly InspectedTool[];
 }
 
+/** Of all that a server answers: its tools, many times over. */
+const maxInspectedBytes = 16 * 1024 * 1024;
+
+/** Whoever inspects has no request of a caller to hold it for. */
+function roomOf(bytes: number): AnswerMemory {
+  let left = bytes;
+  return { hold: (more) => (left -= more) >= 0, holdUnfinished: () => true };
+}
+
 /** Connects to a server and lists its tools, as a caller would who may use it. */
 export const inspectServer =
   (ports: InspectPorts) =>
   async (server: McpServer): Promise<Inspection> => {
     const { clock } = ports;
     const startedAt = clock.now();
-    const ask = { server, traceContext: {}, signal: new AbortController().signal };
+    const ask = {
+      server,
+      traceContext: {},
+      signal: new AbortController().signal,
+      memory: roomOf(maxInspectedBytes),
+    };
     const took = (): number => Math.max(0, clock.now() - startedAt);
     const begun = await beginSession(ports, { ...ask, session: noneYet, method: '' }, newestRevision);
     if (E.isLeft(begun)) return { error: begun.left, latencyMs: took(), revision: undefined, tools: [] };
     const session = begun.right;
-    const listed = await listAll(ports, { ...ask, session, method: 'tools/list' }, 'tools');
+    const listed = await listAll(ports, { ...ask, session, method: 'tools/list' });
     const latencyMs = took();
     if (session.id !== undefined) await tellServer(ports, { ...ask, session, method: '', params: {} }, 'end');
     return {

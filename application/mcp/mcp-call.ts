@@ -1,10 +1,19 @@
-import { type McpError, mcpErrorMessage, mcpErrors, mcpErrorStatus } from '../../domain/mcp/mcp-error.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import {
+  type McpError,
+  mcpErrorMessage,
+  mcpErrors,
+  mcpErrorStatus,
+  noRoom,
+} from '../../domain/mcp/mcp-error.ts';
 import type { McpId } from '../../domain/mcp/message-id.ts';
-import { calledTool, type McpMessage } from '../../domain/mcp/message.ts';
+import { calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
 import { policyResultOf } from '../../domain/mcp/server-policy.ts';
 import { isFailedResult } from '../../domain/mcp/server-message.ts';
-import { type Secrets, withSecrets, withoutSecrets } from '../../domain/payload/secrets.ts';
+import { fewSecrets, joinedSecrets, type Secrets, withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { Json } from '../../domain/shared/json.ts';
+import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 import type { McpAnswer, McpRequest } from './mcp-request.ts';
@@ -34,9 +43,13 @@ export class McpCall {
   /** Ends what is under way upstream. */
   readonly abort = new AbortController();
   message: McpMessage | undefined;
+  /** The caller's key, to be looked for. */
+  readonly callerSecrets: Secrets;
   /** Why nobody waits for the answer any more. */
   lost: McpError | undefined;
   private readonly ports: McpCallPorts;
+  /** What the caller's message takes of memory, as text and parsed. */
+  private receivedBytes = 0;
   private isSent = false;
   private isOver = false;
 
@@ -44,6 +57,7 @@ export class McpCall {
     this.ports = ports;
     this.request = request;
     this.server = server;
+    this.callerSecrets = fewSecrets(request.callerSecrets);
     request.link.whenLost((why) => this.lose(why === 'client_closed' ? left : cutOff));
   }
 
@@ -53,6 +67,17 @@ export class McpCall {
 
   get tool(): string | undefined {
     return this.message !== undefined && isToolCall(this.message) ? calledTool(this.message) : undefined;
+  }
+
+  /** Reads the caller's message, where there is room for it. */
+  read(text: string): Either<McpError, McpMessage> {
+    const read = readMcpMessage(text);
+    if (E.isLeft(read)) return read;
+    const { message, valueCount } = read.right;
+    const parsedBytes = valueCount * bytesOfValue;
+    this.message = message;
+    this.receivedBytes = text.length + parsedBytes;
+    return this.request.memory.hold(parsedBytes) ? E.right(message) : E.left(noRoom);
   }
 
   lose(why: McpError): void {
@@ -66,14 +91,14 @@ export class McpCall {
     this.request.telemetry.sent();
   }
 
-  /** The answer that says what is wrong. */
+  /** The answer that says what is wrong; nobody waits for anything else any more. */
   failed(error: McpError): McpAnswer {
     const told = this.lost ?? error;
+    this.abort.abort();
     this.over({ error: told, result: undefined, bytes: 0 });
-    return { kind: 'whole', status: mcpErrorStatus(told, this.id), text: this.errorText(told) };
+    const text = JSON.stringify(mcpErrorMessage(told, this.id));
+    return { kind: 'whole', status: mcpErrorStatus(told, this.id), text, error: told.code };
   }
-
-  errorText = (error: McpError): string => JSON.stringify(mcpErrorMessage(error, this.id));
 
   /** It was answered; a tool that says that it failed has answered. */
   answered(result: Json | undefined, error: Json | undefined, bytes: number): void {
@@ -94,7 +119,7 @@ export class McpCall {
       caller: request.caller,
     };
     const policyResult = policyResultOf(request.caller, server?.policy, tool);
-    const secrets = withSecrets(this.ports.secrets(), request.callerSecrets);
+    const secrets = joinedSecrets(this.ports.secrets(), this.callerSecrets);
     const clean = (text: string | undefined): string | undefined =>
       text === undefined ? undefined : withoutSecrets(text, secrets);
     request.telemetry.ended({
@@ -128,7 +153,7 @@ export class McpCall {
         tool: { id: `${server.id}/${tool}`, displayName: this.ports.titles.of(server.id, tool) },
         payload: { arguments: args, result },
       },
-      bytes,
+      bytes + (args === undefined ? 0 : this.receivedBytes),
     );
   }
 

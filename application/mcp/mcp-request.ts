@@ -1,7 +1,9 @@
 import type { Caller } from '../../domain/identity/caller.ts';
+import type { McpErrorCode } from '../../domain/mcp/mcp-error.ts';
 import type { RequestId } from '../../domain/request-log/request-ids.ts';
 import type { CallerLink } from '../model-request.ts';
 import type { McpCallTelemetry } from '../ports/mcp-telemetry.ts';
+import type { AnswerMemory } from '../ports/mcp-upstreams.ts';
 
 /** One authenticated HTTP request to the path of an MCP server, as the door hands it in. */
 export interface McpRequest {
@@ -17,6 +19,7 @@ export interface McpRequest {
   readonly session: string | undefined;
   readonly headers: McpHeaders;
   readonly link: CallerLink;
+  readonly memory: AnswerMemory;
   readonly telemetry: McpCallTelemetry;
 }
 
@@ -37,7 +40,8 @@ export type McpAnswer = {
   readonly session?: string;
 } & (
   | { readonly kind: 'empty' }
-  | { readonly kind: 'whole'; readonly text: string }
+  /** `error`: it is the gateway that says so. */
+  | { readonly kind: 'whole'; readonly text: string; readonly error?: McpErrorCode }
   /** Server-sent events, to be read to their end or returned from. */
   | { readonly kind: 'events'; readonly events: AsyncIterable<string | Uint8Array> }
 );
@@ -47,3 +51,10 @@ const firstStateless = '2026-07-28';
 
 export const isStateless = ({ protocolVersion }: McpHeaders): boolean =>
   protocolVersion !== undefined && protocolVersion >= firstStateless;
+
+/** A request whose answer has no end of its own (2026-07-28). */
+const subscription = 'subscriptions/listen';
+
+/** Whether such an answer is asked for: by the headers, because they are judged before there is a body. */
+export const isSubscription = (headers: McpHeaders): boolean =>
+  isStateless(headers) && headers.method === subscription;

@@ -1,3 +1,5 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import type { McpId } from '../../domain/mcp/message-id.ts';
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
@@ -6,10 +8,11 @@ import {
   readServerMessage,
   listedToolName,
   withTools,
+  withUnionUris,
 } from '../../domain/mcp/server-message.ts';
 import { withoutSecrets, type Secrets } from '../../domain/payload/secrets.ts';
-import { isDeeperThan, isObject, type Json, parseJson } from '../../domain/shared/json.ts';
-import { maxJsonDepth } from '../../domain/shared/limits.ts';
+import { isObject, type Json } from '../../domain/shared/json.ts';
+import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { McpFrame, McpReply, McpServer } from '../ports/mcp-upstreams.ts';
 import type { McpAnswer } from './mcp-request.ts';
 import type { McpCall } from './mcp-call.ts';
@@ -19,14 +22,10 @@ export interface RelayTerms {
   /** What no caller may see. */
   readonly secrets: () => Secrets;
   readonly titles: ToolTitles;
-  /** Where requests of servers to callers do not pass: refuses one. */
-  readonly refuseRequest?: (server: McpServer, id: McpId, method: string) => void;
+  /** Where the server is one of all: its resources have URIs of the union, and its requests to callers do not pass. */
+  readonly union?: { readonly refuseRequest: (server: McpServer, id: McpId, method: string) => void };
 }
 
-const notOfProtocol: McpError = {
-  code: 'upstream_protocol',
-  message: 'The server answered with what is no JSON-RPC message.',
-};
 const unanswered: McpError = {
   code: 'upstream_protocol',
   message: 'The server ended its answer without a response to the request.',
@@ -82,10 +81,10 @@ function refusedReply(
   return call.failed({ code: 'upstream_protocol', message: `The server answered with status ${status}.` });
 }
 
-const isErrorMessage = (text: string): boolean => {
-  const value = parseJson(text);
-  return isObject(value) && isObject(value['error']) && value['jsonrpc'] === '2.0';
-};
+function isErrorMessage(text: string): boolean {
+  const read = readServerMessage(text);
+  return E.isRight(read) && read.right.message.kind === 'response' && isObject(read.right.message.error);
+}
 
 function relayedMessage(
   terms: RelayTerms,
@@ -95,29 +94,41 @@ function relayedMessage(
   text: string,
 ): McpAnswer {
   const shown = shownMessage(terms, call, server, text);
-  if (shown === undefined) return call.failed(notOfProtocol);
-  if (!shown.isResponse) return call.failed(unanswered);
-  return { kind: 'whole', status, text: shown.text };
+  if (E.isLeft(shown)) return call.failed(shown.left);
+  if (!shown.right.isResponse) return call.failed(unanswered);
+  return { kind: 'whole', status, text: shown.right.text };
 }
 
-/** A message as the caller may see it; undefined: it is none. */
-function shownMessage(terms: RelayTerms, call: McpCall, server: McpServer, text: string) {
-  const value = parseJson(text);
-  const message = readServerMessage(value);
-  if (message === undefined || isDeeperThan(value, maxJsonDepth)) return undefined;
-  if (message.kind === 'request' && terms.refuseRequest !== undefined) {
-    terms.refuseRequest(server, message.id, message.method);
-    return { text: '', isResponse: false };
+interface ShownMessage {
+  /** Empty: nothing of it. */
+  readonly text: string;
+  /** It answers the caller's request. */
+  readonly isResponse: boolean;
+}
+
+/** A message as the caller may see it. */
+function shownMessage(
+  terms: RelayTerms,
+  call: McpCall,
+  server: McpServer,
+  text: string,
+): Either<McpError, ShownMessage> {
+  const read = readServerMessage(text);
+  if (E.isLeft(read)) return read;
+  const { message, valueCount } = read.right;
+  if (message.kind === 'request' && terms.union !== undefined) {
+    terms.union.refuseRequest(server, message.id, message.method);
+    return E.right({ text: '', isResponse: false });
   }
   const isResponse = message.kind === 'response' && (message.id === call.id || message.id === undefined);
-  const open = message.kind === 'response' ? withOpenTools(terms, server, text, message.result) : text;
-  if (isResponse) call.answered(message.result, message.error, text.length);
-  return { text: withoutSecrets(open, terms.secrets()), isResponse };
+  const open = message.kind === 'response' ? openResult(terms, server, text, message.result) : text;
+  if (isResponse) call.answered(message.result, message.error, text.length + valueCount * bytesOfValue);
+  return E.right({ text: withoutSecrets(open, terms.secrets()), isResponse });
 }
 
-function withOpenTools(terms: RelayTerms, server: McpServer, text: string, result: Json | undefined): string {
+function openResult(terms: RelayTerms, server: McpServer, text: string, result: Json | undefined): string {
   const tools = listedTools(result);
-  if (tools === undefined) return text;
+  if (tools === undefined) return terms.union === undefined ? text : withUnionUris(text, result, server.id);
   terms.titles.listed(server.id, tools);
   const isOpen = (tool: string): boolean => isOpenTool(server.policy, tool);
   const allOpen = tools.every((tool) => isOpen(listedToolName(tool) ?? ''));
@@ -160,10 +171,11 @@ function relayedFrame(
   seen.isResumable ||= hasId(wire);
   if (data === '') return wire;
   const shown = shownMessage(terms, call, server, data);
-  if (shown === undefined) return notOfProtocol;
-  seen.isAnswered ||= shown.isResponse;
-  if (shown.text === '') return noEvent;
-  return shown.text === data ? wire : withData(wire, shown.text);
+  if (E.isLeft(shown)) return shown.left;
+  const { text, isResponse } = shown.right;
+  seen.isAnswered ||= isResponse;
+  if (text === '') return noEvent;
+  return text === data ? wire : withData(wire, text);
 }
 
 /**

@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
-import { agreesWithHeaders, calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
+import { agreesWithHeaders, calledTool, type McpMessage } from '../../domain/mcp/message.ts';
 import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
-import { holdsSecret, secretsOf, withSecrets } from '../../domain/payload/secrets.ts';
+import { holdsSecret, joinedSecrets, secretsOf } from '../../domain/payload/secrets.ts';
 import type { McpSessions } from '../ports/mcp-sessions.ts';
 import type { McpAsk, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
-import { isStateless, type McpAnswer, type McpRequest } from './mcp-request.ts';
+import { isStateless, isSubscription, type McpAnswer, type McpRequest } from './mcp-request.ts';
 import { isToolCall, McpCall, type McpCallPorts } from './mcp-call.ts';
 import { relayedEvents, relayedReply, type RelayTerms } from './relay-reply.ts';
 import { waitingCalls } from './waiting-calls.ts';
@@ -24,6 +24,8 @@ export interface McpService {
   readonly listen: (request: McpRequest) => Promise<McpAnswer>;
   /** The end of a session. */
   readonly end: (request: McpRequest) => Promise<McpAnswer>;
+  /** What is not to be served. */
+  readonly refuse: (request: McpRequest, error: McpError) => McpAnswer;
 }
 
 /** Everything that is known of a call that may go upstream. */
@@ -50,14 +52,12 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
   const post: McpService['post'] = async (request, text) => {
     const call = open(request);
     if (E.isLeft(text)) return call.failed(text.left);
-    const read = readMcpMessage(text.right);
+    const read = call.read(text.right);
     if (E.isLeft(read)) return call.failed(read.left);
-    call.message = read.right;
     const admitted = await admit(ports, call, read.right, text.right);
     if (E.isLeft(admitted)) return call.failed(admitted.left);
     const { server, session } = admitted.right;
-    const lasts = read.right.kind === 'request' && read.right.method === subscription;
-    const time = lasts ? { withinMs: Number.POSITIVE_INFINITY } : {};
+    const time = isSubscription(request.headers) ? { withinMs: Number.POSITIVE_INFINITY } : {};
     const ask = { method: 'POST', text: text.right, session, ...time } as const;
     const answer = await waiting.during(call, () => sent(ports, call, server, ask));
     waiting.cancel(request, read.right);
@@ -95,22 +95,19 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
     return relayedReply(ports, call, server, reply.right);
   };
 
-  return { post, listen, end };
+  return { post, listen, end, refuse: (request, error) => open(request).failed(error) };
 }
 
 const noStream: McpError = { code: 'no_stream', message: 'The server does not offer this.' };
 
-/** A request whose answer has no end of its own (2026-07-28). */
-export const subscription = 'subscriptions/listen';
-
 type Exchanged = Pick<McpAsk, 'method' | 'text' | 'session' | 'withinMs'>;
 
-/** A caller's key in a message goes to no server, whoever wrote it there. */
-export const keyWithin = ({ request }: McpCall, text: string): McpError | undefined =>
-  holdsSecret(text, withSecrets(anyCallers, request.callerSecrets))
+/** A caller's key goes to no server, wherever it was written. */
+export const keyWithin = ({ callerSecrets }: McpCall, ...texts: readonly string[]): McpError | undefined =>
+  texts.some((text) => holdsSecret(text, joinedSecrets(anyCallers, callerSecrets)))
     ? {
         code: 'holds_api_key',
-        message: 'The message holds an API key of the gateway, which goes to no server.',
+        message: 'The message, or a header of it, holds an API key of the gateway, which goes to no server.',
       }
     : undefined;
 
@@ -148,26 +145,26 @@ async function sent(
   return E.isLeft(sealed) ? call.failed(sealed.left) : { ...answer, session: sealed.right };
 }
 
-function askOf(call: McpCall, ask: Exchanged): McpAsk {
-  const { headers, telemetry } = call.request;
+const askOf = (call: McpCall, ask: Exchanged): McpAsk => ({
+  ...ask,
+  headers: { ...onwardHeaders(call.request), ...call.request.telemetry.traceContext },
+  signal: call.abort.signal,
+  memory: call.request.memory,
+});
+
+/** What goes on to the server of the caller's own headers. */
+function onwardHeaders({ headers }: McpRequest): Readonly<Record<string, string>> {
   const { protocolVersion, lastEventId, mirrored } = headers;
   return {
-    ...ask,
-    headers: {
-      ...(protocolVersion === undefined ? {} : { 'mcp-protocol-version': protocolVersion }),
-      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
-      ...(isStateless(headers) ? mirrored : {}),
-      ...telemetry.traceContext,
-    },
-    signal: call.abort.signal,
+    ...(protocolVersion === undefined ? {} : { 'mcp-protocol-version': protocolVersion }),
+    ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+    ...(isStateless(headers) ? mirrored : {}),
   };
 }
 
 /** The server is there, the caller may use it, and the session is the caller's. */
-async function admitHttp(
-  { sessions }: ServeMcpPorts,
-  { request, server }: McpCall,
-): Promise<Either<McpError, Admitted>> {
+async function admitHttp({ sessions }: ServeMcpPorts, call: McpCall): Promise<Either<McpError, Admitted>> {
+  const { request, server } = call;
   if (server === undefined)
     return E.left({ code: 'unknown_server', message: 'There is no MCP server of this name.' });
   if (!mayUseServer(request.caller, server.policy))
@@ -175,6 +172,8 @@ async function admitHttp(
       code: 'server_not_allowed',
       message: `This API key may not use the MCP server \`${server.id}\`.`,
     });
+  const key = keyWithin(call, ...Object.values(onwardHeaders(request)));
+  if (key !== undefined) return E.left(key);
   if (request.session === undefined || isStateless(request.headers))
     return E.right({ server, session: undefined });
   const opened = await sessions.open(request.caller.apiKeyId ?? '', server.id, request.session);

@@ -1,24 +1,37 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
-import { calledTool, type McpMessage, readMcpMessage } from '../../domain/mcp/message.ts';
-import { isObject, type JsonObject, parseExact } from '../../domain/shared/json.ts';
+import type { McpId } from '../../domain/mcp/message-id.ts';
+import { type McpMessage, withParams } from '../../domain/mcp/message.ts';
+import { withoutSecrets } from '../../domain/payload/secrets.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
 import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
+import type { McpServer } from '../ports/mcp-upstreams.ts';
 import { McpCall } from './mcp-call.ts';
 import { isStateless, type McpAnswer, type McpRequest } from './mcp-request.ts';
-import { relayedReply, type RelayTerms } from './relay-reply.ts';
+import { relayedReply } from './relay-reply.ts';
 import { closedTool, keyWithin, type McpService } from './serve-mcp.ts';
 import {
   askOf,
   asksOf,
   listedByAll,
-  resolvedName,
   type ServeUnionPorts,
   type UnionRequest,
   type UnionTurn,
   usableServers,
-} from './union-names.ts';
-import { beginSession, exchangeOf, newestRevision, noneYet, ownInfo, tellServer } from './union-servers.ts';
+} from './union-lists.ts';
+import {
+  beginSession,
+  exchangeOf,
+  listedMembers,
+  type ListMethod,
+  newestRevision,
+  noneYet,
+  ownInfo,
+  tellServer,
+  type UnionAsk,
+} from './union-servers.ts';
+import { targets, type UnionTarget } from './union-targets.ts';
 import { waitingCalls } from './waiting-calls.ts';
 
 /** The place of its sessions. */
@@ -28,8 +41,9 @@ export const unionPlace = '*';
 const revisions = [newestRevision, '2025-06-18'] as const;
 
 /**
- * All servers that a key may use as one: their tools and prompts under names that begin with the id of their server. A
- * session begins one with each of them; those that are not there are left out until the next one.
+ * All servers that a key may use as one: their tools and prompts under names that begin with the id of their server,
+ * their resources under URIs that do. A session begins one with each of them; those that are not there are left out
+ * until the next one.
  */
 export function serveUnion(ports: ServeUnionPorts): McpService {
   const waiting = waitingCalls();
@@ -38,10 +52,9 @@ export function serveUnion(ports: ServeUnionPorts): McpService {
   const post: McpService['post'] = async (request, text) => {
     const call = open(request);
     if (E.isLeft(text)) return call.failed(text.left);
-    const read = readMcpMessage(text.right);
+    const read = call.read(text.right);
     if (E.isLeft(read)) return call.failed(read.left);
     const message = read.right;
-    call.message = message;
     const refused = isStateless(request.headers) ? noSuchRevision : keyWithin(call, text.right);
     if (refused !== undefined) return call.failed(refused);
     if (message.kind === 'request' && message.method === 'initialize')
@@ -72,7 +85,7 @@ export function serveUnion(ports: ServeUnionPorts): McpService {
     return { kind: 'empty', status: 200 };
   };
 
-  return { post, listen, end };
+  return { post, listen, end, refuse: (request, error) => open(request).failed(error) };
 }
 
 const noSuchRevision: McpError = {
@@ -117,10 +130,10 @@ async function initialized(
   if (E.isLeft(sealed)) return call.failed(sealed.left);
   const result = {
     protocolVersion: revision,
-    capabilities: { tools: {}, prompts: {} },
+    capabilities: { tools: {}, prompts: {}, resources: {}, completions: {} },
     serverInfo: ownInfo,
   };
-  return { ...own(call, result), session: sealed.right };
+  return { ...own(ports, call, result), session: sealed.right };
 }
 
 /** Only a cancellation means something to servers; its request went to one of them, and the others pass it over. */
@@ -137,41 +150,45 @@ async function passedOn(
 
 async function answered(ports: ServeUnionPorts, turn: UnionTurn, text: string): Promise<McpAnswer> {
   const { call, message } = turn;
-  switch (message.method) {
-    case 'ping':
-      return own(call, {});
-    case 'tools/list':
-      return own(call, { tools: await listedByAll(ports, turn, 'tools') });
-    case 'prompts/list':
-      return own(call, { prompts: await listedByAll(ports, turn, 'prompts') });
-    case 'tools/call':
-    case 'prompts/get':
-      return passed(ports, turn, text);
-    default:
-      return call.failed({
-        code: 'unknown_method',
-        message: `\`/mcp\` does not answer \`${message.method}\`; the paths of the servers may.`,
-      });
+  const { method } = message;
+  if (method === 'ping') return own(ports, call, {});
+  if (isListMethod(method)) {
+    const items = await listedByAll(ports, turn, method);
+    return E.isLeft(items)
+      ? call.failed(items.left)
+      : own(ports, call, { [listedMembers[method]]: items.right });
   }
+  const target = Object.hasOwn(targets, method) ? targets[method] : undefined;
+  if (target !== undefined) return passed(ports, turn, text, await target(ports, turn));
+  return call.failed({
+    code: 'unknown_method',
+    message: `\`/mcp\` does not answer \`${method}\`; the paths of the servers may.`,
+  });
 }
 
-/** An answer of the gateway's own. */
-function own(call: McpCall, result: JsonObject): McpAnswer {
+const isListMethod = (method: string): method is ListMethod => Object.hasOwn(listedMembers, method);
+
+/** An answer of the gateway's own; what servers list is in it. */
+function own({ secrets }: ServeUnionPorts, call: McpCall, result: JsonObject): McpAnswer {
   call.sent();
+  // Servers that are asked for a caller who has left do not answer: it is not the whole.
+  if (call.lost !== undefined) return call.failed(call.lost);
   call.answered(undefined, undefined, 0);
-  return { kind: 'whole', status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: call.id, result }) };
+  const text = JSON.stringify({ jsonrpc: '2.0', id: call.id, result });
+  return { kind: 'whole', status: 200, text: withoutSecrets(text, secrets()) };
 }
 
-/** A call of one server, under the name that the server knows. */
-async function passed(ports: ServeUnionPorts, turn: UnionTurn, text: string): Promise<McpAnswer> {
-  const { call, message, session } = turn;
-  const name = calledTool(message) ?? '';
-  const found = await resolvedName(ports, turn, name);
-  if (found === undefined)
-    return call.failed({ code: 'unknown_tool', message: `There is nothing of the name \`${name}\`.` });
-  const { server, tool } = found;
+/** A message for one server, in the words that the server knows. */
+async function passed(
+  ports: ServeUnionPorts,
+  { call, message, session }: UnionTurn,
+  text: string,
+  target: Either<McpError, UnionTarget>,
+): Promise<McpAnswer> {
+  if (E.isLeft(target)) return call.failed(target.left);
+  const { server, params } = target.right;
   call.server = server;
-  const renamed = { ...message, params: { ...message.params, name: tool } };
+  const renamed = { ...message, params: { ...message.params, ...params } };
   call.message = renamed;
   const refused = closedTool(server, renamed);
   if (refused !== undefined) return call.failed(refused);
@@ -182,37 +199,34 @@ async function passed(ports: ServeUnionPorts, turn: UnionTurn, text: string): Pr
       message: `The MCP server \`${server.id}\` was not there when this session began.`,
     });
   call.sent();
+  const ask = askOf(call, server, upstream, message.method);
   const reply = await ports.upstreams.send(server, {
+    ...exchangeOf({ ...ask, withinMs: Number.MAX_SAFE_INTEGER }),
     method: 'POST',
-    text: withName(text, tool),
-    session: upstream.id,
-    headers: exchangeOf(askOf(call, server, upstream, message.method)).headers,
-    signal: call.abort.signal,
+    text: withParams(text, params),
+    memory: call.request.memory,
   });
   if (E.isLeft(reply)) return call.failed(reply.left);
-  const refuseRequest = refuser(ports, call, upstream);
-  return relayedReply({ ...ports, refuseRequest }, call, server, reply.right);
+  const union = { refuseRequest: refuser(ports, ask) };
+  return relayedReply({ ...ports, union }, call, server, reply.right);
 }
 
-/** A server that asks the caller gets the answer of the gateway: there is no way back to a server but its own path. */
-const refuser =
-  (
-    { upstreams }: ServeUnionPorts,
-    call: McpCall,
-    session: UpstreamSession,
-  ): NonNullable<RelayTerms['refuseRequest']> =>
-  (server, id, method) => {
+/** Requests of one server that are refused at once, while it answers one call. */
+const maxRefusing = 16;
+
+/**
+ * A server that asks the caller gets the answer of the gateway: there is no way back to a server but its own path. One
+ * that asks without waiting for answers gets none for what is too much.
+ */
+function refuser({ upstreams }: ServeUnionPorts, ask: Omit<UnionAsk, 'params'>) {
+  let refusing = 0;
+  return (server: McpServer, id: McpId, method: string): void => {
+    if (refusing >= maxRefusing) return;
+    refusing += 1;
     const message = `\`${method}\` does not pass through \`/mcp\`; the path of the server lets it pass.`;
     const text = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_601, message } });
-    const ask = askOf(call, server, session, method);
-    void upstreams.send(server, { ...exchangeOf(ask), method: 'POST', text });
+    void upstreams.send(server, { ...exchangeOf(ask), method: 'POST', text }).finally(() => {
+      refusing -= 1;
+    });
   };
-
-/** The message with another name, and every other digit as it was. */
-function withName(text: string, name: string): string {
-  const message = parseExact(text);
-  const params = isObject(message) ? message['params'] : undefined;
-  return isObject(message) && isObject(params)
-    ? JSON.stringify({ ...message, params: { ...params, name } })
-    : text;
 }

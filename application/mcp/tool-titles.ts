@@ -20,9 +20,11 @@ export function toolTitles(): ToolTitles {
       for (const tool of tools) {
         const name = listedToolName(tool);
         const title = titleOf(tool);
-        if (name === undefined || name.length > maxMcpNameChars || title === undefined) continue;
+        if (name === undefined || title === undefined) continue;
+        // A cut text would keep the whole one in memory.
+        if (name.length > maxMcpNameChars || title.length > maxMcpNameChars) continue;
         if (titles.size >= maxTitles) titles.clear();
-        titles.set(keyOf(serverId, name), title.slice(0, maxMcpNameChars));
+        titles.set(keyOf(serverId, name), title);
       }
     },
     of: (serverId, tool) => titles.get(keyOf(serverId, tool)),

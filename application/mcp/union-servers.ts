@@ -1,19 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { McpError } from '../../domain/mcp/mcp-error.ts';
-import { readServerMessage } from '../../domain/mcp/server-message.ts';
-import {
-  isDeeperThan,
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  parseExact,
-  parseJson,
-} from '../../domain/shared/json.ts';
-import { maxJsonDepth } from '../../domain/shared/limits.ts';
+import { pipe } from 'fp-ts/lib/function.js';
+import { type McpError, noRoom } from '../../domain/mcp/mcp-error.ts';
+import { exactResult, readServerMessage } from '../../domain/mcp/server-message.ts';
+import { isObject, isString, type Json, type JsonObject, objectsOf } from '../../domain/shared/json.ts';
+import { bytesOfValue } from '../../domain/shared/limits.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { UpstreamSession } from '../ports/mcp-sessions.ts';
-import type { McpReply, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
+import type { AnswerMemory, McpReply, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
 
 /** What the gateway itself asks a server for the sake of the union. */
 export interface UnionAsk {
@@ -23,11 +17,14 @@ export interface UnionAsk {
   readonly params: JsonObject;
   readonly traceContext: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  readonly memory: AnswerMemory;
+  /** In milliseconds; the time of one of several servers unless set. */
+  readonly withinMs?: number;
 }
 
 export interface UnionServersPorts {
   readonly upstreams: McpUpstreams;
-  readonly clock: { readonly newId: () => string };
+  readonly clock: Pick<Clock, 'newId' | 'now'>;
 }
 
 interface Answered {
@@ -46,10 +43,12 @@ async function askServer(
   const text = JSON.stringify({ jsonrpc: '2.0', id, method, params });
   const reply = await upstreams.send(ask.server, { ...exchangeOf(ask), method: 'POST', text });
   if (E.isLeft(reply)) return reply;
-  const { status, body, session } = reply.right;
+  const { status, session } = reply.right;
   if (status === 401 || status === 403) return E.left(unauthorized);
-  const result = status >= 200 && status < 300 ? await resultIn(body, id) : undefined;
-  return result === undefined ? E.left(noResult(method, status)) : E.right({ result, session });
+  return pipe(
+    await resultIn(ask, reply.right, id),
+    E.map((result) => ({ result, session })),
+  );
 }
 
 const unauthorized: McpError = {
@@ -83,34 +82,60 @@ export const exchangeOf = ({
   session,
   traceContext,
   signal,
-}: Pick<UnionAsk, 'session' | 'traceContext' | 'signal'>) => ({
+  memory,
+  withinMs = unionWaitMs,
+}: Omit<UnionAsk, 'server' | 'method' | 'params'>) => ({
   session: session.id,
-  withinMs: unionWaitMs,
+  withinMs,
   headers: {
     ...(session.revision === undefined ? {} : { 'mcp-protocol-version': session.revision }),
     ...traceContext,
   },
   signal,
+  memory: summed(memory),
 });
 
-async function resultIn(body: McpReply['body'], id: string): Promise<Json | undefined> {
-  if (body.kind === 'json') return resultOf(body.text, id);
-  if (body.kind !== 'events') return undefined;
-  for await (const frame of body.frames) {
-    if (frame.kind === 'failed') return undefined;
-    const result = resultOf(frame.data, id);
-    if (result !== undefined) return result;
-  }
-  return undefined;
+/** Several servers answer one request: what they hold is added up, and the longest event of each until the request ends. */
+function summed({ hold }: AnswerMemory): AnswerMemory {
+  let longest = 0;
+  return {
+    hold,
+    holdUnfinished: (bytes) => {
+      const more = bytes - longest;
+      if (more <= 0) return true;
+      longest = bytes;
+      return hold(more);
+    },
+  };
 }
 
-function resultOf(text: string, id: string): Json | undefined {
-  const value = parseJson(text);
-  const message = readServerMessage(value);
-  if (message?.kind !== 'response' || message.id !== id || isDeeperThan(value, maxJsonDepth))
-    return undefined;
-  const exact = parseExact(text);
-  return isObject(exact) ? exact['result'] : undefined;
+async function resultIn(
+  { method, memory }: UnionAsk,
+  { status, body }: McpReply,
+  id: string,
+): Promise<Either<McpError, Json>> {
+  const none = E.left(noResult(method, status));
+  if (status < 200 || status >= 300 || body.kind === 'none') return none;
+  if (body.kind === 'json') return resultOf(body.text, id, memory) ?? none;
+  for await (const frame of body.frames) {
+    if (frame.kind === 'failed') return E.left(frame.error);
+    // An event without data only has an id, to resume at.
+    const result = frame.data === '' ? undefined : resultOf(frame.data, id, memory);
+    if (result !== undefined) return result;
+  }
+  return none;
+}
+
+/** Undefined: it is another message. */
+function resultOf(text: string, id: string, memory: AnswerMemory): Either<McpError, Json> | undefined {
+  const read = readServerMessage(text);
+  if (E.isLeft(read)) return read;
+  const { message, valueCount } = read.right;
+  if (message.kind !== 'response' || message.id !== id) return undefined;
+  // It stays until the lists of all servers are there.
+  if (!memory.hold(text.length + valueCount * bytesOfValue)) return E.left(noRoom);
+  const result = exactResult(text);
+  return result === undefined ? undefined : E.right(result);
 }
 
 /** What the gateway calls itself, to servers and callers. */
@@ -141,25 +166,65 @@ export async function beginSession(
 /** Pages of one list that are asked for: a thousand tools and more. */
 const maxPages = 20;
 
-/** The whole of a list of a server, page by page; Left where a page is missing. */
+/** What one server has of one kind; agents choke on a hundredth of it. */
+const maxListed = 10_000;
+
+/** What these take of memory, as text and parsed, before no further page is asked for. */
+const maxListedBytes = 16 * 1024 * 1024;
+
+/** A cursor is sent back as it came; real ones are numbers and ids. */
+const maxCursorChars = 4096;
+
+/** What servers list, and the member of the result that has it. */
+export const listedMembers = {
+  'tools/list': 'tools',
+  'prompts/list': 'prompts',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+} as const;
+
+export type ListMethod = keyof typeof listedMembers;
+
+export interface ListAsk extends Omit<UnionAsk, 'params' | 'withinMs'> {
+  readonly method: ListMethod;
+}
+
+/** The whole of a list of a server, page by page, within the time of one answer; Left where a page is missing. */
 export async function listAll(
   ports: UnionServersPorts,
-  ask: Omit<UnionAsk, 'params'>,
-  member: 'tools' | 'prompts',
+  ask: ListAsk,
 ): Promise<Either<McpError, readonly JsonObject[]>> {
+  const { clock } = ports;
+  const until = clock.now() + unionWaitMs;
   const all: JsonObject[] = [];
+  const { memory, heldBytes } = counted(ask.memory);
   let cursor: string | undefined;
-  for (let page = 0; page < maxPages; page += 1) {
+  for (let page = 0; page < maxPages && heldBytes() < maxListedBytes; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const answered = await askServer(ports, { ...ask, params });
+    const withinMs = Math.max(1, until - clock.now());
+    const answered = await askServer(ports, { ...ask, params, withinMs, memory });
     if (E.isLeft(answered)) return answered;
     const { result } = answered.right;
     if (!isObject(result)) return E.left(noResult(ask.method, 200));
-    const items = result[member];
-    if (Array.isArray(items)) all.push(...items.filter((item: Json) => isObject(item)));
+    for (const item of objectsOf(result[listedMembers[ask.method]])) {
+      if (all.length >= maxListed) return E.right(all);
+      all.push(item);
+    }
     const next = result['nextCursor'];
-    if (!isString(next) || next === '') break;
+    if (!isString(next) || next === '' || next.length > maxCursorChars) break;
     cursor = next;
   }
   return E.right(all);
+}
+
+function counted({ hold, holdUnfinished }: AnswerMemory) {
+  let held = 0;
+  const memory: AnswerMemory = {
+    hold: (bytes) => {
+      held += bytes;
+      return hold(bytes);
+    },
+    holdUnfinished,
+  };
+  return { memory, heldBytes: () => held };
 }

@@ -24,10 +24,14 @@ export function waitingCalls(): WaitingCalls {
       const release = (): void => {
         if (waiting.get(key) === call) waiting.delete(key);
       };
-      const answer = await run();
-      if (answer.kind === 'events') return { ...answer, events: thenRelease(answer.events, release) };
-      release();
-      return answer;
+      let lasts = false;
+      try {
+        const answer = await run();
+        lasts = answer.kind === 'events';
+        return answer.kind === 'events' ? { ...answer, events: thenRelease(answer.events, release) } : answer;
+      } finally {
+        if (!lasts) release();
+      }
     },
     cancel: (request, message) => {
       if (message.kind !== 'notification' || message.method !== 'notifications/cancelled') return;

@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import type { ServerPolicy } from '../../domain/mcp/server-policy.ts';
+import type { HeldMemory } from '../model-request.ts';
 
 /** A configured MCP server. */
 export interface McpServer {
@@ -8,6 +9,9 @@ export interface McpServer {
   readonly displayName: string;
   readonly policy: ServerPolicy;
 }
+
+/** What answers hold of the process's memory (`server.max_buffered_bytes`), given back when the caller's request ends. */
+export type AnswerMemory = Pick<HeldMemory, 'hold' | 'holdUnfinished'>;
 
 /** One HTTP exchange with a server. */
 export interface McpAsk {
@@ -22,6 +26,8 @@ export interface McpAsk {
   readonly withinMs?: number;
   /** Ends the exchange. */
   readonly signal: AbortSignal;
+  /** Where it has no room for what the server answers, the exchange ends with `overloaded`. */
+  readonly memory: AnswerMemory;
 }
 
 /** What comes of a stream: whole events, and at most one fault, behind which nothing comes. */

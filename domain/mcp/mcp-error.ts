@@ -36,6 +36,7 @@ export const mcpErrors = {
   unsupported_revision: { status: 400, rpcCode: -32_022, recorded: 'invalid_request' },
   unknown_server: { status: 404, rpcCode: -32_000, recorded: 'invalid_request' },
   unknown_tool: { status: 'answer', rpcCode: -32_602, recorded: 'invalid_request' },
+  unknown_resource: { status: 'answer', rpcCode: -32_002, recorded: 'invalid_request' },
   unknown_method: { status: 'answer', rpcCode: -32_601, recorded: 'invalid_request' },
   session_not_found: { status: 404, rpcCode: -32_001, recorded: 'invalid_request' },
   no_stream: { status: 405, rpcCode: -32_000, recorded: 'invalid_request' },
@@ -73,3 +74,9 @@ export const mcpErrorMessage = ({ code, message }: McpError, id: McpId | undefin
   id: id ?? null,
   error: { code: mcpErrors[code].rpcCode, message, data: { error_code: code } },
 });
+
+/** Over `server.max_buffered_bytes`. */
+export const noRoom: McpError = {
+  code: 'overloaded',
+  message: 'The gateway is handling as much as it can hold; try again.',
+};

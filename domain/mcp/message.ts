@@ -1,7 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isArray, isDeeperThan, isObject, isString, type JsonObject, parseJson } from '../shared/json.ts';
-import { maxJsonDepth, maxMcpIdChars, maxMcpNameChars } from '../shared/limits.ts';
+import { pipe } from 'fp-ts/lib/function.js';
+import { parseDocument, unreadDocument, withMembers } from '../shared/json-document.ts';
+import type { DocumentError, Watched } from '../shared/json-scan.ts';
+import { isArray, isObject, isString, type JsonObject, parseJson } from '../shared/json.ts';
+import { maxMcpIdChars, maxMcpNameChars, maxMcpValues } from '../shared/limits.ts';
 import type { McpError } from './mcp-error.ts';
 import { isId, type McpId } from './message-id.ts';
 
@@ -15,17 +18,66 @@ export type McpMessage =
 const refuse = (code: McpError['code'], message: string): Either<McpError, never> =>
   E.left({ code, message });
 
+/** The levels on which no key may be repeated: servers differ in which one they take. */
+const watched: Watched = { params: { ref: {} } };
+
+/** A caller's text that is one message. */
+export interface ReadMcpMessage {
+  readonly message: McpMessage;
+  /** JSON values in it, at any depth. */
+  readonly valueCount: number;
+}
+
 /** A caller's body is one message: batches were taken out of the protocol. */
-export function readMcpMessage(text: string): Either<McpError, McpMessage> {
-  const value = parseJson(text);
-  if (value === undefined) return refuse('parse_error', 'The request body is not valid JSON.');
-  if (isArray(value))
-    return refuse('batch_not_supported', 'A request body is one JSON-RPC message: batches are not read.');
-  if (!isObject(value) || value['jsonrpc'] !== '2.0')
+export function readMcpMessage(text: string): Either<McpError, ReadMcpMessage> {
+  const read = parseDocument(text, watched, undefined, maxMcpValues);
+  if (E.isLeft(read)) return E.left(unread(text, read.left));
+  const { value, valueCount } = read.right;
+  if (value['jsonrpc'] !== '2.0')
     return refuse('invalid_request', 'The request body is no JSON-RPC 2.0 message.');
-  if (isDeeperThan(value, maxJsonDepth))
-    return refuse('invalid_request', `The request body is nested deeper than ${maxJsonDepth} levels.`);
-  return messageOf(value);
+  const { params } = value;
+  const keys = [...Object.keys(value), ...(isObject(params) ? Object.keys(params) : [])];
+  if (keys.some(isAlmostDeciding))
+    return refuse('invalid_request', 'A key of the protocol is spelled in another way.');
+  return pipe(
+    messageOf(value),
+    E.map((message) => ({ message, valueCount })),
+  );
+}
+
+function unread(text: string, error: DocumentError): McpError {
+  if (error.tooManyValues === true) return { code: 'request_too_large', message: error.message };
+  const value = parseJson(text);
+  if (value === undefined) return { code: 'parse_error', message: 'The request body is not valid JSON.' };
+  if (isArray(value))
+    return {
+      code: 'batch_not_supported',
+      message: 'A request body is one JSON-RPC message: batches are not read.',
+    };
+  return { code: 'invalid_request', message: error.message };
+}
+
+/** The keys that say what a message does, and what a record has of it. */
+const deciding = new Set([
+  'jsonrpc',
+  'id',
+  'method',
+  'params',
+  'result',
+  'error',
+  'name',
+  'arguments',
+  'uri',
+  'ref',
+]);
+
+/**
+ * Some servers read keys without regard to case, and to what Unicode folds: they must not see another call than the one
+ * that was judged.
+ */
+function isAlmostDeciding(key: string): boolean {
+  const folded = key.normalize('NFKC').toLowerCase();
+  return folded !== key && deciding.has(folded);
 }
 
 function messageOf(value: JsonObject): Either<McpError, McpMessage> {
@@ -42,6 +94,17 @@ function messageOf(value: JsonObject): Either<McpError, McpMessage> {
   return isId(id)
     ? E.right({ kind: 'request', id, method, params })
     : refuse('invalid_request', `\`id\` is an integer, or text of at most ${maxMcpIdChars} characters.`);
+}
+
+/** The message with other members in its `params`, and the rest of it as the caller wrote it. */
+export function withParams(text: string, changes: JsonObject): string {
+  const message = unreadDocument(text);
+  const params = message?.members.find(({ key }) => key === 'params');
+  if (params === undefined) return text;
+  const { valueStart, end } = params;
+  const written = unreadDocument(text.slice(valueStart, end));
+  if (written === undefined) return text;
+  return text.slice(0, valueStart) + withMembers(written, new Map(Object.entries(changes))) + text.slice(end);
 }
 
 /** The name of the tool that a `tools/call` calls; undefined: it names none. */

@@ -1,5 +1,12 @@
-import { isArray, isObject, isString, type Json, type JsonObject, parseExact } from '../shared/json.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { isArray, isObject, isString, type Json, type JsonObject, parseJson } from '../shared/json.ts';
+import { exactMember, unreadDocument, withMembers } from '../shared/json-document.ts';
+import { scanDocument } from '../shared/json-scan.ts';
+import { maxMcpValues } from '../shared/limits.ts';
+import type { McpError } from './mcp-error.ts';
 import { isId, type McpId } from './message-id.ts';
+import { unionUri, withUris } from './resource-uris.ts';
 
 /** A message of a server, as far as the gateway reads it. */
 export type ServerMessage =
@@ -14,8 +21,33 @@ export type ServerMessage =
   | { readonly kind: 'request'; readonly id: McpId; readonly method: string }
   | { readonly kind: 'notification' };
 
-/** Undefined: it is no JSON-RPC message. */
-export function readServerMessage(value: Json | undefined): ServerMessage | undefined {
+/** A server's text that is one message. */
+export interface ReadServerMessage {
+  readonly message: ServerMessage;
+  /** JSON values in it, at any depth. */
+  readonly valueCount: number;
+}
+
+const notOfProtocol: McpError = {
+  code: 'upstream_protocol',
+  message: 'The server answered with what is no JSON-RPC message.',
+};
+const tooManyValues: McpError = {
+  code: 'result_too_large',
+  message: `The server answered with a message of more than ${maxMcpValues} JSON values.`,
+};
+
+/** How many values there are, and how deep they are nested, is seen before any of them is made. */
+export function readServerMessage(text: string): Either<McpError, ReadServerMessage> {
+  const scanned = scanDocument(text, {}, maxMcpValues);
+  if (E.isLeft(scanned)) return E.left(scanned.left.tooManyValues === true ? tooManyValues : notOfProtocol);
+  const message = messageOf(parseJson(text));
+  return message === undefined
+    ? E.left(notOfProtocol)
+    : E.right({ message, valueCount: scanned.right.valueCount });
+}
+
+function messageOf(value: Json | undefined): ServerMessage | undefined {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
   const { id, method, result, error } = value;
   if (isString(method)) return isId(id) ? { kind: 'request', id, method } : { kind: 'notification' };
@@ -41,14 +73,42 @@ export const listedToolName = (tool: JsonObject): string | undefined =>
  * The message with those of its listed tools alone that `keep` has; the rest of it as the server wrote it. Whichever
  * request it answers: a list that comes in another way, a resumed stream, is a list all the same.
  */
-export function withTools(text: string, keep: (tool: string) => boolean): string {
-  const message = parseExact(text);
-  const result = isObject(message) ? message['result'] : undefined;
-  if (!isObject(message) || !isObject(result)) return text;
-  const tools = listedTools(result) ?? [];
-  const kept = tools.filter((tool) => {
-    const name = listedToolName(tool);
-    return name !== undefined && keep(name);
+export const withTools = (text: string, keep: (tool: string) => boolean): string =>
+  withResult(text, (result) => ({
+    ...result,
+    tools: (listedTools(result) ?? []).filter((tool) => {
+      const name = listedToolName(tool);
+      return name !== undefined && keep(name);
+    }),
+  }));
+
+/** The message of a server with its resources under the URIs that they have among those of all servers. */
+export function withUnionUris(text: string, result: Json | undefined, serverId: string): string {
+  if (!isObject(result) || !showsResources(result)) return text;
+  const inUnion = (uri: string): string => unionUri({ serverId, uri }) ?? uri;
+  return withResult(text, (exact) => withUris(exact, inUnion));
+}
+
+function showsResources(result: JsonObject): boolean {
+  let found = false;
+  withUris(result, (uri) => {
+    found = true;
+    return uri;
   });
-  return JSON.stringify({ ...message, result: { ...result, tools: kept } });
+  return found;
+}
+
+/** The result of a message with every digit kept, to be sent on. */
+export function exactResult(text: string): Json | undefined {
+  const document = unreadDocument(text);
+  return document === undefined ? undefined : exactMember(document, 'result');
+}
+
+/** The message with another result, and the rest of it as the server wrote it. */
+function withResult(text: string, change: (result: JsonObject) => JsonObject): string {
+  const document = unreadDocument(text);
+  const result = document === undefined ? undefined : exactMember(document, 'result');
+  return document !== undefined && isObject(result)
+    ? withMembers(document, new Map([['result', change(result)]]))
+    : text;
 }

@@ -1,7 +1,8 @@
 import type { Json } from '../shared/json.ts';
-import { maxInvocationJsonBytes } from '../shared/limits.ts';
+import { maxBodyBytesHere, maxInvocationJsonBytes } from '../shared/limits.ts';
 import { type StoredPayload, stored } from './payload.ts';
 import type { RedactionRules } from './redact.ts';
+import { cutMark } from './truncate.ts';
 import { wrapInvocation, wrappable } from './wrap.ts';
 
 /** What a tool was called with, and what it answered; undefined: it was not, or did not. */
@@ -32,8 +33,26 @@ function unwrapped(
   if (value === undefined) return undefined;
   const before = `{"${root}":`;
   const wrapChars = before.length + '}'.length;
-  const read = wrappable(JSON.stringify(value), true);
+  const whole = JSON.stringify(value);
+  const isCut = whole.length > maxBodyBytesHere;
+  const read = wrappable(isCut ? withoutLongTexts(value) : whole, true);
   const wrapped = wrapInvocation(root, read.value);
-  const { text, truncated } = stored(wrapped, read.truncated, rules, maxInvocationJsonBytes + wrapChars);
+  const { text, truncated } = stored(
+    wrapped,
+    isCut || read.truncated,
+    rules,
+    maxInvocationJsonBytes + wrapChars,
+  );
   return { text: text.slice(before.length, -1), truncated };
+}
+
+/**
+ * The JSON of what is too large to be looked through: texts that a record has no room for are left out, and where that
+ * is not enough, all of it. Left out whole, they leave no half of a secret.
+ */
+function withoutLongTexts(value: Json): string {
+  const all = JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'string' && inner.length > maxInvocationJsonBytes ? cutMark(inner.length) : inner,
+  );
+  return all.length > maxBodyBytesHere ? JSON.stringify(cutMark(all.length)) : all;
 }

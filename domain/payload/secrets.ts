@@ -63,18 +63,26 @@ export function secretsOf(values: readonly string[]): Secrets {
 }
 
 /** The few of one caller are added on each of its requests. */
-export function withSecrets(
-  { groups, beginnings, minChars, numeric }: Secrets,
-  values: readonly string[],
-): Secrets {
+export const withSecrets = (secrets: Secrets, values: readonly string[]): Secrets =>
+  joinedSecrets(secrets, fewSecrets(values));
+
+/** A few secrets by themselves, such as those of one caller: prepared once, to be joined to others. */
+export function fewSecrets(values: readonly string[]): Secrets {
   const own = wordless(values);
   return {
-    groups: [...groups, ...byCore(own.map(secretOf))],
-    beginnings: [...beginnings, own.map(beginningOf)],
-    minChars: leastOf(own, minChars),
-    numeric: numeric || own.some(isNumber),
+    groups: byCore(own.map(secretOf)),
+    beginnings: [own.map(beginningOf)],
+    minChars: leastOf(own, noSecrets.minChars),
+    numeric: own.some(isNumber),
   };
 }
+
+export const joinedSecrets = (some: Secrets, others: Secrets): Secrets => ({
+  groups: [...some.groups, ...others.groups],
+  beginnings: [...some.beginnings, ...others.beginnings],
+  minChars: Math.min(some.minChars, others.minChars),
+  numeric: some.numeric || others.numeric,
+});
 
 const wordless = (values: readonly string[]): readonly string[] => [...new Set(values)].filter(isSecret);
 

@@ -36,6 +36,12 @@ export function parseDocument(
   return E.right({ text, value: value.right, ...scanned.right });
 }
 
+/** A JSON object of which only members are taken or replaced: it is not parsed, so `value` is empty; undefined: it is none. */
+export function unreadDocument(text: string): JsonDocument | undefined {
+  const document = parseDocument(text, {}, () => ({}));
+  return E.isRight(document) ? document.right : undefined;
+}
+
 /** A member's value with every digit kept, to be rebuilt and sent on. */
 export function exactMember(document: JsonDocument, key: string): Json | undefined {
   const member = document.members.find((each) => each.key === key);

@@ -122,5 +122,14 @@ export const maxMcpNameChars = 256;
 /** Characters of the id of a JSON-RPC request: clients count, or take a UUID. */
 export const maxMcpIdChars = 256;
 
+/** Characters of a resource's URI among those of all MCP servers: what the address of a page may have with most servers. */
+export const maxMcpUriChars = 8192;
+
+/**
+ * JSON values of one MCP message, which is read in the event loop: lists of a thousand tools, and tables that agents
+ * write, stay below it.
+ */
+export const maxMcpValues = 100_000;
+
 /** Bytes of one message of an MCP caller, which is read in the event loop: files that agents write stay below it. */
 export const maxMcpRequestBytes = 4 * 1024 * 1024;

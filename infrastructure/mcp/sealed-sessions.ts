@@ -9,8 +9,8 @@ const cipher = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Characters of an id that are looked at: every header of a request has 32 KiB together. */
-const maxIdChars = 16 * 1024;
+/** Characters of an id: clients take 16 KiB of headers, the gateway 32. */
+const maxIdChars = 12 * 1024;
 
 const notFound: Either<McpError, never> = E.left({
   code: 'session_not_found',

@@ -2,8 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type Dispatcher, Pool } from 'undici';
-import type { McpAsk, McpFrame, McpReply, McpUpstreams } from '../../application/ports/mcp-upstreams.ts';
-import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import type {
+  AnswerMemory,
+  McpAsk,
+  McpFrame,
+  McpReply,
+  McpUpstreams,
+} from '../../application/ports/mcp-upstreams.ts';
+import { type McpError, noRoom } from '../../domain/mcp/mcp-error.ts';
 import type { McpServerConfig } from '../config/mcp-config.ts';
 import { isEventStream, sseFrames } from '../providers/wire/sse.ts';
 import { type CredentialContext, type ServerCredentials, serverCredentials } from './server-auth.ts';
@@ -83,6 +89,8 @@ const tooLarge = (maxBytes: number): McpError => ({
   message: `The MCP server answered with a message of more than ${maxBytes} bytes.`,
 });
 
+const withoutRoom = (isHeld: boolean): McpError | undefined => (isHeld ? undefined : noRoom);
+
 async function sentTo(there: ReadyServer, ask: McpAsk): Promise<Either<McpError, McpReply>> {
   const { config, url, pool } = there;
   const exchange = new Exchange(ask, timeOf(ask, config.timeoutMs));
@@ -96,7 +104,7 @@ async function sentTo(there: ReadyServer, ask: McpAsk): Promise<Either<McpError,
       body: ask.text ?? null,
       signal: exchange.signal,
     });
-    return await replyOf(exchange, response, config.maxResultBytes);
+    return await replyOf(exchange, response, { maxBytes: config.maxResultBytes, memory: ask.memory });
   } catch {
     return exchange.ended(unreachable);
   }
@@ -156,10 +164,17 @@ class Exchange {
   }
 }
 
+/** What an answer may be. */
+interface AnswerBounds {
+  /** Of one message. */
+  readonly maxBytes: number;
+  readonly memory: AnswerMemory;
+}
+
 async function replyOf(
   exchange: Exchange,
   { statusCode: status, headers, body }: Dispatcher.ResponseData,
-  maxBytes: number,
+  bounds: AnswerBounds,
 ): Promise<Either<McpError, McpReply>> {
   const session = sessionIn(headers['mcp-session-id']);
   const type = String(headers['content-type'] ?? '').toLowerCase();
@@ -167,16 +182,18 @@ async function replyOf(
     return E.right({
       status,
       session,
-      body: { kind: 'events', frames: framesOf(exchange, body, maxBytes) },
+      body: { kind: 'events', frames: framesOf(exchange, body, bounds) },
     });
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of body) {
     const chunk = asBuffer(piece);
     bytes += chunk.length;
-    if (bytes > maxBytes) {
+    const fault =
+      bytes > bounds.maxBytes ? tooLarge(bounds.maxBytes) : withoutRoom(bounds.memory.hold(chunk.length));
+    if (fault !== undefined) {
       body.destroy();
-      return exchange.ended(tooLarge(maxBytes));
+      return exchange.ended(fault);
     }
     pieces.push(chunk);
   }
@@ -200,7 +217,7 @@ const asBuffer = (piece: unknown): Buffer => (Buffer.isBuffer(piece) ? piece : B
 async function* framesOf(
   exchange: Exchange,
   body: AsyncIterable<unknown> & { destroy: () => unknown },
-  maxBytes: number,
+  { maxBytes, memory }: AnswerBounds,
 ): AsyncGenerator<McpFrame> {
   const machine = sseFrames.begin();
   try {
@@ -210,8 +227,9 @@ async function* framesOf(
           return void (yield { kind: 'failed', error: exchange.fault(tooLarge(maxBytes)) });
         yield { kind: 'event', data: frame.data, wire: frame.wire };
       }
-      if (machine.holds() > maxBytes)
-        return void (yield { kind: 'failed', error: exchange.fault(tooLarge(maxBytes)) });
+      const held = machine.holds();
+      const fault = held > maxBytes ? tooLarge(maxBytes) : withoutRoom(memory.holdUnfinished(held));
+      if (fault !== undefined) return void (yield { kind: 'failed', error: exchange.fault(fault) });
     }
     for (const frame of machine.end({ kind: 'eof' }))
       if (frame.kind === 'frame') yield { kind: 'event', data: frame.data, wire: frame.wire };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DatabasePool } from 'slonik';
-import { unauthorizedCall } from '../../application/mcp/unauthorized-call.ts';
+import { keylessCall } from '../../application/mcp/keyless-call.ts';
 import type { InvocationRecord } from '../../application/ports/mcp-invocations.ts';
 import { invocationQueue } from '../../infrastructure/postgres/invocation-queue.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
@@ -102,7 +102,7 @@ describe('calls without a valid key', () => {
     let now = 60_000;
     let records = 0;
     let told = 0;
-    const refuse = unauthorizedCall({
+    const refuse = keylessCall({
       clock: { now: () => now },
       telemetry: {
         begin: () => ({ traceContext: {}, sent: () => undefined, ended: () => void (told += 1) }),

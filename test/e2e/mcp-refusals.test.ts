@@ -292,6 +292,17 @@ describe('secrets', () => {
     expect(JSON.stringify(sent.row)).not.toContain(key.slice(key.indexOf('.') + 1));
     expect(heard).toHaveLength(before);
   });
+
+  it('are not sent on within a header', async () => {
+    const before = heard.length;
+    const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'fine' };
+    for (const headers of [{ ...modern, 'mcp-param-a': `${key}!` }, { 'last-event-id': key }]) {
+      const sent = await post(call('fine'), headers);
+      expect(errorIn(sent.data).data).toEqual({ error_code: 'holds_api_key' });
+      expect(sent.row).toMatchObject({ status: 'invalid_request', error_code: 'holds_api_key' });
+    }
+    expect(heard).toHaveLength(before);
+  });
 });
 
 describe('a caller who leaves', () => {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client as ModernClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { UriTemplate } from '@modelcontextprotocol/sdk/shared/uriTemplate.js';
 import { z } from 'zod';
 import type { TestGateway } from '../support/gateway.ts';
 import { everythingServer, type RunningServer, sdkServer } from '../support/mcp-servers.ts';
@@ -30,6 +32,28 @@ function ownServer(): McpServer {
   });
   server.registerPrompt('hello', { argsSchema: {} }, () => ({
     messages: [{ role: 'user', content: { type: 'text', text: 'hello' } }],
+  }));
+  server.registerPrompt(
+    'greet',
+    { argsSchema: { name: completable(z.string(), () => ['anna', 'otto']) } },
+    () => ({
+      messages: [
+        {
+          role: 'user',
+          content: { type: 'resource', resource: { uri: 'own://note/greeting', text: 'hello' } },
+        },
+      ],
+    }),
+  );
+  const read = async (uri: URL) => ({ contents: [{ uri: uri.href, text: `it is ${uri.href}` }] });
+  server.registerResource('list', 'own://notes', {}, read);
+  const notes = new ResourceTemplate('own://note/{id}', {
+    list: undefined,
+    complete: { id: (given) => ['first', 'second'].filter((each) => each.startsWith(given)) },
+  });
+  server.registerResource('note', notes, {}, read);
+  server.registerTool('link', { inputSchema: {} }, () => ({
+    content: [{ type: 'resource_link', uri: 'own://note/7', name: 'seven' }],
   }));
   return server;
 }
@@ -90,6 +114,55 @@ describe('all servers as one', () => {
     expect(JSON.stringify(messages)).toContain('hello');
   });
 
+  it('have their resources, under URIs that lead back to the one server', async () => {
+    const { resources } = await client.listResources();
+    const uris = resources.map(({ uri }) => uri);
+    expect(uris).toContain('mcp+own+own://notes');
+    expect(uris.some((uri) => uri.startsWith('mcp+everything+'))).toBe(true);
+    expect(uris.some((uri) => uri.startsWith('mcp+others+'))).toBe(false);
+    for (const uri of uris) {
+      const { contents } = await client.readResource({ uri });
+      expect(contents.map((each) => each.uri)).toEqual([uri]);
+    }
+    const theirs = 'mcp+others+own://notes';
+    await expect(client.readResource({ uri: theirs })).rejects.toMatchObject({
+      code: -32_002,
+      data: { error_code: 'unknown_resource' },
+    });
+    expect(await scene.records(1, `tool_id = '*/(resources/read)'`)).toMatchObject([
+      { status: 'invalid_request', error_code: 'unknown_resource' },
+    ]);
+    const worker = await scene.client(gateway, '', { with: scene.otherKey });
+    expect((await worker.readResource({ uri: theirs })).contents).toHaveLength(1);
+  });
+
+  it('have templates of resources, which clients expand', async () => {
+    const { resourceTemplates } = await client.listResourceTemplates();
+    const template = resourceTemplates.find(({ uriTemplate }) => uriTemplate.startsWith('mcp+own+'))!;
+    const uri = new UriTemplate(template.uriTemplate).expand({ id: '7' });
+    expect(await client.readResource({ uri })).toEqual({
+      contents: [{ uri: 'mcp+own+own://note/7', text: 'it is own://note/7' }],
+    });
+  });
+
+  it('link to resources under the URIs by which they are read', async () => {
+    const linked = await client.callTool({ name: 'own__link', arguments: {} });
+    expect(linked.content).toMatchObject([{ type: 'resource_link', uri: 'mcp+own+own://note/7' }]);
+    const { messages } = await client.getPrompt({ name: 'own__greet', arguments: { name: 'otto' } });
+    expect(JSON.stringify(messages)).toContain('mcp+own+own://note/greeting');
+  });
+
+  it('complete the arguments of their prompts and templates', async () => {
+    const argument = { name: 'name', value: '' };
+    const names = await client.complete({ ref: { type: 'ref/prompt', name: 'own__greet' }, argument });
+    expect(names.completion.values).toEqual(['anna', 'otto']);
+    const ref = { type: 'ref/resource', uri: 'mcp+own+own://note/{id}' } as const;
+    const ids = await client.complete({ ref, argument: { name: 'id', value: 's' } });
+    expect(ids.completion.values).toEqual(['second']);
+    const others = { ...ref, uri: 'mcp+others+own://note/{id}' };
+    await expect(client.complete({ ref: others, argument })).rejects.toMatchObject({ code: -32_002 });
+  });
+
   it('say how far they are, and are cancelled', async () => {
     const seen: number[] = [];
     const name = 'everything__trigger-long-running-operation';
@@ -126,8 +199,10 @@ describe('all servers as one', () => {
   });
 
   it('do not answer what their own paths may', async () => {
-    await expect(client.request({ method: 'resources/list' }, z.any())).rejects.toMatchObject({
+    const params = { uri: 'mcp+own+own://notes' };
+    await expect(client.request({ method: 'resources/subscribe', params }, z.any())).rejects.toMatchObject({
       code: -32_601,
+      data: { error_code: 'unknown_method' },
     });
     await expect(client.ping()).resolves.toEqual({});
   });

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import type { McpAnswer, McpRequest } from '../../../application/mcp/mcp-request.ts';
-import { type McpService, subscription } from '../../../application/mcp/serve-mcp.ts';
+import { isSubscription, type McpAnswer, type McpRequest } from '../../../application/mcp/mcp-request.ts';
+import type { McpService } from '../../../application/mcp/serve-mcp.ts';
 import type { McpTelemetry } from '../../../application/ports/mcp-telemetry.ts';
 import { type Caller, ownerOf, ownershipScopeKey } from '../../../domain/identity/caller.ts';
 import {
@@ -12,9 +12,10 @@ import {
   mcpErrorMessage,
   mcpErrors,
   mcpErrorStatus,
+  noRoom,
 } from '../../../domain/mcp/mcp-error.ts';
 import type { Secrets } from '../../../domain/payload/secrets.ts';
-import { type GatewayError, overloaded, tooManyRequests } from '../../../domain/shared/gateway-error.ts';
+import { type GatewayError, tooManyRequests } from '../../../domain/shared/gateway-error.ts';
 import { maxMcpRequestBytes } from '../../../domain/shared/limits.ts';
 import { readJsonText } from '../body.ts';
 import { type Arrivals, hangingUp } from '../body-pace.ts';
@@ -40,8 +41,8 @@ export interface McpDoor {
   /** Of all servers that a key may use. */
   readonly union: McpService;
   readonly telemetry: McpTelemetry;
-  /** Of a call that no valid key came with. */
-  readonly unauthorized: (
+  /** Of a call that no valid key came with, or whose key nobody looked at. */
+  readonly keyless: (
     request: Pick<McpRequest, 'requestId' | 'receivedAt' | 'serverId'>,
     error: McpError,
   ) => void;
@@ -65,46 +66,51 @@ export const mcpEndpoint =
   (ports: McpEndpointPorts, method: Method, service: McpService) =>
   async (context: RequestContext, serverId: string): Promise<void> => {
     const { req } = context;
-    const refused = doorError(ports, req, method);
-    if (refused !== undefined) return sendMcpError(context, refused);
+    const keyless = (error: McpError): void => {
+      ports.mcp.keyless({ ...context, serverId }, error);
+      sendMcpError(context, error);
+    };
     const { streams, calls } = ports.mcp.gates;
-    const lease = (isLasting(req, method) ? streams : calls).enter();
-    if (lease === undefined) return sendMcpError(context, ofGateway(overloaded));
+    const headers = mcpHeaders(req);
+    // A stream that has no end of its own: nobody waits for it when the process ends.
+    const lasts = method === 'GET' || isSubscription(headers);
+    const lease = (lasts ? streams : calls).enter();
+    // Looking the key up would be work, which is what there is no room for.
+    if (lease === undefined) return keyless(noRoom);
     try {
       const caller = await ports.authenticate(req);
-      if (E.isLeft(caller)) {
-        const error = ofGateway(caller.left);
-        ports.mcp.unauthorized({ ...context, serverId }, error);
-        return sendMcpError(context, error);
-      }
-      const owner = ownershipScopeKey(ownerOf(caller.right));
-      if (!lease.belongsTo(owner)) return sendMcpError(context, ofGateway(tooManyRequests));
-      const request = mcpRequest(ports, context, caller.right, serverId);
-      await answerWith(ports, context, await served(ports, context, method, service, request, lease));
+      if (E.isLeft(caller)) return keyless(ofGateway(caller.left));
+      const request = mcpRequest(ports, context, {
+        caller: caller.right,
+        serverId,
+        headers,
+        memory: lease,
+      });
+      const refused = lease.belongsTo(ownershipScopeKey(ownerOf(caller.right)))
+        ? doorError(ports, req, method)
+        : ofGateway(tooManyRequests);
+      const answer =
+        refused === undefined
+          ? await served(ports, context, method, service, request, lease)
+          : service.refuse(request, refused);
+      await answerWith(ports, context, answer);
       await handedOver(context.res);
     } finally {
       lease.release();
     }
   };
 
-/** A stream that has no end of its own: nobody waits for it when the process ends. */
-const isLasting = (req: IncomingMessage, method: Method): boolean =>
-  method === 'GET' || header(req, 'mcp-method') === subscription;
-
 function mcpRequest(
   ports: McpEndpointPorts,
   { req, requestId, receivedAt, link }: RequestContext,
-  caller: Caller,
-  serverId: string,
+  known: Pick<McpRequest, 'caller' | 'serverId' | 'headers' | 'memory'>,
 ): McpRequest {
   return {
+    ...known,
     requestId,
     receivedAt,
-    caller,
     callerSecrets: callerKeyOf(req),
-    serverId,
     session: header(req, 'mcp-session-id'),
-    headers: mcpHeaders(req),
     link,
     telemetry: ports.mcp.telemetry.begin(traceContext(req, ports.secrets())),
   };
@@ -128,7 +134,7 @@ async function served(
   return service.post(request, pipe(text, E.mapLeft(ofGateway)));
 }
 
-/** What keeps a request out before its key is looked at. */
+/** What keeps a request out before its body is read. */
 function doorError(ports: McpEndpointPorts, req: IncomingMessage, method: Method): McpError | undefined {
   const origin = header(req, 'origin');
   const origins = ports.corsOrigins();
@@ -163,10 +169,14 @@ function sendMcpError(context: RequestContext, error: McpError): void {
   const { res } = context;
   if (res.headersSent || res.destroyed) return;
   const status = mcpErrorStatus(error, undefined);
-  const headers = { ...idHeaders(context), 'x-gateway-error': error.code };
-  const retry = status === 429 || status === 503 ? { 'retry-after': '1' } : {};
-  sendJson(res, status, { ...headers, ...retry }, JSON.stringify(mcpErrorMessage(error, undefined)));
+  const headers = { ...idHeaders(context), ...errorHeaders(status, error.code) };
+  sendJson(res, status, headers, JSON.stringify(mcpErrorMessage(error, undefined)));
 }
+
+const errorHeaders = (status: number, code: McpErrorCode): Readonly<Record<string, string>> => ({
+  'x-gateway-error': code,
+  ...(status === 429 || status === 503 ? { 'retry-after': '1' } : {}),
+});
 
 async function answerWith(
   ports: McpEndpointPorts,
@@ -180,7 +190,11 @@ async function answerWith(
   };
   if (answer.kind === 'events') return sendEvents(ports, context, headers, answer.events);
   if (res.destroyed) return;
-  if (answer.kind === 'whole') return sendJson(res, answer.status, headers, answer.text);
+  if (answer.kind === 'whole') {
+    const { status, text, error } = answer;
+    const more = error !== undefined && status >= 400 ? errorHeaders(status, error) : {};
+    return sendJson(res, status, { ...headers, ...more }, text);
+  }
   res.writeHead(answer.status, { ...everyAnswer, ...headers, 'content-length': 0 });
   res.end();
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { mcpErrorMessage, mcpErrors, mcpErrorStatus } from '../../../domain/mcp/mcp-error.ts';
-import { agreesWithHeaders, readMcpMessage } from '../../../domain/mcp/message.ts';
-import { withTools } from '../../../domain/mcp/server-message.ts';
+import { agreesWithHeaders, readMcpMessage, withParams } from '../../../domain/mcp/message.ts';
+import { readServerMessage, withTools } from '../../../domain/mcp/server-message.ts';
 
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo' } };
 
@@ -15,7 +15,7 @@ describe('a message of a caller', () => {
     [{ jsonrpc: '2.0', id: 7, result: {} }, 'response'],
     [{ jsonrpc: '2.0', id: 7, error: { code: 1, message: 'no' } }, 'response'],
   ])('%j is a %s', (message, kind) => {
-    expect(readMcpMessage(JSON.stringify(message))).toMatchObject(E.right({ kind }));
+    expect(readMcpMessage(JSON.stringify(message))).toMatchObject(E.right({ message: { kind } }));
   });
 
   it.each([
@@ -34,6 +34,16 @@ describe('a message of a caller', () => {
     [JSON.stringify({ ...call, method: 7 }), 'invalid_request'],
     [JSON.stringify({ ...call, params: [] }), 'invalid_request'],
     [JSON.stringify({ jsonrpc: '2.0', id: 1 }), 'invalid_request'],
+    ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}', 'invalid_request'],
+    ['{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"tools/call"}', 'invalid_request'],
+    ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Name":"b"}}', 'invalid_request'],
+    [
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Arguments":{}}}',
+      'invalid_request',
+    ],
+    ['{"jsonrpc":"2.0","method":"ping","ID":1,"Method":"tools/call"}', 'invalid_request'],
+    ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{},"paramſ":{"name":"b"}}', 'invalid_request'],
+    [`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[${'1,'.repeat(100_000)}1]}}`, 'request_too_large'],
     [
       `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":${'['.repeat(300)}${']'.repeat(300)}}}`,
       'invalid_request',
@@ -51,6 +61,27 @@ describe('a message of a caller', () => {
   });
 });
 
+describe('a message that is sent on in other words', () => {
+  it('keeps its digits, its blanks and its other members', () => {
+    const text =
+      '{ "params": {"name":"own__a", "arguments":{"x":1.0,"big":12345678901234567890}}, "id":1.0,"jsonrpc":"2.0" }';
+    expect(withParams(text, { name: 'a' })).toBe(text.replace('own__a', 'a'));
+    expect(withParams('{"id":1}', { name: 'a' })).toBe('{"id":1}');
+  });
+});
+
+describe('a message of a server', () => {
+  it.each([
+    ['{"jsonrpc"', 'upstream_protocol'],
+    ['[]', 'upstream_protocol'],
+    ['{"jsonrpc":"2.0","id":1}', 'upstream_protocol'],
+    [`{"jsonrpc":"2.0","id":1,"result":${'['.repeat(300)}${']'.repeat(300)}}`, 'upstream_protocol'],
+    [`{"jsonrpc":"2.0","id":1,"result":[${'{},'.repeat(100_000)}{}]}`, 'result_too_large'],
+  ])('%.40s is refused: %s', (text, code) => {
+    expect(readServerMessage(text)).toMatchObject(E.left({ code }));
+  });
+});
+
 describe('headers that repeat the body', () => {
   const message = readMcpMessage(JSON.stringify(call));
   it.each([
@@ -60,7 +91,7 @@ describe('headers that repeat the body', () => {
     ['tools/call', 'other', false],
     [undefined, 'other', false],
   ])('method %j and name %j: %s', (method, name, agrees) => {
-    expect(E.isRight(message) && agreesWithHeaders(message.right, { method, name })).toBe(agrees);
+    expect(E.isRight(message) && agreesWithHeaders(message.right.message, { method, name })).toBe(agrees);
   });
 });
 

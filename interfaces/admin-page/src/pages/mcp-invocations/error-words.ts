@@ -13,6 +13,7 @@ export const errorWords: Readonly<Record<string, string>> = {
   unsupported_revision: 'the path does not speak this revision of the protocol',
   unknown_server: 'no server of this id is in the configuration',
   unknown_tool: 'no tool of this name',
+  unknown_resource: 'no resource of this URI',
   unknown_method: 'no method of this name is answered here',
   session_not_found: 'the session is over, or is that of another key or server',
   no_stream: 'the server has no stream of its own',

@@ -4,18 +4,21 @@ import type { McpTelemetry } from '../ports/mcp-telemetry.ts';
 import type { McpRequest } from './mcp-request.ts';
 import type { ToolInvocation } from './record-invocation.ts';
 
-export interface UnauthorizedPorts {
+export interface KeylessPorts {
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: McpTelemetry;
   readonly record: (invocation: ToolInvocation, heldBytes: number) => void;
 }
 
-/** Rows that callers without a key may make: whoever tries keys must not fill the table. All of them are counted. */
+/** Rows that they may make together: whoever tries keys must not fill the table. All of them are counted. */
 const recordsPerMinute = 60;
 const minuteMs = 60_000;
 
-/** A call that no valid key came with. Nothing of its body was read, so nobody knows which tool it meant. */
-export function unauthorizedCall({ clock, telemetry, record }: UnauthorizedPorts) {
+/**
+ * A call that no valid key came with, or whose key nobody looked at because the gateway has no room. Nothing of its body
+ * was read, so nobody knows which tool it meant.
+ */
+export function keylessCall({ clock, telemetry, record }: KeylessPorts) {
   let minute = 0;
   let recorded = 0;
   return (

@@ -1,0 +1,124 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import type { McpMessage } from '../../domain/mcp/message.ts';
+import { unionUri } from '../../domain/mcp/resource-uris.ts';
+import { listedToolName } from '../../domain/mcp/server-message.ts';
+import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
+import { unionNames } from '../../domain/mcp/tool-names.ts';
+import type { Digest } from '../../domain/shared/digest.ts';
+import { isString, type JsonObject } from '../../domain/shared/json.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
+import type { McpServer } from '../ports/mcp-upstreams.ts';
+import type { McpCall } from './mcp-call.ts';
+import type { ServeMcpPorts } from './serve-mcp.ts';
+import { listAll, type ListMethod, type UnionAsk } from './union-servers.ts';
+
+export interface ServeUnionPorts extends ServeMcpPorts {
+  readonly clock: Clock;
+  readonly digest: Digest;
+}
+
+export type UnionRequest = Extract<McpMessage, { readonly kind: 'request' }>;
+
+/** What is under way for one message of the caller. */
+export interface UnionTurn {
+  readonly call: McpCall;
+  readonly message: UnionRequest;
+  readonly session: McpSession;
+}
+
+/** The servers that the key may use, in the file's order. */
+export const usableServers = ({ upstreams }: ServeUnionPorts, { request }: McpCall): readonly McpServer[] =>
+  upstreams.servers().filter(({ policy }) => mayUseServer(request.caller, policy));
+
+export const askOf = <M extends string>(
+  { request, abort }: McpCall,
+  server: McpServer,
+  session: UpstreamSession,
+  method: M,
+): Omit<UnionAsk, 'params'> & { readonly method: M } => ({
+  server,
+  session,
+  method,
+  traceContext: request.telemetry.traceContext,
+  signal: abort.signal,
+  memory: request.memory,
+});
+
+/** The same for each server of a session that the key may use still. */
+export const asksOf = <M extends string>(
+  ports: ServeUnionPorts,
+  call: McpCall,
+  { upstream }: McpSession,
+  method: M,
+): readonly ReturnType<typeof askOf<M>>[] =>
+  usableServers(ports, call).flatMap((server) => {
+    const session = upstream[server.id];
+    return session === undefined ? [] : [askOf(call, server, session, method)];
+  });
+
+/** What one server has. */
+interface ServerList {
+  readonly server: McpServer;
+  readonly items: readonly JsonObject[];
+}
+
+/**
+ * What all servers have, in the file's order, as the union calls it; a server that does not answer has nothing. Left:
+ * there is no room for it.
+ */
+export async function listedByAll(
+  ports: ServeUnionPorts,
+  { call, session }: UnionTurn,
+  method: ListMethod,
+): Promise<Either<McpError, readonly JsonObject[]>> {
+  const lists: ServerList[] = [];
+  const answered = await Promise.all(
+    asksOf(ports, call, session, method).map(async (ask) => ({
+      server: ask.server,
+      listed: await listAll(ports, ask),
+    })),
+  );
+  for (const { server, listed } of answered)
+    if (E.isRight(listed)) lists.push({ server, items: listed.right });
+    else if (listed.left.code === 'overloaded') return listed;
+  return E.right(inUnion[method](ports, lists));
+}
+
+/** The lists of servers as one list. */
+const inUnion: Readonly<
+  Record<ListMethod, (ports: ServeUnionPorts, lists: readonly ServerList[]) => readonly JsonObject[]>
+> = {
+  'tools/list': (ports, lists) => {
+    for (const { server, items } of lists) ports.titles.listed(server.id, items);
+    return underNames(ports, lists, ({ policy }, tool) => isOpenTool(policy, tool));
+  },
+  'prompts/list': (ports, lists) => underNames(ports, lists, () => true),
+  'resources/list': (_ports, lists) => underUris(lists, 'uri'),
+  'resources/templates/list': (_ports, lists) => underUris(lists, 'uriTemplate'),
+};
+
+function underNames(
+  { digest }: ServeUnionPorts,
+  lists: readonly ServerList[],
+  isOpen: (server: McpServer, name: string) => boolean,
+): readonly JsonObject[] {
+  const named = lists.flatMap(({ server, items }) =>
+    items.flatMap((item) => {
+      const tool = listedToolName(item);
+      return tool === undefined || !isOpen(server, tool) ? [] : [{ item, serverId: server.id, tool }];
+    }),
+  );
+  return [...unionNames(named, digest)].map(([name, { item }]) => ({ ...item, name }));
+}
+
+const underUris = (lists: readonly ServerList[], member: 'uri' | 'uriTemplate'): readonly JsonObject[] =>
+  lists.flatMap(({ server, items }) =>
+    items.flatMap((item) => {
+      const own = item[member];
+      const uri = isString(own) ? unionUri({ serverId: server.id, uri: own }) : undefined;
+      return uri === undefined ? [] : [{ ...item, [member]: uri }];
+    }),
+  );

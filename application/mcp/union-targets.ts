@@ -1,0 +1,90 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import type { McpError } from '../../domain/mcp/mcp-error.ts';
+import { readUnionUri } from '../../domain/mcp/resource-uris.ts';
+import { listedToolName } from '../../domain/mcp/server-message.ts';
+import { readUnionName, unionName } from '../../domain/mcp/tool-names.ts';
+import { isObject, isString, type Json, type JsonObject } from '../../domain/shared/json.ts';
+import { maxMcpNameChars } from '../../domain/shared/limits.ts';
+import type { McpServer } from '../ports/mcp-upstreams.ts';
+import { askOf, type ServeUnionPorts, type UnionTurn, usableServers } from './union-lists.ts';
+import { listAll } from './union-servers.ts';
+
+/** The one server that a message of the union is for. */
+export interface UnionTarget {
+  readonly server: McpServer;
+  /** The members of `params` by which the server knows what the message is about. */
+  readonly params: JsonObject;
+}
+
+type Found = Promise<Either<McpError, UnionTarget>>;
+
+/** By method, where a message of the union goes; Left: there is nothing of the name or URI for this key. */
+export const targets: Readonly<Record<string, (ports: ServeUnionPorts, turn: UnionTurn) => Found>> = {
+  'tools/call': (ports, turn) => byName(ports, turn, 'tools/list', turn.message.params['name']),
+  'prompts/get': (ports, turn) => byName(ports, turn, 'prompts/list', turn.message.params['name']),
+  'resources/read': async (ports, turn) => byUri(ports, turn, turn.message.params['uri']),
+  'completion/complete': completed,
+};
+
+/** Arguments of a prompt, or of a template. */
+async function completed(ports: ServeUnionPorts, turn: UnionTurn): Found {
+  const { ref } = turn.message.params;
+  const { type, name, uri }: JsonObject = isObject(ref) ? ref : {};
+  const found =
+    type === 'ref/resource' ? byUri(ports, turn, uri) : await byName(ports, turn, 'prompts/list', name);
+  return E.isLeft(found) || !isObject(ref)
+    ? found
+    : E.right({ server: found.right.server, params: { ref: { ...ref, ...found.right.params } } });
+}
+
+function byUri(
+  ports: ServeUnionPorts,
+  { call }: UnionTurn,
+  uri: Json | undefined,
+): Either<McpError, UnionTarget> {
+  const read = isString(uri) ? readUnionUri(uri) : undefined;
+  const server = usableServers(ports, call).find(({ id }) => id === read?.serverId);
+  return read === undefined || server === undefined
+    ? E.left({ code: 'unknown_resource', message: 'There is no resource of this URI.' })
+    : E.right({ server, params: { uri: read.uri } });
+}
+
+async function byName(
+  ports: ServeUnionPorts,
+  turn: UnionTurn,
+  list: 'tools/list' | 'prompts/list',
+  name: Json | undefined,
+): Found {
+  const read = isString(name) ? readUnionName(name) : undefined;
+  const server = usableServers(ports, turn.call).find(({ id }) => id === read?.serverId);
+  if (!isString(name) || read === undefined || server === undefined) return nothingNamed(name);
+  if (read.tool !== undefined) return E.right({ server, params: { name: read.tool } });
+  const own = await cutName(ports, turn, server, list, name);
+  return own === undefined ? nothingNamed(name) : E.right({ server, params: { name: own } });
+}
+
+const nothingNamed = (name: Json | undefined): Either<McpError, never> =>
+  E.left({
+    code: 'unknown_tool',
+    message: isString(name)
+      ? `There is nothing of the name \`${name.slice(0, maxMcpNameChars)}\`.`
+      : 'The message names nothing.',
+  });
+
+/** A name that was cut is looked for in the server's list, on whichever replica. */
+async function cutName(
+  ports: ServeUnionPorts,
+  { call, session }: UnionTurn,
+  server: McpServer,
+  list: 'tools/list' | 'prompts/list',
+  name: string,
+): Promise<string | undefined> {
+  const upstream = session.upstream[server.id];
+  if (upstream === undefined) return undefined;
+  const items = await listAll(ports, askOf(call, server, upstream, list));
+  if (E.isLeft(items)) return undefined;
+  return items.right
+    .map(listedToolName)
+    .find((tool) => tool !== undefined && unionName({ serverId: server.id, tool }, ports.digest) === name);
+}

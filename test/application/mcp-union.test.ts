@@ -1,0 +1,254 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import * as fc from 'fast-check';
+import type { McpAnswer, McpRequest } from '../../application/mcp/mcp-request.ts';
+import { serveUnion } from '../../application/mcp/serve-union.ts';
+import { toolTitles } from '../../application/mcp/tool-titles.ts';
+import type { McpAsk, McpFrame, McpReply, McpServer } from '../../application/ports/mcp-upstreams.ts';
+import type { AllowedOwner } from '../../domain/mcp/server-policy.ts';
+import { secretsOf } from '../../domain/payload/secrets.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import { textDigest } from '../../infrastructure/text-digest.ts';
+
+/** What a server lists, by method. */
+type Lists = Readonly<Record<string, readonly JsonObject[]>>;
+
+const members: Readonly<Record<string, string>> = {
+  'tools/list': 'tools',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+};
+
+/** A server that asks the caller a thousand times before it answers. */
+function asking(id: unknown): McpReply {
+  async function* frames(): AsyncGenerator<McpFrame> {
+    for (let n = 0; n <= 1000; n += 1) {
+      const message = n < 1000 ? { id: n, method: 'roots/list' } : { id, result: {} };
+      const data = JSON.stringify({ jsonrpc: '2.0', ...message });
+      yield { kind: 'event', data, wire: Buffer.from(`data: ${data}\n\n`) };
+    }
+  }
+  return { status: 200, session: undefined, body: { kind: 'events', frames: frames() } };
+}
+
+/** The union of servers that list what they are told to, and answer each other message with what they were asked. */
+function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], room = Infinity) {
+  const records: { readonly tool: string; readonly heldBytes: number }[] = [];
+  const refused: string[] = [];
+  const asked: { readonly server: string; readonly message: JsonObject }[] = [];
+  const reply = (server: string, { text }: McpAsk): McpReply => {
+    const message = JSON.parse(text ?? '{}');
+    asked.push({ server, message });
+    if (message.params?.name === 'asks') return asking(message.id);
+    const items = servers.find(({ id }) => id === server)?.lists[message.method] ?? [];
+    const member = members[message.method];
+    const result =
+      member === undefined
+        ? { served: [server, message.params] }
+        : { [member]: items, ...(server === 'endless' ? { nextCursor: 'more' } : {}) };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: message.id, result });
+    return { status: 200, session: undefined, body: { kind: 'json', text: body } };
+  };
+  let held = 0;
+  let ids = 0;
+  const union = serveUnion({
+    upstreams: {
+      servers: () => servers,
+      send: async (server, ask) => {
+        // Nobody takes an answer to what a server asks.
+        if (ask.text?.includes('"error":') === true) {
+          refused.push(ask.text);
+          return new Promise(() => undefined);
+        }
+        const answered = reply(server.id, ask);
+        const bytes = answered.body.kind === 'json' ? answered.body.text.length : 0;
+        return ask.memory.hold(bytes)
+          ? E.right(answered)
+          : E.left({ code: 'overloaded', message: 'no room' });
+      },
+    },
+    sessions: {
+      seal: async () => E.right('s'),
+      open: async () =>
+        E.right({
+          place: '*',
+          upstream: Object.fromEntries(
+            servers.map(({ id }) => [id, { id: undefined, revision: '2025-11-25' }]),
+          ),
+        }),
+    },
+    clock: { now: () => 0, newId: () => String((ids += 1)) },
+    digest: textDigest,
+    record: ({ tool }, heldBytes) => void records.push({ tool: tool.id, heldBytes }),
+    titles: toolTitles(),
+    secrets: () => secretsOf([]),
+  });
+  const ask = async (method: string, params: JsonObject = {}) => {
+    const request: McpRequest = {
+      requestId: 'r',
+      receivedAt: 0,
+      caller: {
+        apiKeyId: 'k',
+        allowedModels: [],
+        keyOwner: { kind: 'user', userId: 'u', requestLoggingEnabled: true },
+        person: { email: 'a@example.com', teamIds: ['platform'] },
+      },
+      callerSecrets: [],
+      serverId: '*',
+      session: 's',
+      headers: {
+        protocolVersion: '2025-11-25',
+        lastEventId: undefined,
+        method: undefined,
+        name: undefined,
+        mirrored: {},
+      },
+      link: { gone: () => false, lost: () => undefined, whenLost: () => undefined },
+      memory: { hold: (bytes) => (held += bytes) <= room, holdUnfinished: () => true },
+      telemetry: { traceContext: {}, sent: () => undefined, ended: () => undefined },
+    };
+    const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    return answerIn(await union.post(request, E.right(text)));
+  };
+  return { ask, asked, records, refused };
+}
+
+async function answerIn(answer: McpAnswer) {
+  if (answer.kind !== 'events') return JSON.parse(answer.kind === 'whole' ? answer.text : '{}');
+  let last = '';
+  for await (const event of answer.events) last = String(event);
+  return JSON.parse(last.slice('data: '.length));
+}
+
+const owner = fc.constantFrom<AllowedOwner>(
+  { kind: 'everyone' },
+  { kind: 'user', email: 'a@example.com' },
+  { kind: 'user', email: 'b@example.com' },
+  { kind: 'team', id: 'platform' },
+  { kind: 'team', id: 'others' },
+);
+const uri = fc.constantFrom('file:///a', 'file:///b', 'a+b:c', 'mcp+own+file:///a', '');
+const servers = fc
+  .uniqueArray(
+    fc.record({
+      id: fc.constantFrom('own', 'files', '3d'),
+      allowedOwners: fc.array(owner, { maxLength: 2 }),
+      uris: fc.uniqueArray(uri),
+    }),
+    { selector: ({ id }) => id },
+  )
+  .map((all) =>
+    all.map(({ id, allowedOwners, uris }) => ({
+      id,
+      displayName: id,
+      policy: { allowedOwners, allowedTools: undefined, deniedTools: [] },
+      lists: {
+        'resources/list': uris.map((each) => ({ name: each, uri: each })),
+        'resources/templates/list': uris.map((each) => ({ name: each, uriTemplate: `${each}{x}` })),
+      },
+    })),
+  );
+
+const open = { allowedOwners: [{ kind: 'everyone' }], allowedTools: undefined, deniedTools: [] } as const;
+
+describe('resources of all servers', () => {
+  it('never disagree: what is listed is read at its server, and nothing else is read at any', async () => {
+    await fc.assert(
+      fc.asyncProperty(servers, async (all) => {
+        const { ask, asked } = unionOf(all);
+        const { resources } = (await ask('resources/list')).result;
+        const { resourceTemplates } = (await ask('resources/templates/list')).result;
+        const listed: readonly string[] = [
+          ...resources.map((each: { readonly uri: string }) => each.uri),
+          ...resourceTemplates.map((each: { readonly uriTemplate: string }) =>
+            each.uriTemplate.replace('{x}', 'x'),
+          ),
+        ];
+        expect(new Set(listed).size).toBe(listed.length);
+        const readable = new Set<string>();
+        for (const { id, lists } of all)
+          for (const each of lists['resources/list']) {
+            const own = each.uri;
+            const whole = `mcp+${id}+${own}`;
+            const { result } = await ask('resources/read', { uri: whole });
+            if (result === undefined) continue;
+            readable.add(whole);
+            expect(result.served).toEqual([id, { uri: own }]);
+          }
+        expect(new Set(resources.map((each: { readonly uri: string }) => each.uri))).toEqual(readable);
+        for (const each of listed)
+          expect((await ask('resources/read', { uri: each })).result.served[1].uri).toBe(
+            each.slice(each.indexOf('+', 'mcp+'.length) + 1),
+          );
+        const before = asked.length;
+        for (const other of ['file:///a', 'mcp+nothing+file:///a', 'mcp+own', 7, null])
+          expect((await ask('resources/read', { uri: other })).error.data.error_code).toBe(
+            'unknown_resource',
+          );
+        expect(asked).toHaveLength(before);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('a list of the union', () => {
+  const tools = (count: number) => Array.from({ length: count }, (_each, n) => ({ name: `t${n}` }));
+
+  it('has at most 10,000 items of a server', async () => {
+    const { ask } = unionOf([
+      { id: 'own', displayName: 'own', policy: open, lists: { 'tools/list': tools(40_000) } },
+    ]);
+    expect((await ask('tools/list')).result.tools).toHaveLength(10_000);
+  });
+
+  it.each([
+    [100, 20],
+    [1000, 3],
+  ])(
+    'is asked for page by page, but not without end: pages of %i tools, %i of them',
+    async (count, pages) => {
+      const lists = {
+        'tools/list': tools(count).map((tool) => ({ ...tool, description: 'x'.repeat(3000) })),
+      };
+      const { ask, asked } = unionOf([{ id: 'endless', displayName: 'e', policy: open, lists }]);
+      expect((await ask('tools/list')).result.tools).toHaveLength(count);
+      expect(asked).toHaveLength(pages);
+    },
+  );
+
+  it('fails where there is no room for what the servers answer, and does not leave a server out', async () => {
+    const lists = { 'tools/list': tools(1000) };
+    const { ask } = unionOf(
+      [
+        { id: 'a', displayName: 'a', policy: open, lists },
+        { id: 'b', displayName: 'b', policy: open, lists },
+      ],
+      20_000,
+    );
+    expect((await ask('tools/list')).error.data.error_code).toBe('overloaded');
+  });
+});
+
+describe('a server that asks without end', () => {
+  it('has 16 refusals under way at most, and its answer passes', async () => {
+    const { ask, refused } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: {} }]);
+    expect((await ask('tools/call', { name: 'own__asks' })).result).toEqual({});
+    expect(refused).toHaveLength(16);
+  });
+});
+
+describe('a record that waits', () => {
+  it('is counted with the arguments that it holds, though the call failed', async () => {
+    const policy = { ...open, deniedTools: ['closed'] };
+    const { ask, records } = unionOf([{ id: 'own', displayName: 'own', policy, lists: {} }]);
+    const argument = { arguments: { a: 'x'.repeat(100_000) } };
+    await ask('tools/call', { name: 'own__closed', ...argument });
+    await ask('tools/call', { name: 'own__open', ...argument });
+    expect(records).toMatchObject([
+      { tool: 'own/closed', heldBytes: expect.any(Number) },
+      { tool: 'own/open', heldBytes: expect.any(Number) },
+    ]);
+    expect(records.every(({ heldBytes }) => heldBytes >= 100_000)).toBe(true);
+  });
+});

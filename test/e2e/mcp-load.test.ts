@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TestGateway } from '../support/gateway.ts';
+import { listening, type RunningServer } from '../support/mcp-servers.ts';
+import { mcpScene } from './mcp-scene.ts';
+
+const scene = mcpScene();
+const servers: RunningServer[] = [];
+const evil = { origin: 'https://evil.example.com' };
+const picky = { accept: 'application/json' };
+
+/** Calls that the server has begun to answer, and that wait for the rest. */
+const begun: { readonly res: ServerResponse; readonly id: unknown; isClosed: boolean }[] = [];
+const large = 'x'.repeat(250_000);
+
+beforeAll(async () => {
+  const slow = await listening((req, res) => {
+    let text = '';
+    req.on('data', (piece) => (text += String(piece)));
+    req.on('end', () => {
+      const { id, params } = JSON.parse(text) as {
+        readonly id: unknown;
+        readonly params: { readonly name: string };
+      };
+      const isStream = params.name === 'stream';
+      const call = { res, id, isClosed: false };
+      res.once('close', () => (call.isClosed = true));
+      begun.push(call);
+      res.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+      if (params.name === 'silent') return res.flushHeaders();
+      res.write(
+        `${isStream ? 'data: ' : ''}{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"a":"${large}`,
+      );
+    });
+  });
+  servers.push(slow);
+});
+afterAll(async () => {
+  for (const server of servers) await server.stop();
+});
+
+const gatewayWith = (server: object): Promise<TestGateway> =>
+  scene.gateway([{ id: 'slow', url: servers[0]!.url, timeout_ms: 20_000 }], {
+    server: { bind: '127.0.0.1:0', ...server },
+  });
+
+interface Terms {
+  readonly name?: string;
+  readonly args?: object;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly method?: 'POST' | 'GET' | 'DELETE';
+  readonly at?: string;
+}
+
+async function ask(
+  gateway: TestGateway,
+  { name = 'whole', args = {}, key = scene.key, headers = {}, method = 'POST', at = '/slow' }: Terms = {},
+) {
+  const requestId = randomUUID();
+  const response = await fetch(`${gateway.url}/mcp${at}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'x-request-id': requestId,
+      ...headers,
+    },
+    body:
+      method === 'POST'
+        ? JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } })
+        : null,
+  });
+  return { requestId, status: response.status, headers: response.headers, text: await response.text() };
+}
+
+const rowOf = async (requestId: string) => (await scene.records(1, `request_id = '${requestId}'`))[0];
+
+async function untilBegun(count: number): Promise<void> {
+  for (let tries = 0; begun.length < count && tries < 200; tries += 1) await sleep(20);
+  expect(begun).toHaveLength(count);
+}
+
+function finish(): void {
+  for (const { res } of begun.splice(0)) res.end('"}}\n\n');
+}
+
+describe('what is refused at the door', () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await gatewayWith({ max_in_flight: 2, max_in_flight_per_owner: 1 });
+  });
+
+  it.each<[string, number, Terms]>([
+    ['cross_origin', 403, { headers: evil }],
+    ['cross_origin', 403, { headers: evil, at: '' }],
+    ['not_acceptable', 406, { headers: picky }],
+    ['not_acceptable', 406, { headers: picky, method: 'GET' }],
+    ['cross_origin', 403, { headers: evil, method: 'DELETE' }],
+  ])('%s (%i) leaves a record of whose it was (%#)', async (code, status, terms) => {
+    const refused = await ask(gateway, terms);
+    expect([refused.status, JSON.parse(refused.text).error.data]).toEqual([status, { error_code: code }]);
+    expect(refused.headers.get('x-gateway-error')).toBe(code);
+    expect(await rowOf(refused.requestId)).toMatchObject({
+      server_id: terms.at === '' ? '*' : 'slow',
+      tool_id: terms.at === '' ? '*/(unread)' : 'slow/(unread)',
+      status: 'invalid_request',
+      error_code: code,
+      user_id: expect.any(String),
+    });
+  });
+
+  it('comes behind the key: without one the answer is 401', async () => {
+    const refused = await ask(gateway, { headers: evil, key: 'gwk_nobody00.'.padEnd(60, '0') });
+    expect(refused.status).toBe(401);
+    expect(await rowOf(refused.requestId)).toMatchObject({ error_code: 'invalid_api_key', user_id: null });
+  });
+
+  it('too many at once leave a record each: of their owner, or of nobody where no key was looked at', async () => {
+    const first = ask(gateway, { name: 'silent' });
+    await untilBegun(1);
+    const busy = await ask(gateway);
+    expect([busy.status, busy.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(await rowOf(busy.requestId)).toMatchObject({
+      status: 'gateway_error',
+      error_code: 'too_many_requests',
+      policy_result: 'not_evaluated',
+      user_id: expect.any(String),
+    });
+    const second = ask(gateway, { name: 'silent', key: scene.otherKey });
+    await untilBegun(2);
+    const full = await ask(gateway);
+    expect([full.status, full.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await rowOf(full.requestId)).toMatchObject({
+      status: 'gateway_error',
+      error_code: 'overloaded',
+      user_id: null,
+    });
+    finish();
+    await Promise.all([first, second]);
+  });
+});
+
+describe('answers that are held', () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await gatewayWith({ max_buffered_bytes: 400_000, body_max_bytes: 100_000 });
+  });
+
+  it.each(['whole', 'stream'])(
+    'count into max_buffered_bytes until they are over: what is too much (%s) is refused, and room comes back',
+    async (name) => {
+      const first = ask(gateway, { name });
+      await untilBegun(1);
+      await sleep(100);
+      const others = await Promise.all([1, 2, 3].map(() => ask(gateway, { name, key: scene.otherKey })));
+      for (const { text, requestId } of others) {
+        const message = name === 'stream' ? text.slice(text.indexOf('data: ') + 'data: '.length) : text;
+        expect(JSON.parse(message)).toMatchObject({ id: 1, error: { data: { error_code: 'overloaded' } } });
+        expect(await rowOf(requestId)).toMatchObject({ status: 'gateway_error', error_code: 'overloaded' });
+      }
+      await untilBegun(4);
+      await sleep(100);
+      expect(begun.map(({ isClosed }) => isClosed)).toEqual([false, true, true, true]);
+      finish();
+      expect((await first).text).toContain(large);
+      const next = ask(gateway, { name });
+      await untilBegun(1);
+      finish();
+      expect((await next).text).toContain(large);
+    },
+  );
+
+  it('leave no room to a message that takes more when it is parsed: it is not sent on', async () => {
+    const { status, requestId } = await ask(gateway, {
+      args: { a: Array.from({ length: 20_000 }, () => 1) },
+    });
+    expect(status).toBe(503);
+    expect(await rowOf(requestId)).toMatchObject({ tool_id: 'slow/whole', error_code: 'overloaded' });
+    expect(begun).toEqual([]);
+  });
+});

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { z } from 'zod';
+import type { TestGateway } from '../support/gateway.ts';
+import { listening, type RunningServer, sdkServer } from '../support/mcp-servers.ts';
+import { mcpScene } from './mcp-scene.ts';
+
+const scene = mcpScene();
+const running: RunningServer[] = [];
+const heard: IncomingHttpHeaders[] = [];
+const credential = `header-credential-${randomUUID()}`;
+const revision = '2025-06-18';
+let gateway: TestGateway;
+
+/** A server that hears nobody without its credential, and that shows the headers of a call. */
+async function guardedServer(): Promise<RunningServer> {
+  const open = await sdkServer(() => {
+    const server = new McpServer({ name: 'guarded', version: '1' });
+    server.registerTool('add', { inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => ({
+      content: [{ type: 'text', text: String(a + b) }],
+    }));
+    server.registerTool('closed', { inputSchema: {} }, () => ({ content: [] }));
+    server.registerTool(
+      'headers',
+      { description: `Do not tell ${credential}`, inputSchema: {} },
+      (_args, { requestInfo }) => ({
+        content: [{ type: 'text', text: JSON.stringify(requestInfo?.headers) }],
+      }),
+    );
+    server.registerPrompt('hello', {}, () => ({
+      messages: [{ role: 'user', content: { type: 'text', text: 'hello' } }],
+    }));
+    return server;
+  });
+  running.push(open);
+  return listening((req, res) => {
+    heard.push(req.headers);
+    if (req.headers['x-server-key'] !== credential) return void res.writeHead(401).end();
+    const onward = request(open.url, { method: req.method, headers: req.headers }, (answer) => {
+      res.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(res);
+      res.once('close', () => answer.destroy());
+    });
+    onward.on('error', () => res.destroy());
+    req.pipe(onward);
+  });
+}
+
+beforeAll(async () => {
+  const guarded = await guardedServer();
+  running.push(guarded);
+  gateway = await scene.gateway([
+    {
+      id: 'guarded',
+      url: guarded.url,
+      auth: { mode: 'header', name: 'X-Server-Key', value: credential },
+      denied_tools: ['closed'],
+    },
+    {
+      id: 'locked',
+      url: guarded.url,
+      auth: { mode: 'header', name: 'X-Server-Key', value: 'another-one-0' },
+    },
+  ]);
+});
+afterAll(async () => {
+  for (const server of running) await server.stop();
+});
+
+describe('a credential in a header of its own', () => {
+  it('opens the server to callers, who neither see it nor put another in its place', async () => {
+    const client = await scene.client(gateway, 'guarded', { headers: { 'X-Server-Key': 'of-the-caller-0' } });
+    const { content } = await client.callTool({ name: 'headers', arguments: {} });
+    expect(JSON.stringify(content)).toContain('x-server-key');
+    expect(JSON.stringify(content)).not.toContain(credential);
+    expect(heard.every((headers) => headers['x-server-key'] === credential)).toBe(true);
+    expect(JSON.stringify(heard)).not.toContain(scene.key);
+    const union = await scene.client(gateway, '');
+    for (const each of [client, union]) {
+      const listed = JSON.stringify(await each.listTools());
+      expect(listed).toContain('Do not tell');
+      expect(listed).not.toContain(credential);
+    }
+    const [record] = await scene.records(1, `tool_id = 'guarded/headers'`);
+    expect(record).toMatchObject({ status: 'success' });
+    expect(JSON.stringify([record, gateway.log.lines])).not.toContain(credential);
+  });
+
+  it('that the server does not take fails the call, as the gateway’s own fault', async () => {
+    await expect(scene.client(gateway, 'locked')).rejects.toThrow(/does not accept the credentials/);
+  });
+});
+
+describe(`a client that knows no newer revision than ${revision}`, () => {
+  it.each([
+    ['guarded', ''],
+    ['', 'guarded__'],
+  ])('is answered in it at /mcp/%s, and so is the server', async (path, prefix) => {
+    const client = new Client({ name: 'older', version: '1' }, { supportedProtocolVersions: [revision] });
+    const requestInit = { headers: { authorization: `Bearer ${scene.key}` } };
+    const url = new URL(`${gateway.url}/mcp${path === '' ? '' : `/${path}`}`);
+    const transport = new StreamableHTTPClientTransport(url, { requestInit });
+    const before = heard.length;
+    await client.connect(transport);
+    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+      `${prefix}add`,
+      `${prefix}headers`,
+    ]);
+    const sum = await client.callTool({ name: `${prefix}add`, arguments: { a: 2, b: 3 } });
+    expect(sum.content).toEqual([{ type: 'text', text: '5' }]);
+    await expect(client.callTool({ name: `${prefix}closed`, arguments: {} })).rejects.toThrow('may not use');
+    const { messages } = await client.getPrompt({ name: `${prefix}hello` });
+    expect(JSON.stringify(messages)).toContain('hello');
+    const revisions = heard.slice(before).map((headers) => headers['mcp-protocol-version']);
+    expect(new Set(revisions.filter((each) => each !== undefined))).toEqual(new Set([revision]));
+    expect(await scene.records(1, `tool_id = 'guarded/add'`)).not.toEqual([]);
+    await transport.terminateSession();
+    await client.close();
+  });
+});
