@@ -8,7 +8,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
 import { stringify } from 'yaml';
 import { liveConfig } from '../../infrastructure/config/live-config.ts';
-import { parseConfig } from '../../infrastructure/config/load.ts';
+import { loadConfig } from '../../infrastructure/config/load.ts';
 import { seedOf } from '../../infrastructure/config/seed.ts';
 import type { Log } from '../../infrastructure/logging.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
@@ -102,7 +102,7 @@ export async function startGateway(
   const file = path.join(folder, 'gateway.yaml');
   const variables = { ...environment, DATABASE_URL: databaseUrl, GATEWAY_DATA_DIR: folder };
   await writeFile(file, stringify(config));
-  const loaded = parseConfig(stringify(config), variables);
+  const loaded = await loadConfig(file, variables);
   if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
   const log = memoryLog();
   await seed(databaseUrl, seedOf(loaded.right));
