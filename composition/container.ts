@@ -1,6 +1,5 @@
 import path from 'node:path';
 import { Container, type ServiceIdentifier } from 'inversify';
-import type Koa from 'koa';
 import type { DatabasePool } from 'slonik';
 import { listModels } from '../application/list-models.ts';
 import { testModel } from '../application/models/test-model.ts';
@@ -86,7 +85,7 @@ export const tokens = {
   adminRoutes: token<readonly AdminRoute[]>('AdminRoutes'),
   admin: token<AdminApiPorts>('AdminApi'),
   alerting: token<BudgetAlerting>('BudgetAlerting'),
-  app: token<Koa>('App'),
+  appFor: token<ReturnType<typeof gatewayApp>>('AppFor'),
 };
 
 /** The only file that knows inversify: which value stands behind each port. Everything is a singleton. */
@@ -251,7 +250,7 @@ function bindService(container: Container): void {
 
 function bindApp(container: Container): void {
   container.bind(tokens.mcp).toResolvedValue(mcpParts, [tokens.foundations, tokens.clock, tokens.gates]);
-  container.bind(tokens.app).toResolvedValue(
+  container.bind(tokens.appFor).toResolvedValue(
     (
       { config, log, telemetry, notReady, draining }: Foundations,
       accounts: CachedAccounts,

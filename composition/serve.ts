@@ -1,4 +1,3 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type ServiceParts, serviceParts } from './parts.ts';
 import type { Database } from './database.ts';
 import { bringToEnd, ending, within } from './ending.ts';
@@ -14,20 +13,12 @@ import { openPool } from '../infrastructure/postgres/pool.ts';
 import { repeating } from '../infrastructure/repeating.ts';
 import { openTelemetry } from '../infrastructure/telemetry/open.ts';
 import type { ProcessSources } from '../infrastructure/telemetry/process-metrics.ts';
-import { listen, stopListening, urlOf } from '../interfaces/http/listener.ts';
-import { malformedRequests } from '../interfaces/http/malformed-request.ts';
+import { type Listeners, openListeners } from './listeners.ts';
 import { purgeOnSchedule } from './purges.ts';
 import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
 import { heartbeat, keyDays } from './settling.ts';
 
-/** Request headers up to 32 KiB (rule 33.11). */
-const maxHeaderBytes = 32 * 1024;
-/** A caller may take this long to send its headers, and as long to send its body. */
-const headersTimeoutMs = 60_000;
-const bodyTimeoutMs = 300_000;
-/** Longer than the idle time-outs of common load balancers (60 s), so that they close first. */
-const keepAliveMs = 75_000;
 /** A connection that does not answer any more is waited for so long at the end. */
 const closeMs = 1000;
 /** How often a journal that is not empty is reported. */
@@ -49,6 +40,8 @@ export interface ServeOptions {
 /** A serving process: from the first connection to the last written row. */
 export interface Service {
   readonly url: string;
+  /** Where the admin API and its page are: the same, or the listener of their own. */
+  readonly adminUrl: string;
   /** Validates the file again, then swaps; a bad one is refused and the old state stays. */
   readonly reload: () => Promise<readonly ConfigProblem[]>;
   /**
@@ -74,7 +67,6 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const parts = serviceParts({ config, pool, log, telemetry, mcpTelemetry, notReady, draining: isDraining });
   exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
   const { follower, gates } = parts;
-  const server = httpServer(parts);
   const background = inTheBackground(parts, config, log, isDraining);
   const partitions = partitionsAhead(() => makeLogPartitions(pool), log);
   const purge = purgeOnSchedule(parts.clock, config, database.url, log, isDraining);
@@ -90,14 +82,15 @@ export async function startService(options: ServeOptions): Promise<Service> {
     await parts.catalogue.close();
     await within(closeMs, pool.end());
   };
-  try {
+  const start = async (): Promise<Listeners> => {
     await follower.start();
     await partitions.make();
-    await listen(server, settings.bind.host, settings.bind.port, alone);
-  } catch (error) {
+    return openListeners(parts, config, log, alone);
+  };
+  const doors = await start().catch(async (error: unknown) => {
     await release(ending.releasedMs);
     throw error;
-  }
+  });
 
   const reload = reloading({
     config,
@@ -107,6 +100,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
     allowShrink,
     takenUp: async () => {
       purge.follow();
+      await doors.renew();
       await follower.refresh();
     },
   });
@@ -115,26 +109,26 @@ export async function startService(options: ServeOptions): Promise<Service> {
     if (draining) return gates.inFlight();
     draining = true;
     log.info({ in_flight: gates.inFlight() }, 'draining');
-    return end({ parts, log }, server, config.loaded().config.server.shutdownGraceSecs, forced, release);
+    return end({ parts, log }, doors, config.loaded().config.server.shutdownGraceSecs, forced, release);
   };
 
-  return { url: urlOf(server, settings.bind.host), reload, stop };
+  return { url: doors.url, adminUrl: doors.adminUrl, reload, stop };
 }
 
 async function end(
   { parts, log }: { readonly parts: ServiceParts; readonly log: Log },
-  server: Server,
+  doors: Listeners,
   graceSecs: number,
   forced: Promise<void>,
   release: (withinMs: number) => Promise<void>,
 ): Promise<number> {
-  const closed = stopListening(server);
+  const closed = doors.stop();
   const unsettled = await bringToEnd({
     inFlight: parts.gates.inFlight,
     graceMs: graceSecs * 1000,
     forced,
     tell: () => parts.cutOff.now(),
-    cut: () => server.closeAllConnections(),
+    cut: doors.cut,
     endUpstreams: parts.upstream.endAll,
     lastCall: parts.ledger.lastCall,
     release: (withinMs) => closed.then(() => release(withinMs)),
@@ -231,26 +225,4 @@ async function lastRecovery(parts: ServiceParts, log: Log, goOn: () => boolean):
     log.error({ error: causeOf(error) }, 'the journal could not be settled');
   }
   if (journal.size() > 0) log.warn({ bytes: journal.size() }, 'the journal is settled at the next start');
-}
-
-function httpServer(parts: ServiceParts): Server {
-  const handle = parts.app.callback();
-  const malformed = malformedRequests(parts.clock.newId);
-  const answer = (req: IncomingMessage, res: ServerResponse): void => {
-    malformed.answering(req, res);
-    void handle(req, res);
-  };
-  const server = createServer(
-    {
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: bodyTimeoutMs,
-      keepAliveTimeout: keepAliveMs,
-      // The error names the fault in the gateway's own terms.
-      requireHostHeader: false,
-    },
-    answer,
-  );
-  // An unknown expectation is passed over (RFC 9110, 10.1.1 leaves it open).
-  return server.on('checkExpectation', answer).on('clientError', malformed.refuse);
 }

@@ -18,7 +18,7 @@ export const transportNotes = (config: GatewayConfig, databaseTls: DatabaseTls):
   ...plainDatabase(config, databaseTls),
   ...plainMailPassword(config),
   ...plainCollector(config),
-  ...plainDoor(config),
+  ...plainDoors(config),
 ];
 
 const overPlainHttp = 'over http:// to a host that is neither loopback nor private: use https://';
@@ -130,15 +130,22 @@ function plainCollector({ server: { otel } }: GatewayConfig): readonly Finding[]
 }
 
 /** Passwords of admins and keys of callers come in here. */
-function plainDoor({ server: { bind, publicBaseUrl } }: GatewayConfig): readonly Finding[] {
+function plainDoors({ server }: GatewayConfig): readonly Finding[] {
+  const { bind, adminBind, publicBaseUrl, tls, adminTls } = server;
   const url = publicBaseUrl === undefined ? undefined : new URL(publicBaseUrl);
-  const secured = url !== undefined && (url.protocol === 'https:' || isPrivateHost(url.hostname));
-  return secured || isPrivateHost(bind.host)
-    ? []
-    : [
-        finding(
-          ['server', 'bind'],
-          `is ${bind.host}, which others can reach, and public_base_url is not https: keys, passwords and cookies may come in the clear`,
-        ),
-      ];
+  if (url !== undefined && (url.protocol === 'https:' || isPrivateHost(url.hostname))) return [];
+  const doors = [
+    { key: 'bind', at: bind, own: tls },
+    { key: 'admin_bind', at: adminBind, own: adminTls ?? tls },
+  ];
+  return doors.flatMap(({ key, at, own }) =>
+    at === undefined || own !== undefined || isPrivateHost(at.host)
+      ? []
+      : [
+          finding(
+            ['server', key],
+            `is ${at.host}, which others can reach, and neither has it tls nor is public_base_url https: keys, passwords and cookies may come in the clear`,
+          ),
+        ],
+  );
 }

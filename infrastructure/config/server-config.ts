@@ -8,6 +8,7 @@ import {
   wholeSecret,
   withoutTrailingSlash,
 } from './formats.ts';
+import { type BindConfig, tlsCodec, type TlsConfig, toBind, toTls } from './listener-config.ts';
 import { type HeaderMap, headers } from './headers-codec.ts';
 import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
 import { boolean, integer, number, text, type TypeOf } from './scalar-codecs.ts';
@@ -23,9 +24,15 @@ const tagKey = text({
 
 const serverFields = object({
   bind: withDefault(bindAddress, '127.0.0.1:8080', 'Address to listen on, host:port.'),
+  admin_bind: optional(
+    bindAddress,
+    'Address of a listener of its own for the admin API and its page, host:port; bind then answers 404 for them.',
+  ),
+  tls: optional(tlsCodec, 'The listeners speak https with this certificate; plain http unless set.'),
+  admin_tls: optional(tlsCodec, 'Another certificate for admin_bind; that of tls unless set.'),
   public_base_url: optional(
     httpUrl,
-    'URL under which people reach the service: links in mails, Secure cookies, the origin check of the admin API.',
+    'URL under which people reach the admin page: links in mails, Secure cookies, the origin check of the admin API.',
   ),
   // More processes than any machine that this runs on has cores.
   workers: withDefault(integer({ min: 1, max: 256 }), 1, 'Processes that share the port.'),
@@ -103,16 +110,30 @@ const serverFields = object({
   ),
 });
 
-export const serverCodec = refined(serverFields, (server) =>
-  server.max_buffered_bytes < server.body_max_bytes
-    ? [
-        {
-          at: ['max_buffered_bytes'],
-          message: 'must not be smaller than body_max_bytes: one body has to fit',
-        },
-      ]
-    : [],
-);
+/** Port 0 is any free one, so twice the same may be two. */
+const isOneOfMany = (bind: string): boolean => toBind(bind).port === 0;
+
+export const serverCodec = refined(serverFields, (server) => {
+  const { bind, admin_bind: adminBind, admin_tls: adminTls } = server;
+  const faults = [
+    [
+      server.max_buffered_bytes < server.body_max_bytes,
+      'max_buffered_bytes',
+      'must not be smaller than body_max_bytes: one body has to fit',
+    ],
+    [
+      adminBind === bind && !isOneOfMany(bind),
+      'admin_bind',
+      'must be another address than bind: leave it out for one listener',
+    ],
+    [
+      adminTls !== undefined && adminBind === undefined,
+      'admin_tls',
+      'needs admin_bind: the one listener has the certificate of tls',
+    ],
+  ] as const;
+  return faults.flatMap(([wrong, key, message]) => (wrong ? [{ at: [key], message }] : []));
+});
 
 export const databaseCodec = object({
   url: optional(
@@ -169,7 +190,12 @@ export const budgetAlertsCodec = object({
 
 /** The listener, its bounds and the telemetry export. */
 export interface ServerConfig {
-  readonly bind: { readonly host: string; readonly port: number };
+  readonly bind: BindConfig;
+  /** The admin API and its page are here, and not at `bind`. */
+  readonly adminBind: BindConfig | undefined;
+  readonly tls: TlsConfig | undefined;
+  /** Of `adminBind`, if not that of `tls`. */
+  readonly adminTls: TlsConfig | undefined;
   readonly publicBaseUrl: string | undefined;
   readonly workers: number;
   readonly bodyMaxBytes: number;
@@ -219,16 +245,14 @@ export interface BudgetAlertsConfig {
   readonly batchSize: number;
 }
 
-const toBind = (bind: string): ServerConfig['bind'] => {
-  const colon = bind.lastIndexOf(':');
-  return { host: bind.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(bind.slice(colon + 1)) };
-};
-
 const toBaseUrl = (url: string | undefined): string | undefined =>
   url === undefined ? undefined : withoutTrailingSlash(url);
 
 export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
   bind: toBind(wire.bind),
+  adminBind: wire.admin_bind === undefined ? undefined : toBind(wire.admin_bind),
+  tls: wire.tls === undefined ? undefined : toTls(wire.tls),
+  adminTls: wire.admin_tls === undefined ? undefined : toTls(wire.admin_tls),
   publicBaseUrl: toBaseUrl(wire.public_base_url),
   workers: wire.workers,
   bodyMaxBytes: wire.body_max_bytes,

@@ -59,7 +59,7 @@ describe('an admin endpoint in the application', () => {
         adminRoute({ method: 'PUT', ...answers }),
         adminRoute({ method: 'GET', ...breaks }),
       ]);
-    const handle = container.get(tokens.app).callback();
+    const handle = container.get(tokens.appFor)('all').callback();
     const server = createServer((req, res) => void handle(req, res));
     servers.push(server.listen(0, '127.0.0.1'));
     await once(server, 'listening');

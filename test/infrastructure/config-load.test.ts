@@ -29,6 +29,9 @@ describe('defaults', () => {
       expect(config).toEqual({
         server: {
           bind: { host: '127.0.0.1', port: 8080 },
+          adminBind: undefined,
+          tls: undefined,
+          adminTls: undefined,
           publicBaseUrl: undefined,
           workers: 1,
           bodyMaxBytes: 33_554_432,

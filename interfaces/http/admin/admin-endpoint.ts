@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
@@ -20,7 +21,7 @@ import { clientAddress, type ClientOrigin, countedOrigin } from '../client-addre
 import { connectionHeaders, errorHeaders, openAiError, sendError } from '../error-presenter.ts';
 import type { AdminGates } from '../gates.ts';
 import type { Lease } from '../load-gate.ts';
-import { header, idHeaders, type RequestContext } from '../request-context.ts';
+import { header, idHeaders, isEncrypted, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
 import { handedOver } from '../stalled-caller.ts';
 import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
@@ -219,7 +220,7 @@ async function answerOf(
     origin: header(req, 'origin'),
     hasCookie: req.headers.cookie !== undefined,
   };
-  if (isCrossOrigin(origin, ownOrigin(ports.publicBaseUrl(), req.headers.host))) return E.left(crossOrigin);
+  if (isCrossOrigin(origin, ownOrigin(ports.publicBaseUrl(), req))) return E.left(crossOrigin);
   // No table can hold U+0000, so nothing there is called so.
   if (Object.values(call.params).some((value) => value.includes('\0'))) return E.left(notFound);
   try {
@@ -240,9 +241,9 @@ function sendFailure(context: RequestContext, failure: AdminFailure): void {
   sendJson(context.res, errorStatus(error), headers, printedData({ ...openAiError(error), data: present }));
 }
 
-/** The origin of `public_base_url`, else of `Host`: the gateway itself speaks plain HTTP. */
-const ownOrigin = (publicBaseUrl: string | undefined, host: string | undefined): string | undefined =>
-  URL.parse(publicBaseUrl ?? `http://${host ?? ''}`)?.origin;
+/** The origin of `public_base_url`, else of `Host`, as the call came. */
+const ownOrigin = (publicBaseUrl: string | undefined, req: IncomingMessage): string | undefined =>
+  URL.parse(publicBaseUrl ?? `${isEncrypted(req) ? 'https' : 'http'}://${req.headers.host ?? ''}`)?.origin;
 
 const answering =
   ({ clock }: AdminEndpointPorts, { refusalPage }: AdminEndpoint, context: RequestContext) =>
