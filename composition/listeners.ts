@@ -1,9 +1,8 @@
-import * as E from 'fp-ts/lib/Either.js';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { ServerConfig } from '../infrastructure/config/server-config.ts';
-import { readTlsFiles, type TlsFiles } from '../infrastructure/config/tls-files.ts';
 import { causeOf, type Log } from '../infrastructure/logging.ts';
 import { repeating } from '../infrastructure/repeating.ts';
+import { type Certificate, certificateOf } from '../infrastructure/tls-certificate.ts';
 import type { Served } from '../interfaces/http/app.ts';
 import { type Listener, listener } from '../interfaces/http/listener.ts';
 import type { ServiceParts } from './parts.ts';
@@ -34,7 +33,7 @@ export async function openListeners(
   const door = (at: ServerConfig['bind'], served: Served, tls: Certificate | undefined): Listener => {
     const handle = parts.appFor(served).callback();
     const made = listener({ ...at, handle, newId: parts.clock.newId, tls: tls?.files() });
-    tls?.follow(made);
+    tls?.follow(made.identify);
     return made;
   };
   const tls = await certificateOf('tls', () => config.loaded().config.server.tls, log);
@@ -72,57 +71,5 @@ export async function openListeners(
     },
     cut,
     renew,
-  };
-}
-
-interface Certificate {
-  readonly files: () => TlsFiles;
-  /** This listener shows what the files hold, now and later. */
-  readonly follow: (shown: Listener) => void;
-  readonly look: () => Promise<void>;
-}
-
-/** A certificate of the configuration, and whoever shows it; undefined where it names none. */
-async function certificateOf(
-  section: string,
-  settings: () => ServerConfig['tls'],
-  log: Log,
-): Promise<Certificate | undefined> {
-  const first = settings();
-  if (first === undefined) return undefined;
-  const read = await readTlsFiles(first);
-  if (E.isLeft(read)) throw new Error(`server.${section}.${read.left.key}: ${read.left.message}.`);
-  let files = read.right;
-  let suspected: string | undefined;
-  let told: string | undefined;
-  const followers: Listener[] = [];
-
-  /** Two files do not change at once: what is wrong is told when it still is at the next look. */
-  const suspect = (problem: string): void => {
-    if (problem === suspected && problem !== told) {
-      log.error(
-        { section: `server.${section}`, problem },
-        'the certificate was refused, and the old one stays',
-      );
-      told = problem;
-    }
-    suspected = problem;
-  };
-
-  return {
-    files: () => files,
-    follow: (shown) => void followers.push(shown),
-    look: async () => {
-      // A reload that takes the section away is for the next start, as one that adds it is.
-      const found = await readTlsFiles(settings() ?? first);
-      if (E.isLeft(found)) return suspect(found.left.message);
-      suspected = undefined;
-      told = undefined;
-      const { cert, key, minVersion } = found.right;
-      if (cert === files.cert && key === files.key && minVersion === files.minVersion) return;
-      files = found.right;
-      for (const each of followers) each.identify(files);
-      log.info({ section: `server.${section}` }, 'the certificate was taken up');
-    },
   };
 }

@@ -193,7 +193,7 @@ describe('a certificate that changes', () => {
     expect(await isShown(gateway.adminUrl, admins)).toBe(true);
   });
 
-  it('is refused where its key is another one: the old one stays, and the log says so once', async () => {
+  it('is refused where its key is another one: the old one stays, and the log says so', async () => {
     const next = selfSigned();
     await writeFile(at('callers.pem'), next.cert);
     await expect(gateway.take(config())).rejects.toThrow(
