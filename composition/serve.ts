@@ -1,6 +1,8 @@
+import type { DatabasePool } from 'slonik';
 import { type ServiceParts, serviceParts } from './parts.ts';
 import type { Database } from './database.ts';
 import { bringToEnd, ending, within } from './ending.ts';
+import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { causeOf, type Log } from '../infrastructure/logging.ts';
@@ -10,6 +12,7 @@ import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts'
 import { pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
+import { openReadReplica, type ReadReplica } from '../infrastructure/postgres/read-replica.ts';
 import { repeating } from '../infrastructure/repeating.ts';
 import { openTelemetry } from '../infrastructure/telemetry/open.ts';
 import type { ProcessSources } from '../infrastructure/telemetry/process-metrics.ts';
@@ -55,6 +58,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const { config, database, log, seeds, allowShrink = false, alone = true } = options;
   const { server: settings, database: databaseSettings } = config.loaded().config;
   const pool = await openPool(database.url, databaseSettings.maxConnections);
+  const replica = await replicaOf(databaseSettings);
   let draining = false;
   const notReady = readiness(
     () => draining,
@@ -64,24 +68,15 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const exported = await openTelemetry(settings.otel, log);
   const { telemetry, mcp: mcpTelemetry } = exported;
   const isDraining = (): boolean => draining;
-  const parts = serviceParts({ config, pool, log, telemetry, mcpTelemetry, notReady, draining: isDraining });
+  const given = { config, pool, replica, log, telemetry, mcpTelemetry, notReady, draining: isDraining };
+  const parts = serviceParts(given);
   exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
   const { follower, gates } = parts;
   const background = inTheBackground(parts, config, log, isDraining);
   const partitions = partitionsAhead(() => makeLogPartitions(pool), log);
   const purge = purgeOnSchedule(parts.clock, config, database.url, log, isDraining);
-  const release = async (withinMs: number): Promise<void> => {
-    const half = withinMs / 2;
-    await Promise.all([
-      within(half, Promise.all([background.stop(half), purge.stop(), partitions.stop()])),
-      parts.payloads.close(half),
-      parts.mcp.close(half),
-    ]);
-    await parts.largeBodies.close();
-    await Promise.all([within(closeMs, follower.stop()), within(half, exported.close())]);
-    await parts.catalogue.close();
-    await within(closeMs, pool.end());
-  };
+  const pools = replica === undefined ? [pool] : [pool, replica.pool];
+  const release = releasing({ parts, background, purge, partitions, exported, pools });
   const start = async (): Promise<Listeners> => {
     await follower.start();
     await partitions.make();
@@ -114,6 +109,37 @@ export async function startService(options: ServeOptions): Promise<Service> {
 
   return { url: doors.url, adminUrl: doors.adminUrl, reload, stop };
 }
+
+interface Held {
+  readonly parts: ServiceParts;
+  readonly background: ReturnType<typeof inTheBackground>;
+  readonly purge: ReturnType<typeof purgeOnSchedule>;
+  readonly partitions: ReturnType<typeof partitionsAhead>;
+  readonly exported: Awaited<ReturnType<typeof openTelemetry>>;
+  readonly pools: readonly DatabasePool[];
+}
+
+/** Lets go of everything that a process holds, in order. */
+const releasing =
+  ({ parts, background, purge, partitions, exported, pools }: Held) =>
+  async (withinMs: number): Promise<void> => {
+    const half = withinMs / 2;
+    await Promise.all([
+      within(half, Promise.all([background.stop(half), purge.stop(), partitions.stop()])),
+      parts.payloads.close(half),
+      parts.mcp.close(half),
+    ]);
+    await parts.largeBodies.close();
+    await Promise.all([within(closeMs, parts.follower.stop()), within(half, exported.close())]);
+    await parts.catalogue.close();
+    await within(closeMs, Promise.all(pools.map((pool) => pool.end())));
+  };
+
+/** Pools connect when they are first used: a replica that is away stops no start. */
+const replicaOf = async (settings: DatabaseConfig): Promise<ReadReplica | undefined> =>
+  settings.kind === 'embedded' || settings.readUrl === undefined
+    ? undefined
+    : openReadReplica(settings.readUrl, settings.maxConnections);
 
 async function end(
   { parts, log }: { readonly parts: ServiceParts; readonly log: Log },

@@ -81,17 +81,21 @@ function urlsOf(provider: ProviderConfig): readonly (readonly [key: string, url:
   }
 }
 
-const databasePath: Path = ['database', 'url'];
-
 function plainDatabase({ database }: GatewayConfig, databaseTls: DatabaseTls): readonly Finding[] {
   if (database.kind === 'embedded') return [];
-  const tls = databaseTls(database.url);
-  if (E.isLeft(tls)) return [finding(databasePath, `cannot be used: ${tls.left}`)];
-  return tls.right || databaseHosts(database.url).every(isPrivateHost)
+  return Object.entries({ url: database.url, read_url: database.readUrl }).flatMap(([key, url]) =>
+    url === undefined ? [] : plainConnection(['database', key], url, databaseTls),
+  );
+}
+
+function plainConnection(path: Path, url: string, databaseTls: DatabaseTls): readonly Finding[] {
+  const tls = databaseTls(url);
+  if (E.isLeft(tls)) return [finding(path, `cannot be used: ${tls.left}`)];
+  return tls.right || databaseHosts(url).every(isPrivateHost)
     ? []
     : [
         finding(
-          databasePath,
+          path,
           'leads to PostgreSQL without TLS, on a host that is neither loopback nor private: add sslmode=verify-full',
         ),
       ];

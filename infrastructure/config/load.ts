@@ -20,7 +20,8 @@ import {
 import type { Codec } from './scalar-codecs.ts';
 import { readSecretFiles } from './secret-files.ts';
 import { maskSecrets } from './secrets.ts';
-import { databaseCodec, serverCodec } from './server-config.ts';
+import { databaseCodec } from './database-config.ts';
+import { serverCodec } from './server-config.ts';
 import type { Shape } from './shape.ts';
 import { type Locate, readYaml, type YamlSource } from './yaml-source.ts';
 

@@ -135,20 +135,6 @@ export const serverCodec = refined(serverFields, (server) => {
   return faults.flatMap(([wrong, key, message]) => (wrong ? [{ at: [key], message }] : []));
 });
 
-export const databaseCodec = object({
-  url: optional(
-    text({
-      what: 'a postgres:// or postgresql:// URL',
-      maxLength: 4096,
-      pattern: /^postgres(ql)?:\/\/[^\s]+$/,
-      secret: (residue) => /:\/\/[^/@]*:[^@/]+@|[?&]password=[^&]/i.test(residue),
-    }),
-    'PostgreSQL to use. Without it the gateway starts an embedded one.',
-  ),
-  // A PostgreSQL server seldom allows more connections than this in all.
-  max_connections: withDefault(integer({ min: 1, max: 1000 }), 10, 'Connections of one process.'),
-});
-
 const smtpCodec = refined(
   object({
     host: required(
@@ -225,11 +211,6 @@ export interface OtelConfig {
   readonly bespokeTags: readonly string[];
 }
 
-/** Where the tables are: a given PostgreSQL, or one that the gateway runs itself under `dataDir`. */
-export type DatabaseConfig =
-  | { readonly kind: 'external'; readonly url: string; readonly maxConnections: number }
-  | { readonly kind: 'embedded'; readonly dataDir: string; readonly maxConnections: number };
-
 export interface MailConfig {
   readonly from: string;
   readonly smtp: {
@@ -273,11 +254,6 @@ export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
     bespokeTags: [...new Set(wire.otel_bespoke_tags)],
   },
 });
-
-export const toDatabase = (wire: TypeOf<typeof databaseCodec>, dataDir: string): DatabaseConfig =>
-  wire.url === undefined
-    ? { kind: 'embedded', dataDir, maxConnections: wire.max_connections }
-    : { kind: 'external', url: wire.url, maxConnections: wire.max_connections };
 
 export const toMail = ({ from, smtp }: TypeOf<typeof mailCodec>): MailConfig => ({
   from,

@@ -37,6 +37,7 @@ describe('an admin endpoint in the application', () => {
     const container = buildContainer({
       config: liveConfig(path.join('nowhere', 'gateway.yaml'), variables, loaded.right, bundledCatalogue()),
       pool: pool(),
+      replica: undefined,
       log,
       telemetry: telemetryTo({ log: () => undefined }),
       mcpTelemetry: mcpTelemetryTo({ log: () => undefined }),

@@ -270,6 +270,11 @@ describe('a wrong file', () => {
       [['server.tls.min_version', 1, 58, /TLSv1\.2/]],
     ],
     [
+      'a replica of the embedded database',
+      'database: {read_url: "postgres://h/db"}',
+      [['database.read_url', 1, 22, /needs url/]],
+    ],
+    [
       'a malformed placeholder',
       'teams: [{id: a, name: "${not a name}"}]',
       [['teams[0].name', 1, 23, /malformed placeholder/]],

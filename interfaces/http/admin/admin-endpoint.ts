@@ -45,6 +45,8 @@ export interface AdminEndpointPorts {
   readonly clock: Clock;
   /** `server.public_base_url`, as it is at the moment. */
   readonly publicBaseUrl: () => string | undefined;
+  /** How far the replica is that some routes read, asked before they do; undefined: there is none. */
+  readonly asOf?: (() => Promise<string | null>) | undefined;
   /** `server.trusted_proxies`, as they are at the moment. */
   readonly trustedProxies: () => readonly string[];
   /** Is given each call when it is over. */
@@ -67,6 +69,8 @@ export interface OpenCall {
   readonly lease: Lease;
   /** What is reported of the call: whose it is, is noted there. */
   readonly record: AdminCallRecord;
+  /** What its answer says of itself beside its time. */
+  readonly meta: { as_of?: string | null };
 }
 
 /** What an endpoint does; it decides itself who may call it. */
@@ -104,7 +108,9 @@ export const openRoute = <C extends t.Mixed>(declared: DeclaredOpen<C>): OpenRou
 /** What an admin route does: session or token and role first, the body last. */
 export const forAdmins =
   (ports: AdminEndpointPorts) =>
-  (route: Pick<AdminRoute, 'method' | 'path' | 'handle' | 'isRead' | 'sessionOnly'>): AdminEndpoint => ({
+  (
+    route: Pick<AdminRoute, 'method' | 'path' | 'handle' | 'isRead' | 'sessionOnly' | 'fromReplica'>,
+  ): AdminEndpoint => ({
     path: route.path,
     handle: async (call) => {
       const { params, query, record } = call;
@@ -115,6 +121,7 @@ export const forAdmins =
       const { userId, email, adminTokenId } = admin.right;
       const ifMatch = header(call.context.req, 'if-match');
       const by = { userId, email, address: record.address, adminTokenId };
+      if (route.fromReplica === true && ports.asOf !== undefined) call.meta.as_of = await ports.asOf();
       return route.handle({ admin: by, params, query, body: read.right, ifMatch });
     },
   });
@@ -166,10 +173,10 @@ export const adminEndpoint =
     record.reportWhenOver(ports, context, path);
     const lease = ports.gates[gate].enter();
     try {
-      if (lease?.belongsTo(origin.network) !== true) return answer(record, E.left(overloaded));
+      if (lease?.belongsTo(origin.network) !== true) return answer(record, {}, E.left(overloaded));
       const call = openCall(context, params, origin, lease, record);
       const result = await answerOf(ports, handle, call);
-      answer(record, result);
+      answer(record, call.meta, result);
       // It is in flight until its last byte has left the process: only then may the process end. An error has left
       // at once, and must hold no place: whoever has no session could keep it by not reading.
       if (E.isRight(result)) await handedOver(context.res);
@@ -196,6 +203,7 @@ const openCall = (
   params,
   query: new URLSearchParams((context.req.url ?? '').replace(/^[^?]*\??/, '')),
   token: sessionToken(context.req),
+  meta: {},
   origin,
   lease,
 });
@@ -247,7 +255,11 @@ const ownOrigin = (publicBaseUrl: string | undefined, req: IncomingMessage): str
 
 const answering =
   ({ clock }: AdminEndpointPorts, { refusalPage }: AdminEndpoint, context: RequestContext) =>
-  (record: AdminCallRecord, result: Either<AdminFailure, AdminData | Redirect>): void => {
+  (
+    record: AdminCallRecord,
+    more: OpenCall['meta'],
+    result: Either<AdminFailure, AdminData | Redirect>,
+  ): void => {
     if (E.isLeft(result)) {
       const { code } = result.left;
       record.errorCode = code;
@@ -255,7 +267,7 @@ const answering =
       else if (!context.res.destroyed) sendRedirect(context, new Redirect(refusalPage(code)));
     } else if (!context.res.destroyed) {
       if (result.right instanceof Redirect) return sendRedirect(context, result.right);
-      const meta = { generated_at: new Date(clock.now()).toISOString() };
+      const meta = { generated_at: new Date(clock.now()).toISOString(), ...more };
       sendJson(context.res, 200, idHeaders(context), printedData({ data: result.right, meta }));
     }
   };
