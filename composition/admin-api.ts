@@ -17,6 +17,7 @@ import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-
 import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
 import { overviewStore } from '../infrastructure/postgres/overview-store.ts';
 import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
+import type { ReadReplica } from '../infrastructure/postgres/read-replica.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
 import { searchStore } from '../infrastructure/postgres/search-store.ts';
@@ -35,14 +36,14 @@ import { configuredSetup, journalAttention } from './overview.ts';
 import { mailReady } from './settling.ts';
 import { signInUseCases } from './sign-in.ts';
 
-/** The calls that are open to platform admins, over their stores. */
+/** The calls that are open to platform admins, over their stores; what is `fromReplica` is over the replica, where there is one. */
 export const adminRoutesOf = (
-  pool: DatabasePool,
-  config: LiveConfig,
+  { pool, replica, config }: Pick<AdminFoundations, 'pool' | 'replica' | 'config'>,
   clock: Clock,
   testModel: ModelRoutePorts['testModel'],
   inspectMcpServer: McpServerRoutePorts['inspectMcpServer'],
 ): readonly AdminRoute[] => {
+  const reads = replica?.pool ?? pool;
   const insight = catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now });
   return adminRoutes({
     overview: overviewStore(pool, insight),
@@ -55,9 +56,9 @@ export const adminRoutesOf = (
     budgetAlerts: alertsStore(pool),
     adminEvents: adminEventsStore(pool),
     rateLimits: rateLimitsStore(pool),
-    reports: reportStore(pool),
-    requestLogs: requestLogsStore(pool),
-    mcpInvocations: mcpInvocationsStore(pool),
+    reports: reportStore(reads),
+    requestLogs: requestLogsStore(reads),
+    mcpInvocations: mcpInvocationsStore(reads),
     mcpServers: () => config.loaded().config.mcpServers,
     inspectMcpServer,
     keys: keysStore(pool),
@@ -75,15 +76,17 @@ export const adminRoutesOf = (
   });
 };
 
-interface AdminFoundations {
+export interface AdminFoundations {
   readonly config: LiveConfig;
   readonly pool: DatabasePool;
+  /** Of that database. */
+  readonly replica: ReadReplica | undefined;
   readonly log: Log;
 }
 
 /** The admin API: logins, sessions, and what platform admins may call. */
 export function adminApi(
-  { config, pool, log }: AdminFoundations,
+  { config, pool, replica, log }: AdminFoundations,
   clock: Clock,
   gates: Gates,
   routes: readonly AdminRoute[],
@@ -95,6 +98,7 @@ export function adminApi(
     pace: gates.pace,
     clock,
     routes,
+    asOf: replica?.asOf,
     publicBaseUrl: () => config.loaded().config.server.publicBaseUrl,
     trustedProxies: () => config.loaded().config.server.trustedProxies,
     onEnded: adminCallLog(log),

@@ -11,6 +11,7 @@ import { lintConfig } from '../infrastructure/config/lint.ts';
 import { environment, loadConfig } from '../infrastructure/config/load.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
+import { tlsProblems } from '../infrastructure/config/tls-files.ts';
 import { secrets } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
@@ -115,6 +116,8 @@ async function seedCommand(args: readonly string[]): Promise<number> {
 async function checkConfig(file: string) {
   const loaded = await loadConfig(file, processVariables());
   if (E.isLeft(loaded)) return { problems: loaded.left, warnings: [] };
+  const unfit = await tlsProblems(loaded.right);
+  if (unfit.length > 0) return { problems: unfit, warnings: [] };
   const catalogue = priceCatalogue(bundledCatalogue(), []);
   const warnings = lintConfig(loaded.right, {
     hasPrice: (provider, model) => catalogue.priceOf(provider, model, Date.now()) !== undefined,

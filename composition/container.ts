@@ -1,7 +1,5 @@
 import path from 'node:path';
 import { Container, type ServiceIdentifier } from 'inversify';
-import type Koa from 'koa';
-import type { DatabasePool } from 'slonik';
 import { listModels } from '../application/list-models.ts';
 import { testModel } from '../application/models/test-model.ts';
 import type { Clock } from '../application/ports/clock.ts';
@@ -11,11 +9,10 @@ import type { SeedStore } from '../application/ports/seed.ts';
 import type { Telemetry } from '../application/ports/telemetry.ts';
 import { serveModelRequest } from '../application/serve-model-request.ts';
 import type { ServePorts } from '../application/serve-ports.ts';
-import { adminApi, adminRoutesOf } from './admin-api.ts';
+import { adminApi, type AdminFoundations, adminRoutesOf } from './admin-api.ts';
 import { type BudgetAlerting, budgetAlerting } from './budget-alerting.ts';
 import { systemClock } from '../infrastructure/clock.ts';
-import type { LiveConfig } from '../infrastructure/config/live-config.ts';
-import { causeOf, databaseFaultLog, defectFields, type Log } from '../infrastructure/logging.ts';
+import { causeOf, databaseFaultLog, defectFields } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import { accountsStore, type CachedAccounts } from '../infrastructure/postgres/accounts-store.ts';
 import { limitStandings } from '../infrastructure/limit-standings.ts';
@@ -51,10 +48,7 @@ export type Recovery = (goOn: () => boolean) => Promise<void>;
 const token = <T>(name: string) => Symbol(name) as ServiceIdentifier<T>;
 
 /** What a process must have before the container is built: started, migrated, read. */
-export interface Foundations {
-  readonly config: LiveConfig;
-  readonly pool: DatabasePool;
-  readonly log: Log;
+export interface Foundations extends AdminFoundations {
   readonly telemetry: Telemetry;
   readonly mcpTelemetry: McpTelemetry;
   /** Why this process must not get requests at the moment. */
@@ -86,7 +80,7 @@ export const tokens = {
   adminRoutes: token<readonly AdminRoute[]>('AdminRoutes'),
   admin: token<AdminApiPorts>('AdminApi'),
   alerting: token<BudgetAlerting>('BudgetAlerting'),
-  app: token<Koa>('App'),
+  appFor: token<ReturnType<typeof gatewayApp>>('AppFor'),
 };
 
 /** The only file that knows inversify: which value stands behind each port. Everything is a singleton. */
@@ -201,16 +195,11 @@ function bindAlerts(container: Container): void {
 
 function bindAdminApi(container: Container): void {
   container.bind(tokens.adminRoutes).toResolvedValue(
-    (
-      { pool, config, telemetry }: Foundations,
-      ports: ServePorts,
-      gates: Gates,
-      cut: CutOff,
-      mcp: McpParts,
-    ) => {
+    (given: Foundations, ports: ServePorts, gates: Gates, cut: CutOff, mcp: McpParts) => {
+      const { pool, config, telemetry } = given;
       const enter = testRoom(gates.models, cut);
       const tested = { ...ports, modelTests: modelTestsStore(pool), enter, telemetry, digest: textDigest };
-      return adminRoutesOf(pool, config, ports.clock, testModel(tested, config.policy), mcp.inspect);
+      return adminRoutesOf(given, ports.clock, testModel(tested, config.policy), mcp.inspect);
     },
     [tokens.foundations, tokens.servePorts, tokens.gates, tokens.cutOff, tokens.mcp],
   );
@@ -251,7 +240,7 @@ function bindService(container: Container): void {
 
 function bindApp(container: Container): void {
   container.bind(tokens.mcp).toResolvedValue(mcpParts, [tokens.foundations, tokens.clock, tokens.gates]);
-  container.bind(tokens.app).toResolvedValue(
+  container.bind(tokens.appFor).toResolvedValue(
     (
       { config, log, telemetry, notReady, draining }: Foundations,
       accounts: CachedAccounts,

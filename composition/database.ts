@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { DatabaseConfig } from '../infrastructure/config/server-config.ts';
+import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
 
 /** The database of a configuration: reachable, and stopped again if this process started it. */

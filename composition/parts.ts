@@ -34,7 +34,7 @@ export interface ServiceParts {
   readonly largeBodies: LargeBodyThread;
   readonly seed: SeedStore;
   readonly alerting: BudgetAlerting;
-  readonly app: ReturnType<typeof gatewayApp>;
+  readonly appFor: ReturnType<typeof gatewayApp>;
 }
 
 /** Everything that serving needs, resolved once. */
@@ -57,6 +57,6 @@ export function serviceParts(foundations: Foundations): ServiceParts {
     largeBodies: container.get(tokens.largeBodies),
     seed: container.get(tokens.seed),
     alerting: container.get(tokens.alerting),
-    app: container.get(tokens.app),
+    appFor: container.get(tokens.appFor),
   };
 }

@@ -10,6 +10,7 @@ import { newKey } from '../infrastructure/key-secrets.ts';
 import type { Terminal } from '../interfaces/cli/command.ts';
 import { startSimulatedUpstream } from '../tools/simulated-upstream/server.ts';
 import type { Orders } from './orders.ts';
+import type { Service } from './serve.ts';
 import { serveCommand } from './serve-command.ts';
 
 export const quickstartConfig = path.join(import.meta.dirname, '..', 'config', 'quickstart.yaml');
@@ -69,20 +70,25 @@ export async function quickstartCommand(orders: Orders, terminal: Terminal): Pro
       GATEWAY_ADMIN_PASSWORD: admin.password,
     };
     return await serveCommand(orders, configPath ?? quickstartConfig, all, [], terminal, {
-      onReady: (url) => announce(terminal, url, key, admin),
+      onReady: (urls) => announce(terminal, urls, key, admin),
     });
   } finally {
     await upstream.close();
   }
 }
 
-function announce({ out }: Terminal, url: string, key: string, admin: QuickstartAdmin): void {
+function announce(
+  { out }: Terminal,
+  { url, adminUrl }: Pick<Service, 'url' | 'adminUrl'>,
+  key: string,
+  admin: QuickstartAdmin,
+): void {
   out(`
 The gateway is ready.
 
   Base URL   ${url}/v1
   API key    ${key}
-  Admin page ${url}/admin
+  Admin page ${adminUrl}/admin
   Admin      ${admin.email}, password in ${admin.keptIn}
 
 Try it:

@@ -6,6 +6,7 @@ import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { LoadedConfig } from '../infrastructure/config/load.ts';
 import { type ConfigProblem, placeless } from '../infrastructure/config/problem.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
+import { tlsProblems } from '../infrastructure/config/tls-files.ts';
 import type { Log } from '../infrastructure/logging.ts';
 
 /** A second SIGHUP that comes later is a first one: it may be sent for another reason. */
@@ -29,7 +30,11 @@ export interface ReloadParts {
  */
 export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProblem[]> {
   const { config, seed, log, seeds, takenUp } = parts;
-  const judge = shrinkJudge(parts);
+  const shrinks = shrinkJudge(parts);
+  const judge = async (next: LoadedConfig): Promise<readonly ConfigProblem[]> => {
+    const unfit = await tlsProblems(next);
+    return unfit.length > 0 ? unfit : shrinks(next);
+  };
   const reload = async (): Promise<readonly ConfigProblem[]> => {
     const read = await config.reload(judge);
     if (E.isLeft(read)) return read.left;

@@ -10,6 +10,7 @@ import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
 import { folderFault } from '../infrastructure/embedded-postgres/folder-fault.ts';
 import { journalFolder } from '../infrastructure/journal/journal.ts';
+import { tlsProblems } from '../infrastructure/config/tls-files.ts';
 import { causeOf, type Log, openLog } from '../infrastructure/logging.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { brokenConstraint } from '../infrastructure/postgres/database-fault.ts';
@@ -22,11 +23,11 @@ import { placedLine } from '../interfaces/cli/check-config.ts';
 import { flags, type Terminal, wholeNumber } from '../interfaces/cli/command.ts';
 import { endMs, type Orders } from './orders.ts';
 import { refuseEmpty, reportSeed } from './reload.ts';
-import { startService } from './serve.ts';
+import { type Service, startService } from './serve.ts';
 
 /** What the quick start adds to a plain `serve`. */
 export interface ServeHooks {
-  readonly onReady: (url: string) => void;
+  readonly onReady: (urls: Pick<Service, 'url' | 'adminUrl'>) => void;
 }
 
 /** The flags of `serve`. */
@@ -49,10 +50,9 @@ export async function serveCommand(
   const { values } = flags(args, serveFlags);
   const workersAsked = wholeNumber('workers', values.workers, 1, 1024);
   const loaded = await loadConfig(file, variables);
-  if (E.isLeft(loaded)) {
-    for (const problem of loaded.left) err(`error ${placedLine(file, problem)}`);
-    return 1;
-  }
+  const problems = E.isLeft(loaded) ? loaded.left : await tlsProblems(loaded.right);
+  for (const problem of problems) err(`error ${placedLine(file, problem)}`);
+  if (E.isLeft(loaded) || problems.length > 0) return 1;
   const log = openLog();
   const config = liveConfig(file, variables, loaded.right, bundledCatalogue());
   const serving: Serving = {
@@ -174,9 +174,10 @@ async function serveHere(
     life.graceMs = config.loaded().config.server.shutdownGraceSecs * 1000;
     orders.serving({ workers, graceMs: life.graceMs });
   };
-  log.info({ url: service.url, pid: process.pid }, 'listening');
+  const { url, adminUrl } = service;
+  log.info({ url, ...(adminUrl === url ? {} : { admin_url: adminUrl }), pid: process.pid }, 'listening');
   tell();
-  if (orders.first) hooks?.onReady(service.url);
+  if (orders.first) hooks?.onReady(service);
   onHangup(() => service.reload().finally(tell));
   let forced = false;
   void orders.forced.then(() => {

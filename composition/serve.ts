@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { DatabasePool } from 'slonik';
 import { type ServiceParts, serviceParts } from './parts.ts';
 import type { Database } from './database.ts';
 import { bringToEnd, ending, within } from './ending.ts';
+import type { DatabaseConfig } from '../infrastructure/config/database-config.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { ConfigProblem } from '../infrastructure/config/problem.ts';
 import { causeOf, type Log } from '../infrastructure/logging.ts';
@@ -11,23 +12,16 @@ import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts'
 import { pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
+import { openReadReplica, type ReadReplica } from '../infrastructure/postgres/read-replica.ts';
 import { repeating } from '../infrastructure/repeating.ts';
 import { openTelemetry } from '../infrastructure/telemetry/open.ts';
 import type { ProcessSources } from '../infrastructure/telemetry/process-metrics.ts';
-import { listen, stopListening, urlOf } from '../interfaces/http/listener.ts';
-import { malformedRequests } from '../interfaces/http/malformed-request.ts';
+import { type Listeners, openListeners } from './listeners.ts';
 import { purgeOnSchedule } from './purges.ts';
 import { readiness } from './readiness.ts';
 import { reloading } from './reload.ts';
 import { heartbeat, keyDays } from './settling.ts';
 
-/** Request headers up to 32 KiB (rule 33.11). */
-const maxHeaderBytes = 32 * 1024;
-/** A caller may take this long to send its headers, and as long to send its body. */
-const headersTimeoutMs = 60_000;
-const bodyTimeoutMs = 300_000;
-/** Longer than the idle time-outs of common load balancers (60 s), so that they close first. */
-const keepAliveMs = 75_000;
 /** A connection that does not answer any more is waited for so long at the end. */
 const closeMs = 1000;
 /** How often a journal that is not empty is reported. */
@@ -49,6 +43,8 @@ export interface ServeOptions {
 /** A serving process: from the first connection to the last written row. */
 export interface Service {
   readonly url: string;
+  /** Where the admin API and its page are: the same, or the listener of their own. */
+  readonly adminUrl: string;
   /** Validates the file again, then swaps; a bad one is refused and the old state stays. */
   readonly reload: () => Promise<readonly ConfigProblem[]>;
   /**
@@ -62,6 +58,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const { config, database, log, seeds, allowShrink = false, alone = true } = options;
   const { server: settings, database: databaseSettings } = config.loaded().config;
   const pool = await openPool(database.url, databaseSettings.maxConnections);
+  const replica = await replicaOf(databaseSettings);
   let draining = false;
   const notReady = readiness(
     () => draining,
@@ -71,33 +68,24 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const exported = await openTelemetry(settings.otel, log);
   const { telemetry, mcp: mcpTelemetry } = exported;
   const isDraining = (): boolean => draining;
-  const parts = serviceParts({ config, pool, log, telemetry, mcpTelemetry, notReady, draining: isDraining });
+  const given = { config, pool, replica, log, telemetry, mcpTelemetry, notReady, draining: isDraining };
+  const parts = serviceParts(given);
   exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
   const { follower, gates } = parts;
-  const server = httpServer(parts);
   const background = inTheBackground(parts, config, log, isDraining);
   const partitions = partitionsAhead(() => makeLogPartitions(pool), log);
   const purge = purgeOnSchedule(parts.clock, config, database.url, log, isDraining);
-  const release = async (withinMs: number): Promise<void> => {
-    const half = withinMs / 2;
-    await Promise.all([
-      within(half, Promise.all([background.stop(half), purge.stop(), partitions.stop()])),
-      parts.payloads.close(half),
-      parts.mcp.close(half),
-    ]);
-    await parts.largeBodies.close();
-    await Promise.all([within(closeMs, follower.stop()), within(half, exported.close())]);
-    await parts.catalogue.close();
-    await within(closeMs, pool.end());
-  };
-  try {
+  const pools = replica === undefined ? [pool] : [pool, replica.pool];
+  const release = releasing({ parts, background, purge, partitions, exported, pools });
+  const start = async (): Promise<Listeners> => {
     await follower.start();
     await partitions.make();
-    await listen(server, settings.bind.host, settings.bind.port, alone);
-  } catch (error) {
+    return openListeners(parts, config, log, alone);
+  };
+  const doors = await start().catch(async (error: unknown) => {
     await release(ending.releasedMs);
     throw error;
-  }
+  });
 
   const reload = reloading({
     config,
@@ -107,6 +95,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
     allowShrink,
     takenUp: async () => {
       purge.follow();
+      await doors.renew();
       await follower.refresh();
     },
   });
@@ -115,26 +104,57 @@ export async function startService(options: ServeOptions): Promise<Service> {
     if (draining) return gates.inFlight();
     draining = true;
     log.info({ in_flight: gates.inFlight() }, 'draining');
-    return end({ parts, log }, server, config.loaded().config.server.shutdownGraceSecs, forced, release);
+    return end({ parts, log }, doors, config.loaded().config.server.shutdownGraceSecs, forced, release);
   };
 
-  return { url: urlOf(server, settings.bind.host), reload, stop };
+  return { url: doors.url, adminUrl: doors.adminUrl, reload, stop };
 }
+
+interface Held {
+  readonly parts: ServiceParts;
+  readonly background: ReturnType<typeof inTheBackground>;
+  readonly purge: ReturnType<typeof purgeOnSchedule>;
+  readonly partitions: ReturnType<typeof partitionsAhead>;
+  readonly exported: Awaited<ReturnType<typeof openTelemetry>>;
+  readonly pools: readonly DatabasePool[];
+}
+
+/** Lets go of everything that a process holds, in order. */
+const releasing =
+  ({ parts, background, purge, partitions, exported, pools }: Held) =>
+  async (withinMs: number): Promise<void> => {
+    const half = withinMs / 2;
+    await Promise.all([
+      within(half, Promise.all([background.stop(half), purge.stop(), partitions.stop()])),
+      parts.payloads.close(half),
+      parts.mcp.close(half),
+    ]);
+    await parts.largeBodies.close();
+    await Promise.all([within(closeMs, parts.follower.stop()), within(half, exported.close())]);
+    await parts.catalogue.close();
+    await within(closeMs, Promise.all(pools.map((pool) => pool.end())));
+  };
+
+/** Pools connect when they are first used: a replica that is away stops no start. */
+const replicaOf = async (settings: DatabaseConfig): Promise<ReadReplica | undefined> =>
+  settings.kind === 'embedded' || settings.readUrl === undefined
+    ? undefined
+    : openReadReplica(settings.readUrl, settings.maxConnections);
 
 async function end(
   { parts, log }: { readonly parts: ServiceParts; readonly log: Log },
-  server: Server,
+  doors: Listeners,
   graceSecs: number,
   forced: Promise<void>,
   release: (withinMs: number) => Promise<void>,
 ): Promise<number> {
-  const closed = stopListening(server);
+  const closed = doors.stop();
   const unsettled = await bringToEnd({
     inFlight: parts.gates.inFlight,
     graceMs: graceSecs * 1000,
     forced,
     tell: () => parts.cutOff.now(),
-    cut: () => server.closeAllConnections(),
+    cut: doors.cut,
     endUpstreams: parts.upstream.endAll,
     lastCall: parts.ledger.lastCall,
     release: (withinMs) => closed.then(() => release(withinMs)),
@@ -231,26 +251,4 @@ async function lastRecovery(parts: ServiceParts, log: Log, goOn: () => boolean):
     log.error({ error: causeOf(error) }, 'the journal could not be settled');
   }
   if (journal.size() > 0) log.warn({ bytes: journal.size() }, 'the journal is settled at the next start');
-}
-
-function httpServer(parts: ServiceParts): Server {
-  const handle = parts.app.callback();
-  const malformed = malformedRequests(parts.clock.newId);
-  const answer = (req: IncomingMessage, res: ServerResponse): void => {
-    malformed.answering(req, res);
-    void handle(req, res);
-  };
-  const server = createServer(
-    {
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: bodyTimeoutMs,
-      keepAliveTimeout: keepAliveMs,
-      // The error names the fault in the gateway's own terms.
-      requireHostHeader: false,
-    },
-    answer,
-  );
-  // An unknown expectation is passed over (RFC 9110, 10.1.1 leaves it open).
-  return server.on('checkExpectation', answer).on('clientError', malformed.refuse);
 }

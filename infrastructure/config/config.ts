@@ -17,6 +17,7 @@ import {
   mcpServerCodec,
   toMcpServer,
 } from './mcp-config.ts';
+import { type DatabaseConfig, databaseCodec, toDatabase } from './database-config.ts';
 import { type ModelConfig, modelCodec, toModel } from './model-config.ts';
 import { list, object, optional, withDefault } from './object-codecs.ts';
 import {
@@ -38,14 +39,11 @@ import type { TypeOf } from './scalar-codecs.ts';
 import {
   type BudgetAlertsConfig,
   budgetAlertsCodec,
-  type DatabaseConfig,
-  databaseCodec,
   type MailConfig,
   mailCodec,
   type ServerConfig,
   serverCodec,
   toBudgetAlerts,
-  toDatabase,
   toMail,
   toServer,
 } from './server-config.ts';

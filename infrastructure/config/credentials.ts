@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { isArray, isObject, isString, type Json } from '../../domain/shared/json.ts';
-import { type Variables, variablesOf } from './interpolation.ts';
+import { placeholderValuesIn, type PlaceholderValues } from './interpolation.ts';
 import { isSecretHeader } from './headers-codec.ts';
 import { isSecretKey } from './secrets.ts';
 import type { ObjectShape, Shape, TaggedShape, TextShape } from './shape.ts';
@@ -23,18 +23,22 @@ export function credentialsIn(shape: Shape, resolved: Json | undefined): readonl
 }
 
 /**
- * The values of the variables that headers and bodies for upstreams are made with: what is kept out of the file is a
+ * The values of the placeholders that headers and bodies for upstreams are made with: what is kept out of the file is a
  * credential, whatever its header or key is called. `raw` is the file before interpolation.
  */
-export function variablesForUpstreams(shape: Shape, raw: Json, variables: Variables): readonly string[] {
-  const names = new Set<string>();
+export function placeholdersForUpstreams(
+  shape: Shape,
+  raw: Json,
+  values: PlaceholderValues,
+): readonly string[] {
+  const texts = new Set<string>();
   const take = (value: Json): void => {
-    if (isString(value)) for (const name of variablesOf(value)) names.add(name);
+    if (isString(value)) for (const text of placeholderValuesIn(value, values)) texts.add(text);
     if (isArray(value)) for (const item of value) take(item);
     if (isObject(value)) for (const member of Object.values(value)) take(member ?? null);
   };
   visit(shape, raw, { text: () => undefined, headers: take, json: take });
-  return [...names].map((name) => variables[name]).filter((value) => value !== undefined);
+  return [...texts];
 }
 
 type Found = (value: string) => void;

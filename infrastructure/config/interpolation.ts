@@ -1,14 +1,21 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
 import { type Finding, finding, type Path } from './problem.ts';
 
 /** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-type Part = { readonly literal: string } | { readonly variable: string };
+/** What each file of a secret holds, or why it cannot be had, by the path that a configuration names. */
+export type SecretFiles = ReadonlyMap<string, Either<string, string>>;
 
-/** `$${` stands for `${` itself; what follows `${` up to `}` is the name of a variable. */
+type Part = { readonly literal: string } | { readonly variable: string } | { readonly file: string };
+
+/** `$${` stands for `${` itself; what follows `${` up to `}` is the name of a variable, or `file:` and a path. */
 const mark = /\$\$\{|\$\{([^}]*)(\}?)/g;
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** Whole, so that it means the same wherever the process was started. */
+const filePlaceholder = /^file:(\/[^\p{Cc}]{0,4095})$/u;
 
 /** The literal and variable parts of a text; undefined when a placeholder is malformed. */
 function partsOf(text: string): readonly Part[] | undefined {
@@ -16,33 +23,45 @@ function partsOf(text: string): readonly Part[] | undefined {
   let from = 0;
   for (const match of text.matchAll(mark)) {
     const [whole, name, closed] = match;
-    if (name !== undefined && (closed === '' || !variableName.test(name))) return undefined;
-    parts.push({ literal: text.slice(from, match.index) });
-    parts.push(name === undefined ? { literal: '${' } : { variable: name });
+    const part = name === undefined ? { literal: '${' } : placeholderOf(name);
+    if (part === undefined || closed === '') return undefined;
+    parts.push({ literal: text.slice(from, match.index) }, part);
     from = match.index + whole.length;
   }
   return [...parts, { literal: text.slice(from) }];
+}
+
+function placeholderOf(name: string): Part | undefined {
+  const [, file] = filePlaceholder.exec(name) ?? [];
+  if (file !== undefined) return { file };
+  return variableName.test(name) ? { variable: name } : undefined;
 }
 
 /** What is left of a text without its placeholders: whatever it is, it is in the file for all to read. */
 export const residueOf = (text: string): string =>
   (partsOf(text) ?? [{ literal: text }]).map((part) => ('literal' in part ? part.literal : '')).join('');
 
-/** The names of the variables in a text. */
-export const variablesOf = (text: string): readonly string[] =>
-  (partsOf(text) ?? []).flatMap((part) => ('variable' in part ? [part.variable] : []));
+/** The paths of the files of secrets in a text. */
+export const filesOf = (text: string): readonly string[] =>
+  (partsOf(text) ?? []).flatMap((part) => ('file' in part ? [part.file] : []));
 
-/** A tree in which every `${NAME}` has its value, and what stood in the way. */
+/** A tree in which every placeholder has its value, and what stood in the way. */
 export interface Interpolated {
   readonly value: Json;
   readonly findings: readonly Finding[];
 }
 
+/** What placeholders stand for. */
+export interface PlaceholderValues {
+  readonly variables: Variables;
+  readonly files: SecretFiles;
+}
+
 /** Fills in every placeholder of every string. Values are taken as they are: a `${` in them means nothing. */
-export function interpolate(raw: Json, variables: Variables): Interpolated {
+export function interpolate(raw: Json, values: PlaceholderValues): Interpolated {
   const findings: Finding[] = [];
   const fill = (value: Json, path: Path): Json => {
-    if (typeof value === 'string') return fillText(value, path, variables, findings);
+    if (typeof value === 'string') return fillText(value, path, values, findings);
     if (isArray(value)) return value.map((item, index) => fill(item, [...path, index]));
     if (!isObject(value)) return value;
     return Object.fromEntries(
@@ -52,20 +71,45 @@ export function interpolate(raw: Json, variables: Variables): Interpolated {
   return { value: fill(raw, []), findings };
 }
 
-function fillText(text: string, path: Path, variables: Variables, findings: Finding[]): string {
+function fillText(text: string, path: Path, values: PlaceholderValues, findings: Finding[]): string {
   if (!text.includes('${')) return text;
   const parts = partsOf(text);
   if (parts === undefined) {
-    findings.push(finding(path, 'holds a malformed placeholder: write ${NAME}, or $${ for ${ itself'));
+    findings.push(
+      finding(
+        path,
+        'holds a malformed placeholder: write ${NAME}, ${file:/whole/path}, or $${ for ${ itself',
+      ),
+    );
     return text;
   }
   return parts
     .map((part) => {
-      if ('literal' in part) return part.literal;
-      const value = Object.hasOwn(variables, part.variable) ? variables[part.variable] : undefined;
-      if (value === undefined)
-        findings.push(finding(path, `the environment variable ${part.variable} is not set`));
-      return value ?? '';
+      const value = valueOf(part, values);
+      if (E.isRight(value)) return value.right;
+      findings.push(finding(path, value.left));
+      return '';
     })
     .join('');
+}
+
+/** What the placeholders of a text stand for, where they stand for something. */
+export const placeholderValuesIn = (text: string, values: PlaceholderValues): readonly string[] =>
+  (partsOf(text) ?? []).flatMap((part) => {
+    const value = 'literal' in part ? undefined : valueOf(part, values);
+    return value !== undefined && E.isRight(value) ? [value.right] : [];
+  });
+
+function valueOf(part: Part, { variables, files }: PlaceholderValues): Either<string, string> {
+  if ('literal' in part) return E.right(part.literal);
+  if ('file' in part) {
+    // Only what the own file names was read: a row of the database must not choose what is read here.
+    const read =
+      files.get(part.file) ?? E.left(`${part.file} is not named in the configuration of this process`);
+    return E.mapLeft((why: string) => `the file ${why}`)(read);
+  }
+  const value = Object.hasOwn(variables, part.variable) ? variables[part.variable] : undefined;
+  return value === undefined
+    ? E.left(`the environment variable ${part.variable} is not set`)
+    : E.right(value);
 }

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../domain/shared/json.ts';
 import type { FieldShape, ObjectShape, Shape, TaggedShape, TextShape } from './shape.ts';
 
-/** In place of any scalar an environment variable may stand, so that editors must not object to one. */
+/** In place of any scalar an environment variable or a file may stand, so that editors must not object to one. */
 const placeholder = { $ref: '#/$defs/placeholder' };
 
 /** The JSON Schema (2020-12) of what a codec accepts, from the shape that the codec carries. */
@@ -11,9 +11,9 @@ export const jsonSchemaOf = (title: string, shape: Shape): JsonObject => ({
   ...schemaOf(shape),
   $defs: {
     placeholder: {
-      description: 'The value of an environment variable.',
+      description: 'The value of an environment variable, or what a file holds.',
       type: 'string',
-      pattern: '\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}',
+      pattern: '\\$\\{([A-Za-z_][A-Za-z0-9_]*|file:/[^}]+)\\}',
     },
   },
 });

@@ -18,7 +18,7 @@ export const transportNotes = (config: GatewayConfig, databaseTls: DatabaseTls):
   ...plainDatabase(config, databaseTls),
   ...plainMailPassword(config),
   ...plainCollector(config),
-  ...plainDoor(config),
+  ...plainDoors(config),
 ];
 
 const overPlainHttp = 'over http:// to a host that is neither loopback nor private: use https://';
@@ -81,17 +81,21 @@ function urlsOf(provider: ProviderConfig): readonly (readonly [key: string, url:
   }
 }
 
-const databasePath: Path = ['database', 'url'];
-
 function plainDatabase({ database }: GatewayConfig, databaseTls: DatabaseTls): readonly Finding[] {
   if (database.kind === 'embedded') return [];
-  const tls = databaseTls(database.url);
-  if (E.isLeft(tls)) return [finding(databasePath, `cannot be used: ${tls.left}`)];
-  return tls.right || databaseHosts(database.url).every(isPrivateHost)
+  return Object.entries({ url: database.url, read_url: database.readUrl }).flatMap(([key, url]) =>
+    url === undefined ? [] : plainConnection(['database', key], url, databaseTls),
+  );
+}
+
+function plainConnection(path: Path, url: string, databaseTls: DatabaseTls): readonly Finding[] {
+  const tls = databaseTls(url);
+  if (E.isLeft(tls)) return [finding(path, `cannot be used: ${tls.left}`)];
+  return tls.right || databaseHosts(url).every(isPrivateHost)
     ? []
     : [
         finding(
-          databasePath,
+          path,
           'leads to PostgreSQL without TLS, on a host that is neither loopback nor private: add sslmode=verify-full',
         ),
       ];
@@ -130,15 +134,22 @@ function plainCollector({ server: { otel } }: GatewayConfig): readonly Finding[]
 }
 
 /** Passwords of admins and keys of callers come in here. */
-function plainDoor({ server: { bind, publicBaseUrl } }: GatewayConfig): readonly Finding[] {
+function plainDoors({ server }: GatewayConfig): readonly Finding[] {
+  const { bind, adminBind, publicBaseUrl, tls, adminTls } = server;
   const url = publicBaseUrl === undefined ? undefined : new URL(publicBaseUrl);
-  const secured = url !== undefined && (url.protocol === 'https:' || isPrivateHost(url.hostname));
-  return secured || isPrivateHost(bind.host)
-    ? []
-    : [
-        finding(
-          ['server', 'bind'],
-          `is ${bind.host}, which others can reach, and public_base_url is not https: keys, passwords and cookies may come in the clear`,
-        ),
-      ];
+  if (url !== undefined && (url.protocol === 'https:' || isPrivateHost(url.hostname))) return [];
+  const doors = [
+    { key: 'bind', at: bind, own: tls },
+    { key: 'admin_bind', at: adminBind, own: adminTls ?? tls },
+  ];
+  return doors.flatMap(({ key, at, own }) =>
+    at === undefined || own !== undefined || isPrivateHost(at.host)
+      ? []
+      : [
+          finding(
+            ['server', key],
+            `is ${at.host}, which others can reach, and neither has it tls nor is public_base_url https: keys, passwords and cookies may come in the clear`,
+          ),
+        ],
+  );
 }

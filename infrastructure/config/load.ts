@@ -4,9 +4,9 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isObject, type Json, type JsonObject } from '../../domain/shared/json.ts';
 import { type GatewayConfig, gatewayCodec, toConfig } from './config.ts';
-import { credentialsIn, variablesForUpstreams } from './credentials.ts';
+import { credentialsIn, placeholdersForUpstreams } from './credentials.ts';
 import { crossCheck } from './cross-checks.ts';
-import { interpolate, type Variables } from './interpolation.ts';
+import { interpolate, type SecretFiles, type Variables } from './interpolation.ts';
 import { type Persistable, toPersistable } from './persistable.ts';
 import {
   type ConfigProblem,
@@ -18,10 +18,12 @@ import {
   sorted,
 } from './problem.ts';
 import type { Codec } from './scalar-codecs.ts';
+import { readSecretFiles } from './secret-files.ts';
 import { maskSecrets } from './secrets.ts';
-import { databaseCodec, serverCodec } from './server-config.ts';
+import { databaseCodec } from './database-config.ts';
+import { serverCodec } from './server-config.ts';
 import type { Shape } from './shape.ts';
-import { type Locate, readYaml } from './yaml-source.ts';
+import { type Locate, readYaml, type YamlSource } from './yaml-source.ts';
 
 /** What the environment says; each overrides the file. A variable that is empty counts as not set. */
 export interface Environment {
@@ -61,6 +63,8 @@ export interface LoadedConfig {
   readonly credentials: readonly string[];
   /** The file is empty: nothing, a comment, `{}` or `null`. */
   readonly saysNothing: boolean;
+  /** What the files hold that `${file:…}` names. */
+  readonly secretFiles: SecretFiles;
   /** Where things stand in the file. */
   readonly locate: Locate;
 }
@@ -74,7 +78,11 @@ export async function loadConfig(
   variables: Variables,
 ): Promise<Either<readonly ConfigProblem[], LoadedConfig>> {
   const text = await readText(path);
-  return E.isLeft(text) ? E.left([placeless('', text.left)]) : parseConfig(text.right, variables);
+  if (E.isLeft(text)) return E.left([placeless('', text.left)]);
+  const source = readYaml(text.right, textKeys);
+  return E.isLeft(source)
+    ? source
+    : loadedFrom(source.right, variables, await readSecretFiles(source.right.value));
 }
 
 async function readText(path: string): Promise<Either<string, string>> {
@@ -92,16 +100,22 @@ async function readText(path: string): Promise<Either<string, string>> {
 
 const textKeys = numberTextKeys(gatewayCodec.shape);
 
-/** The same for a text that is already here. */
+/** The same for a text that is already here, and names no file of a secret. */
 export function parseConfig(
   text: string,
   variables: Variables,
 ): Either<readonly ConfigProblem[], LoadedConfig> {
   const source = readYaml(text, textKeys);
-  if (E.isLeft(source)) return source;
-  const { value: raw, locate } = source.right;
+  return E.isLeft(source) ? source : loadedFrom(source.right, variables, new Map());
+}
+
+function loadedFrom(
+  { value: raw, locate }: YamlSource,
+  variables: Variables,
+  files: SecretFiles,
+): Either<readonly ConfigProblem[], LoadedConfig> {
   const env = environment(variables);
-  const { value: resolved, findings: unset } = interpolate(raw, variables);
+  const { value: resolved, findings: unset } = interpolate(raw, { variables, files });
   const effective = overridden(resolved, env);
   const decoded = gatewayCodec.decode(effective);
   const wrong = [...(E.isLeft(decoded) ? findingsOf(decoded.left) : []), ...crossCheck(resolved)];
@@ -118,9 +132,10 @@ export function parseConfig(
     saysNothing: isObject(raw) && Object.keys(raw).length === 0,
     credentials: [
       ...credentialsIn(gatewayCodec.shape, effective),
-      ...variablesForUpstreams(gatewayCodec.shape, raw, variables),
+      ...placeholdersForUpstreams(gatewayCodec.shape, raw, { variables, files }),
       ...(env.adminPassword === undefined ? [] : [env.adminPassword]),
     ],
+    secretFiles: files,
     locate,
   });
 }

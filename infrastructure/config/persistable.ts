@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
-import { interpolate, type Variables } from './interpolation.ts';
+import { interpolate, type PlaceholderValues } from './interpolation.ts';
 import { type RouteConfig, routeCodec, toRoute } from './model-config.ts';
 import { type Finding, findingsOf, renderPath } from './problem.ts';
 import { type ProviderConfig, providerCodec, toProvider } from './provider-config.ts';
@@ -58,16 +58,16 @@ const decoders: {
 };
 
 /**
- * The way back from the database: fills in this replica's environment and decodes by the codec of the file. Left
+ * The way back from the database: fills in this replica's environment and files and decodes by the codec of the file. Left
  * is a sentence for an operator; it holds no values.
  */
 export function resolvePersisted<K extends keyof Persisted>(
   kind: K,
   json: Json,
-  variables: Variables,
+  values: PlaceholderValues,
 ): Either<string, Persisted[K]> {
   if (holdsMarker(json)) return E.left(`this ${kind}'s secret is only in another replica's file`);
-  const { value, findings } = interpolate(json, variables);
+  const { value, findings } = interpolate(json, values);
   if (findings.length > 0) return E.left(sentence(kind, findings));
   return pipe(
     decoders[kind](value),

@@ -16,16 +16,17 @@ export interface Resolver {
 
 /**
  * Stored configurations back into working ones. Where this process's own file says the same as the row, its resolved
- * form is used, inline secrets and all; otherwise the row's placeholders are filled from the environment.
+ * form is used, inline secrets and all; otherwise the row's placeholders are filled from the environment, and from the files that its own file names.
  */
-export function resolver({ config, persistable }: LoadedConfig, variables: Variables): Resolver {
+export function resolver(loaded: LoadedConfig, variables: Variables): Resolver {
+  const { config, persistable, secretFiles: files } = loaded;
   return {
     provider: (id, stored) => {
       const index = persistable.providers.findIndex((each) => each.id === id);
       const own = config.providers[index];
       const same = own !== undefined && samePersisted(persistable.providers[index]?.value ?? null, stored);
       return pipe(
-        same ? E.right(own) : resolvePersisted('provider', stored, variables),
+        same ? E.right(own) : resolvePersisted('provider', stored, { variables, files }),
         E.map((each) => withDefaultCredentials(each, variables)),
       );
     },
@@ -35,7 +36,7 @@ export function resolver({ config, persistable }: LoadedConfig, variables: Varia
       const written = persistable.models[index]?.routes[position] ?? null;
       return own !== undefined && samePersisted(written, stored)
         ? E.right(own)
-        : resolvePersisted('route', stored, variables);
+        : resolvePersisted('route', stored, { variables, files });
     },
   };
 }

@@ -8,6 +8,7 @@ import {
   wholeSecret,
   withoutTrailingSlash,
 } from './formats.ts';
+import { type BindConfig, tlsCodec, type TlsConfig, toBind, toTls } from './listener-config.ts';
 import { type HeaderMap, headers } from './headers-codec.ts';
 import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
 import { boolean, integer, number, text, type TypeOf } from './scalar-codecs.ts';
@@ -23,9 +24,15 @@ const tagKey = text({
 
 const serverFields = object({
   bind: withDefault(bindAddress, '127.0.0.1:8080', 'Address to listen on, host:port.'),
+  admin_bind: optional(
+    bindAddress,
+    'Address of a listener of its own for the admin API and its page, host:port; bind then answers 404 for them.',
+  ),
+  tls: optional(tlsCodec, 'The listeners speak https with this certificate; plain http unless set.'),
+  admin_tls: optional(tlsCodec, 'Another certificate for admin_bind; that of tls unless set.'),
   public_base_url: optional(
     httpUrl,
-    'URL under which people reach the service: links in mails, Secure cookies, the origin check of the admin API.',
+    'URL under which people reach the admin page: links in mails, Secure cookies, the origin check of the admin API.',
   ),
   // More processes than any machine that this runs on has cores.
   workers: withDefault(integer({ min: 1, max: 256 }), 1, 'Processes that share the port.'),
@@ -103,29 +110,29 @@ const serverFields = object({
   ),
 });
 
-export const serverCodec = refined(serverFields, (server) =>
-  server.max_buffered_bytes < server.body_max_bytes
-    ? [
-        {
-          at: ['max_buffered_bytes'],
-          message: 'must not be smaller than body_max_bytes: one body has to fit',
-        },
-      ]
-    : [],
-);
+/** Port 0 is any free one, so twice the same may be two. */
+const isOneOfMany = (bind: string): boolean => toBind(bind).port === 0;
 
-export const databaseCodec = object({
-  url: optional(
-    text({
-      what: 'a postgres:// or postgresql:// URL',
-      maxLength: 4096,
-      pattern: /^postgres(ql)?:\/\/[^\s]+$/,
-      secret: (residue) => /:\/\/[^/@]*:[^@/]+@|[?&]password=[^&]/i.test(residue),
-    }),
-    'PostgreSQL to use. Without it the gateway starts an embedded one.',
-  ),
-  // A PostgreSQL server seldom allows more connections than this in all.
-  max_connections: withDefault(integer({ min: 1, max: 1000 }), 10, 'Connections of one process.'),
+export const serverCodec = refined(serverFields, (server) => {
+  const { bind, admin_bind: adminBind, admin_tls: adminTls } = server;
+  const faults = [
+    [
+      server.max_buffered_bytes < server.body_max_bytes,
+      'max_buffered_bytes',
+      'must not be smaller than body_max_bytes: one body has to fit',
+    ],
+    [
+      adminBind === bind && !isOneOfMany(bind),
+      'admin_bind',
+      'must be another address than bind: leave it out for one listener',
+    ],
+    [
+      adminTls !== undefined && adminBind === undefined,
+      'admin_tls',
+      'needs admin_bind: the one listener has the certificate of tls',
+    ],
+  ] as const;
+  return faults.flatMap(([wrong, key, message]) => (wrong ? [{ at: [key], message }] : []));
 });
 
 const smtpCodec = refined(
@@ -169,7 +176,12 @@ export const budgetAlertsCodec = object({
 
 /** The listener, its bounds and the telemetry export. */
 export interface ServerConfig {
-  readonly bind: { readonly host: string; readonly port: number };
+  readonly bind: BindConfig;
+  /** The admin API and its page are here, and not at `bind`. */
+  readonly adminBind: BindConfig | undefined;
+  readonly tls: TlsConfig | undefined;
+  /** Of `adminBind`, if not that of `tls`. */
+  readonly adminTls: TlsConfig | undefined;
   readonly publicBaseUrl: string | undefined;
   readonly workers: number;
   readonly bodyMaxBytes: number;
@@ -199,11 +211,6 @@ export interface OtelConfig {
   readonly bespokeTags: readonly string[];
 }
 
-/** Where the tables are: a given PostgreSQL, or one that the gateway runs itself under `dataDir`. */
-export type DatabaseConfig =
-  | { readonly kind: 'external'; readonly url: string; readonly maxConnections: number }
-  | { readonly kind: 'embedded'; readonly dataDir: string; readonly maxConnections: number };
-
 export interface MailConfig {
   readonly from: string;
   readonly smtp: {
@@ -219,16 +226,14 @@ export interface BudgetAlertsConfig {
   readonly batchSize: number;
 }
 
-const toBind = (bind: string): ServerConfig['bind'] => {
-  const colon = bind.lastIndexOf(':');
-  return { host: bind.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(bind.slice(colon + 1)) };
-};
-
 const toBaseUrl = (url: string | undefined): string | undefined =>
   url === undefined ? undefined : withoutTrailingSlash(url);
 
 export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
   bind: toBind(wire.bind),
+  adminBind: wire.admin_bind === undefined ? undefined : toBind(wire.admin_bind),
+  tls: wire.tls === undefined ? undefined : toTls(wire.tls),
+  adminTls: wire.admin_tls === undefined ? undefined : toTls(wire.admin_tls),
   publicBaseUrl: toBaseUrl(wire.public_base_url),
   workers: wire.workers,
   bodyMaxBytes: wire.body_max_bytes,
@@ -249,11 +254,6 @@ export const toServer = (wire: TypeOf<typeof serverCodec>): ServerConfig => ({
     bespokeTags: [...new Set(wire.otel_bespoke_tags)],
   },
 });
-
-export const toDatabase = (wire: TypeOf<typeof databaseCodec>, dataDir: string): DatabaseConfig =>
-  wire.url === undefined
-    ? { kind: 'embedded', dataDir, maxConnections: wire.max_connections }
-    : { kind: 'external', url: wire.url, maxConnections: wire.max_connections };
 
 export const toMail = ({ from, smtp }: TypeOf<typeof mailCodec>): MailConfig => ({
   from,

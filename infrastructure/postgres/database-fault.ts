@@ -30,10 +30,13 @@ export function databaseFault(error: unknown): DatabaseFault {
   if (error instanceof AnswerTooLate) return 'late';
   if (error instanceof InvalidInputError) return 'refused';
   const state = sqlState(error);
-  if (state === '55P03' || state === '57014' || state === '40P01') return 'stuck';
+  if (state !== undefined && stuckStates.has(state)) return 'stuck';
   if (state === undefined || /^(?:08|28|53|57P|25006)/.test(state)) return 'connection';
   return 'refused';
 }
+
+/** Locks and statements that took too long, deadlocks, and what a replica cancels to replay rows on. */
+const stuckStates: ReadonlySet<string> = new Set(['55P03', '57014', '40P01', '40001']);
 
 /** Five characters with a digit among them; Node's own codes (`EPIPE`) have none. */
 const sqlStateShape = /^(?=[A-Z]*\d)[0-9A-Z]{5}$/;

@@ -62,39 +62,55 @@ class Door extends Koa<State> {
   }
 }
 
-/** The HTTP door. Handlers write to the response themselves; Koa gives them order, routing and a safety net. */
-export function gatewayApp(ports: AppPorts): Koa<State> {
-  const app = new Door();
-  app.silent = true;
-  const isPreflight = crossOrigin(ports.corsOrigins);
-  app.use(async (ctx, next) => {
-    ctx.respond = false;
-    const context = openContext(ctx.req, ctx.res, ports.clock.now(), ports.clock.newId, ports.cutOff);
-    ctx.state.request = context;
-    if (ports.draining()) ctx.res.setHeader('connection', 'close');
-    try {
-      if (!saysItsHost(ctx.req))
-        sendError(context, envelopeFor(ctx.path, context), hostFault, { connection: 'close' });
-      else if (adminPath.test(ctx.path) || !isPreflight(context)) await next();
-    } catch (error) {
-      ports.onDefect(error, context.requestId);
-      fail(context, envelopeFor(ctx.path, context));
-    } finally {
-      if (!ctx.req.complete)
-        discardRest(context, ports.pace, adminPath.test(ctx.path) ? maxLoginBytes : ports.bodyMaxBytes);
-    }
-  });
-  const router = routes(ports);
-  app.use(router.routes());
-  app.use(async (ctx) => notServed(ports, router, ctx.path, ctx.state.request));
-  return app;
-}
+/** What a listener answers to: all paths, or those of callers or of admins alone. Health may be asked of each. */
+export type Served = 'all' | 'callers' | 'admins';
 
-function routes(ports: AppPorts): Router<State> {
+/** The HTTP door. Handlers write to the response themselves; Koa gives them order, routing and a safety net. */
+export const gatewayApp =
+  (ports: AppPorts) =>
+  (served: Served): Koa<State> => {
+    const app = new Door();
+    app.silent = true;
+    const isPreflight = crossOrigin(served === 'admins' ? () => [] : ports.corsOrigins);
+    const isForAdmins = (path: string): boolean => served === 'admins' || adminPath.test(path);
+    app.use(async (ctx, next) => {
+      ctx.respond = false;
+      const context = openContext(ctx.req, ctx.res, ports.clock.now(), ports.clock.newId, ports.cutOff);
+      ctx.state.request = context;
+      if (ports.draining()) ctx.res.setHeader('connection', 'close');
+      try {
+        if (!saysItsHost(ctx.req))
+          sendError(context, envelopeFor(ctx.path, context), hostFault, { connection: 'close' });
+        else if (isForAdmins(ctx.path) || !isPreflight(context)) await next();
+      } catch (error) {
+        ports.onDefect(error, context.requestId);
+        fail(context, envelopeFor(ctx.path, context));
+      } finally {
+        if (!ctx.req.complete)
+          discardRest(context, ports.pace, isForAdmins(ctx.path) ? maxLoginBytes : ports.bodyMaxBytes);
+      }
+    });
+    const router = routes(ports, served);
+    app.use(router.routes());
+    app.use(async (ctx) => notServed(ports, router, ctx.path, ctx.state.request));
+    return app;
+  };
+
+function routes(ports: AppPorts, served: Served): Router<State> {
   // `/V1/Models` and `/v1/models/` are other paths: a proxy before the gateway may guard the one that is meant.
   const router = new Router<State>({ sensitive: true, strict: true });
-  const on = (handler: (context: RequestContext) => Promise<void>) => (ctx: { state: State }) =>
-    handler(ctx.state.request);
+  if (served !== 'admins') mountPublicApi(router, ports);
+  router.get('/', on(root));
+  router.get('/healthz', on(healthz));
+  router.get('/readyz', on(readyz(ports)));
+  if (served !== 'callers') mountForAdmins(router, ports);
+  return router;
+}
+
+const on = (handler: (context: RequestContext) => Promise<void>) => (ctx: { state: State }) =>
+  handler(ctx.state.request);
+
+function mountPublicApi(router: Router<State>, ports: AppPorts): void {
   const answerMessages = on(modelEndpoint(ports, messages, messagesFormat));
   router.post('/v1/chat/completions', on(modelEndpoint(ports, chatCompletions, chatFormat)));
   router.post('/v1/messages', answerMessages);
@@ -114,14 +130,13 @@ function routes(ports: AppPorts): Router<State> {
     const answerUnion = mcpEndpoint(ports, method, union);
     router.register('/mcp', [method], (ctx) => answerUnion(ctx.state.request, unionPlace));
   }
-  router.get('/', on(root));
-  router.get('/healthz', on(healthz));
-  router.get('/readyz', on(readyz(ports)));
+}
+
+function mountForAdmins(router: Router<State>, ports: AppPorts): void {
   router.get(pagePath, (ctx) => ports.page(ctx.state.request, ctx.path.slice(pagePrefix.length)));
   const open = openRoutes(ports.admin);
   mountAdminApi(router, ports.admin, open);
   router.get('/api/v1/openapi.json', on(describeApi({ admin: ports.admin.routes, open })));
-  return router;
 }
 
 /** The description is built when it is first asked for: it is not needed to start. */
@@ -135,12 +150,12 @@ function describeApi(routes: Described): (context: RequestContext) => Promise<vo
 
 function mountAdminApi(router: Router<State>, ports: AdminApiPorts, open: readonly OpenRoute[]): void {
   const asEndpoint = forAdmins(ports);
-  const on = ({ method }: Pick<RouteTerms, 'method'>, endpoint: AdminEndpoint): void => {
+  const mount = ({ method }: Pick<RouteTerms, 'method'>, endpoint: AdminEndpoint): void => {
     const answer = adminEndpoint(ports, endpoint);
     router.register(endpoint.path, [method], (ctx) => answer(ctx.state.request, ctx.params));
   };
-  for (const route of open) on(route, route);
-  for (const route of ports.routes) on(route, asEndpoint(route));
+  for (const route of open) mount(route, route);
+  for (const route of ports.routes) mount(route, asEndpoint(route));
 }
 
 const mcpPath = '/mcp/:server_id';

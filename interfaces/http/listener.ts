@@ -1,5 +1,111 @@
-import type { Server } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
+import { Server as NetServer, type Socket } from 'node:net';
+import { malformedRequests } from './malformed-request.ts';
+
+/** Request headers up to 32 KiB (rule 33.11). */
+const maxHeaderBytes = 32 * 1024;
+/** A caller may take this long to send its headers, and as long to send its body. */
+const headersTimeoutMs = 60_000;
+const bodyTimeoutMs = 300_000;
+/** Longer than the idle time-outs of common load balancers (60 s), so that they close first. */
+const keepAliveMs = 75_000;
+/** A handshake is a few packets each way; who does not come to its end holds a connection for nothing. */
+const handshakeMs = 10_000;
+
+/** A certificate with its chain and its key, both PEM, and the oldest version of TLS that is spoken with them. */
+export interface TlsIdentity {
+  readonly cert: string;
+  readonly key: string;
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+}
+
+export interface ListenerTerms {
+  readonly host: string;
+  readonly port: number;
+  readonly handle: (req: IncomingMessage, res: ServerResponse) => Promise<unknown>;
+  readonly newId: () => string;
+  /** Undefined: plain HTTP. */
+  readonly tls: TlsIdentity | undefined;
+}
+
+/** A door: from its address to the requests that come in. */
+export interface Listener {
+  /**
+   * Resolves when connections are accepted; the error says what to do where they cannot be. A process that is alone
+   * on the port accepts them itself, and not through its supervisor.
+   */
+  readonly open: (alone: boolean) => Promise<void>;
+  /** Where it can be reached: the port is the one that it got. */
+  readonly url: () => string;
+  /**
+   * No new connections; those that are open are left alone, and end with their next answer. HTTP's own `close` would
+   * also cut off callers that are still reading an answer whose last byte has been handed to the socket.
+   */
+  readonly stop: () => Promise<void>;
+  /** Ends every connection. */
+  readonly cut: () => void;
+  /** New connections see this identity; those that are there go on with the one that they know. */
+  readonly identify: (tls: TlsIdentity) => void;
+}
+
+export function listener({ host, port, handle, newId, tls }: ListenerTerms): Listener {
+  const malformed = malformedRequests(newId);
+  const answer = (req: IncomingMessage, res: ServerResponse): void => {
+    malformed.answering(req, res);
+    void handle(req, res);
+  };
+  const server = serverOf(tls, answer);
+  // An unknown expectation is passed over (RFC 9110, 10.1.1 leaves it open).
+  server.on('checkExpectation', answer).on('clientError', malformed.refuse);
+  const cutHandshakes = server instanceof TlsServer ? watchHandshakes(server) : () => undefined;
+  return {
+    open: (alone) => opened(server, host, port, alone),
+    url: () => urlOf(server, host),
+    stop: () =>
+      new Promise((resolve) => {
+        NetServer.prototype.close.call(server, () => resolve());
+      }),
+    cut: () => {
+      server.closeAllConnections();
+      cutHandshakes();
+    },
+    identify: (identity) => {
+      if (server instanceof TlsServer) server.setSecureContext(identity);
+    },
+  };
+}
+
+function serverOf(
+  tls: TlsIdentity | undefined,
+  answer: (req: IncomingMessage, res: ServerResponse) => void,
+): Server | TlsServer {
+  const terms = {
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: bodyTimeoutMs,
+    keepAliveTimeout: keepAliveMs,
+    // The error names the fault in the gateway's own terms.
+    requireHostHeader: false,
+  };
+  return tls === undefined
+    ? createServer(terms, answer)
+    : createTlsServer({ ...terms, ...tls, handshakeTimeout: handshakeMs }, answer);
+}
+
+/** HTTP knows connections from the end of their handshake on: returns how those before it are ended. */
+function watchHandshakes(server: TlsServer): () => void {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  // Who does not speak TLS could not read an answer.
+  server.removeAllListeners('tlsClientError').on('tlsClientError', (_, socket) => socket.destroy());
+  return () => {
+    for (const socket of sockets) socket.destroy();
+  };
+}
 
 const whyNot: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there',
@@ -7,35 +113,22 @@ const whyNot: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
 };
 
-/**
- * Resolves when connections are accepted; the error says what to do where they cannot be. A process that is alone on
- * the port accepts them itself, and not through its supervisor.
- */
-export function listen(server: Server, host: string, port: number, alone: boolean): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
+const opened = (server: Server | TlsServer, host: string, port: number, alone: boolean): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const refused = (error: NodeJS.ErrnoException): void => {
       const why = whyNot[error.code ?? ''] ?? error.message;
       reject(new Error(`The gateway cannot listen on ${host}:${port}: ${why}.`, { cause: error }));
-    });
+    };
+    server.once('error', refused);
     server.listen({ port, host, exclusive: alone }, () => {
-      server.removeAllListeners('error');
+      server.off('error', refused);
       resolve();
     });
   });
-}
 
-/**
- * No new connections; those that are open are left alone, and end with their next answer. HTTP's own `close` would
- * also cut off callers that are still reading an answer whose last byte has been handed to the socket.
- */
-export const stopListening = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    NetServer.prototype.close.call(server, () => resolve());
-  });
-
-/** Where it can be reached: the port is the one that it got. */
-export function urlOf(server: Server, host: string): string {
+function urlOf(server: Server | TlsServer, host: string): string {
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const scheme = server instanceof TlsServer ? 'https' : 'http';
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { TLSSocket } from 'node:tls';
 import type { CallerLink, CallerLoss } from '../../application/model-request.ts';
 import type { RequestId } from '../../domain/request-log/request-ids.ts';
 import type { CutOff } from './cut-off.ts';
@@ -76,3 +77,6 @@ export const idHeaders = ({ requestId }: RequestContext): Record<string, string>
   'x-request-id': requestId,
   'request-id': requestId,
 });
+
+/** Whether the call itself came over TLS. */
+export const isEncrypted = ({ socket }: IncomingMessage): boolean => socket instanceof TLSSocket;

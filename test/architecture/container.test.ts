@@ -29,6 +29,7 @@ describe('the container', () => {
     const container = buildContainer({
       config: liveConfig(path.join('nowhere', 'gateway.yaml'), variables, loaded.right, bundledCatalogue()),
       pool,
+      replica: undefined,
       log: memoryLog(),
       telemetry: telemetryTo({ log: () => undefined }),
       mcpTelemetry: mcpTelemetryTo({ log: () => undefined }),

@@ -37,6 +37,7 @@ describe('an admin endpoint in the application', () => {
     const container = buildContainer({
       config: liveConfig(path.join('nowhere', 'gateway.yaml'), variables, loaded.right, bundledCatalogue()),
       pool: pool(),
+      replica: undefined,
       log,
       telemetry: telemetryTo({ log: () => undefined }),
       mcpTelemetry: mcpTelemetryTo({ log: () => undefined }),
@@ -59,7 +60,7 @@ describe('an admin endpoint in the application', () => {
         adminRoute({ method: 'PUT', ...answers }),
         adminRoute({ method: 'GET', ...breaks }),
       ]);
-    const handle = container.get(tokens.app).callback();
+    const handle = container.get(tokens.appFor)('all').callback();
     const server = createServer((req, res) => void handle(req, res));
     servers.push(server.listen(0, '127.0.0.1'));
     await once(server, 'listening');

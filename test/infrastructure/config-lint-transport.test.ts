@@ -239,7 +239,10 @@ describe('a listener that others can reach, without an https public_base_url', (
     ['0.0.0.0:8080', 'http://gateway.example.com'],
   ])('is reported: %s and %s', (bind, url) => {
     expect(warnings(server(bind, url))).toEqual([
-      ['server.bind', expect.stringMatching(/which others can reach, and public_base_url is not https/)],
+      [
+        'server.bind',
+        expect.stringMatching(/which others can reach, and neither has it tls nor is public_base_url https/),
+      ],
     ]);
   });
 
@@ -259,6 +262,22 @@ describe('a listener that others can reach, without an https public_base_url', (
     ['0.0.0.0:8080', 'http://gateway.internal'],
   ])('is not: %s and %s', (bind, url) => {
     expect(warnings(server(bind, url))).toEqual([]);
+  });
+});
+
+describe('a listener of its own for admins, and TLS', () => {
+  const files = '{cert_file: /c, key_file: /k}';
+  it.each([
+    ['admin_bind in the clear', 'admin_bind: "0.0.0.0:8443"', ['server.admin_bind']],
+    ['admin_bind with its certificate', `admin_bind: "0.0.0.0:8443", admin_tls: ${files}`, []],
+    ['admin_bind with that of bind', `bind: "0.0.0.0:443", admin_bind: "0.0.0.0:8443", tls: ${files}`, []],
+    [
+      'bind without that of admin_bind',
+      `bind: "0.0.0.0:80", admin_bind: "10.0.0.1:1", admin_tls: ${files}`,
+      ['server.bind'],
+    ],
+  ])('%s', (_, members, paths) => {
+    expect(warnings(`server: {${members}}\n`).map(([path]) => path)).toEqual(paths);
   });
 });
 

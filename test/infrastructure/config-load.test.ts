@@ -29,6 +29,9 @@ describe('defaults', () => {
       expect(config).toEqual({
         server: {
           bind: { host: '127.0.0.1', port: 8080 },
+          adminBind: undefined,
+          tls: undefined,
+          adminTls: undefined,
           publicBaseUrl: undefined,
           workers: 1,
           bodyMaxBytes: 33_554_432,
@@ -202,7 +205,12 @@ describe('the environment', () => {
     const text = 'server: {bind: "127.0.0.1:1"}\ndatabase: {url: "postgres://file/db", max_connections: 3}';
     const config = configOf(text, { GATEWAY_BIND: '[::1]:9', DATABASE_URL: 'postgres://env/db' });
     expect(config.server.bind).toEqual({ host: '::1', port: 9 });
-    expect(config.database).toEqual({ kind: 'external', url: 'postgres://env/db', maxConnections: 3 });
+    expect(config.database).toEqual({
+      kind: 'external',
+      url: 'postgres://env/db',
+      readUrl: undefined,
+      maxConnections: 3,
+    });
   });
 
   it('says where an embedded database lives', () => {

@@ -255,6 +255,26 @@ describe('a wrong file', () => {
     ],
     ['a database of another kind', 'database: {url: "mysql://h/db"}', [['database.url', 1, 17, /postgres/]]],
     [
+      'one address for two listeners',
+      'server: {bind: "127.0.0.1:80", admin_bind: "127.0.0.1:80"}',
+      [['server.admin_bind', 1, 44, /must be another address than bind/]],
+    ],
+    [
+      'a certificate of a listener that is not there',
+      'server: {admin_tls: {cert_file: /c, key_file: /k}}',
+      [['server.admin_tls', 1, 10, /needs admin_bind/]],
+    ],
+    [
+      'a version of TLS that is no longer safe',
+      'server: {tls: {cert_file: /c, key_file: /k, min_version: TLSv1.1}}',
+      [['server.tls.min_version', 1, 58, /TLSv1\.2/]],
+    ],
+    [
+      'a replica of the embedded database',
+      'database: {read_url: "postgres://h/db"}',
+      [['database.read_url', 1, 22, /needs url/]],
+    ],
+    [
       'a malformed placeholder',
       'teams: [{id: a, name: "${not a name}"}]',
       [['teams[0].name', 1, 23, /malformed placeholder/]],

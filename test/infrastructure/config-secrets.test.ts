@@ -5,6 +5,8 @@ import type { Variables } from '../../infrastructure/config/interpolation.ts';
 import { type LoadedConfig, parseConfig } from '../../infrastructure/config/load.ts';
 import { resolvePersisted, samePersisted } from '../../infrastructure/config/persistable.ts';
 
+const none = { variables: {}, files: new Map<string, never>() };
+
 function load(file: object, variables: Variables = {}): LoadedConfig {
   // JSON is YAML.
   const loaded = parseConfig(JSON.stringify(file), variables);
@@ -121,9 +123,9 @@ describe('the persistable form', () => {
         const { providers, models } = loaded.config;
         const expected = [...providers, ...models.flatMap(({ routes }) => routes)];
         const stored = everywhere(JSON.parse(JSON.stringify(loaded)) as LoadedConfig);
-        expect(stored.map(([kind, value]) => resolvePersisted(kind, value, variables))).toEqual(
-          expected.map((right) => ({ _tag: 'Right', right })),
-        );
+        expect(
+          stored.map(([kind, value]) => resolvePersisted(kind, value, { variables, files: new Map() })),
+        ).toEqual(expected.map((right) => ({ _tag: 'Right', right })));
       }),
       { numRuns: 20 },
     );
@@ -131,7 +133,7 @@ describe('the persistable form', () => {
 
   it('cannot be used elsewhere when the secret is in the file', () => {
     for (const [kind, value] of everywhere(load(fileWith(() => 'SecretSecretSecret'))))
-      expect(resolvePersisted(kind, value, {})).toEqual({
+      expect(resolvePersisted(kind, value, none)).toEqual({
         _tag: 'Left',
         left: `this ${kind}'s secret is only in another replica's file`,
       });
@@ -165,14 +167,14 @@ describe('the persistable form', () => {
       base_url: 'http://h',
       auth: { mode: 'bearer', token: '${T}' },
     };
-    expect(resolvePersisted('provider', provider, {})).toEqual({
+    expect(resolvePersisted('provider', provider, none)).toEqual({
       _tag: 'Left',
       left: 'this provider cannot be used here: auth.token the environment variable T is not set',
     });
-    const left = resolvePersisted('provider', provider, { T: 'has a blank' });
+    const left = resolvePersisted('provider', provider, { ...none, variables: { T: 'has a blank' } });
     expect(left).toMatchObject({ _tag: 'Left', left: expect.stringContaining('auth.token must be a token') });
     expect(JSON.stringify(left)).not.toContain('has a blank');
-    expect(resolvePersisted('route', null, {})).toMatchObject({ _tag: 'Left' });
+    expect(resolvePersisted('route', null, none)).toMatchObject({ _tag: 'Left' });
   });
 });
 

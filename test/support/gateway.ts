@@ -8,7 +8,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
 import { stringify } from 'yaml';
 import { liveConfig } from '../../infrastructure/config/live-config.ts';
-import { parseConfig } from '../../infrastructure/config/load.ts';
+import { loadConfig } from '../../infrastructure/config/load.ts';
 import { seedOf } from '../../infrastructure/config/seed.ts';
 import type { Log } from '../../infrastructure/logging.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
@@ -83,6 +83,8 @@ export function basicConfig(
 export interface TestGateway {
   /** Such as `http://127.0.0.1:1234`. */
   readonly url: string;
+  /** Where the admin API is: the same without `server.admin_bind`. */
+  readonly adminUrl: string;
   readonly log: ReturnType<typeof memoryLog>;
   /** Reconciles another configuration, as SIGHUP does. */
   readonly take: (config: ConfigFile) => Promise<void>;
@@ -102,7 +104,7 @@ export async function startGateway(
   const file = path.join(folder, 'gateway.yaml');
   const variables = { ...environment, DATABASE_URL: databaseUrl, GATEWAY_DATA_DIR: folder };
   await writeFile(file, stringify(config));
-  const loaded = parseConfig(stringify(config), variables);
+  const loaded = await loadConfig(file, variables);
   if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
   const log = memoryLog();
   await seed(databaseUrl, seedOf(loaded.right));
@@ -110,9 +112,12 @@ export async function startGateway(
   const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
   const database = { url: databaseUrl, migrations, stop: async () => undefined };
   const service = await startService({ config: live, database, log, seeds: true, allowShrink: true });
-  const answers = watchAnswers(Number(new URL(service.url).port));
+  const { url, adminUrl } = service;
+  // The description is of one listener with all paths; of two each answers 404 for those of the other.
+  const answers = adminUrl === url ? watchAnswers(Number(new URL(url).port)) : undefined;
   return {
-    url: service.url,
+    url,
+    adminUrl,
     log,
     take: async (next) => {
       await writeFile(file, stringify(next));
@@ -122,7 +127,7 @@ export async function startGateway(
     stop: async () => {
       await service.stop();
       await rm(folder, { recursive: true });
-      const faults = answers.end();
+      const faults = answers?.end() ?? [];
       if (faults.length > 0) throw new Error(`Not as the API is described:\n${faults.join('\n')}`);
     },
   };

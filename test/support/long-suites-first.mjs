@@ -19,6 +19,7 @@ const long = [
   'e2e/canary',
   'e2e/payload-values',
   'e2e/serve-process',
+  'e2e/tls',
   'e2e/alert-mails',
   'infrastructure/embedded-postgres',
   'contract/ledger-outages',

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
@@ -20,7 +21,7 @@ import { clientAddress, type ClientOrigin, countedOrigin } from '../client-addre
 import { connectionHeaders, errorHeaders, openAiError, sendError } from '../error-presenter.ts';
 import type { AdminGates } from '../gates.ts';
 import type { Lease } from '../load-gate.ts';
-import { header, idHeaders, type RequestContext } from '../request-context.ts';
+import { header, idHeaders, isEncrypted, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
 import { handedOver } from '../stalled-caller.ts';
 import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
@@ -44,6 +45,8 @@ export interface AdminEndpointPorts {
   readonly clock: Clock;
   /** `server.public_base_url`, as it is at the moment. */
   readonly publicBaseUrl: () => string | undefined;
+  /** How far the replica is that some routes read, asked before they do; undefined: there is none. */
+  readonly asOf?: (() => Promise<string | null>) | undefined;
   /** `server.trusted_proxies`, as they are at the moment. */
   readonly trustedProxies: () => readonly string[];
   /** Is given each call when it is over. */
@@ -66,6 +69,8 @@ export interface OpenCall {
   readonly lease: Lease;
   /** What is reported of the call: whose it is, is noted there. */
   readonly record: AdminCallRecord;
+  /** What its answer says of itself beside its time. */
+  readonly meta: { as_of?: string | null };
 }
 
 /** What an endpoint does; it decides itself who may call it. */
@@ -103,7 +108,9 @@ export const openRoute = <C extends t.Mixed>(declared: DeclaredOpen<C>): OpenRou
 /** What an admin route does: session or token and role first, the body last. */
 export const forAdmins =
   (ports: AdminEndpointPorts) =>
-  (route: Pick<AdminRoute, 'method' | 'path' | 'handle' | 'isRead' | 'sessionOnly'>): AdminEndpoint => ({
+  (
+    route: Pick<AdminRoute, 'method' | 'path' | 'handle' | 'isRead' | 'sessionOnly' | 'fromReplica'>,
+  ): AdminEndpoint => ({
     path: route.path,
     handle: async (call) => {
       const { params, query, record } = call;
@@ -114,6 +121,7 @@ export const forAdmins =
       const { userId, email, adminTokenId } = admin.right;
       const ifMatch = header(call.context.req, 'if-match');
       const by = { userId, email, address: record.address, adminTokenId };
+      if (route.fromReplica === true && ports.asOf !== undefined) call.meta.as_of = await ports.asOf();
       return route.handle({ admin: by, params, query, body: read.right, ifMatch });
     },
   });
@@ -165,10 +173,10 @@ export const adminEndpoint =
     record.reportWhenOver(ports, context, path);
     const lease = ports.gates[gate].enter();
     try {
-      if (lease?.belongsTo(origin.network) !== true) return answer(record, E.left(overloaded));
+      if (lease?.belongsTo(origin.network) !== true) return answer(record, {}, E.left(overloaded));
       const call = openCall(context, params, origin, lease, record);
       const result = await answerOf(ports, handle, call);
-      answer(record, result);
+      answer(record, call.meta, result);
       // It is in flight until its last byte has left the process: only then may the process end. An error has left
       // at once, and must hold no place: whoever has no session could keep it by not reading.
       if (E.isRight(result)) await handedOver(context.res);
@@ -195,6 +203,7 @@ const openCall = (
   params,
   query: new URLSearchParams((context.req.url ?? '').replace(/^[^?]*\??/, '')),
   token: sessionToken(context.req),
+  meta: {},
   origin,
   lease,
 });
@@ -219,7 +228,7 @@ async function answerOf(
     origin: header(req, 'origin'),
     hasCookie: req.headers.cookie !== undefined,
   };
-  if (isCrossOrigin(origin, ownOrigin(ports.publicBaseUrl(), req.headers.host))) return E.left(crossOrigin);
+  if (isCrossOrigin(origin, ownOrigin(ports.publicBaseUrl(), req))) return E.left(crossOrigin);
   // No table can hold U+0000, so nothing there is called so.
   if (Object.values(call.params).some((value) => value.includes('\0'))) return E.left(notFound);
   try {
@@ -240,13 +249,17 @@ function sendFailure(context: RequestContext, failure: AdminFailure): void {
   sendJson(context.res, errorStatus(error), headers, printedData({ ...openAiError(error), data: present }));
 }
 
-/** The origin of `public_base_url`, else of `Host`: the gateway itself speaks plain HTTP. */
-const ownOrigin = (publicBaseUrl: string | undefined, host: string | undefined): string | undefined =>
-  URL.parse(publicBaseUrl ?? `http://${host ?? ''}`)?.origin;
+/** The origin of `public_base_url`, else of `Host`, as the call came. */
+const ownOrigin = (publicBaseUrl: string | undefined, req: IncomingMessage): string | undefined =>
+  URL.parse(publicBaseUrl ?? `${isEncrypted(req) ? 'https' : 'http'}://${req.headers.host ?? ''}`)?.origin;
 
 const answering =
   ({ clock }: AdminEndpointPorts, { refusalPage }: AdminEndpoint, context: RequestContext) =>
-  (record: AdminCallRecord, result: Either<AdminFailure, AdminData | Redirect>): void => {
+  (
+    record: AdminCallRecord,
+    more: OpenCall['meta'],
+    result: Either<AdminFailure, AdminData | Redirect>,
+  ): void => {
     if (E.isLeft(result)) {
       const { code } = result.left;
       record.errorCode = code;
@@ -254,7 +267,7 @@ const answering =
       else if (!context.res.destroyed) sendRedirect(context, new Redirect(refusalPage(code)));
     } else if (!context.res.destroyed) {
       if (result.right instanceof Redirect) return sendRedirect(context, result.right);
-      const meta = { generated_at: new Date(clock.now()).toISOString() };
+      const meta = { generated_at: new Date(clock.now()).toISOString(), ...more };
       sendJson(context.res, 200, idHeaders(context), printedData({ data: result.right, meta }));
     }
   };

@@ -56,11 +56,13 @@ export interface RouteTerms {
   readonly ifMatch: Input<unknown> | undefined;
   /** Of `data`. */
   readonly answer: t.Mixed;
+  /** It reads a replica where there is one, and `meta` says how far that is. */
+  readonly fromReplica?: boolean;
   /** Beside those of each call: no session, no admin, wrong input, no database, overload, a defect. */
   readonly errors: readonly ErrorCode[];
 }
 
-/** One admin endpoint. What it gives back becomes `data` of `{data, meta: {generated_at}}`, with status 200. */
+/** One admin endpoint. What it gives back becomes `data` of `{data, meta}`, with status 200. */
 export interface AdminRoute extends RouteTerms {
   /** Whether it leaves everything as it was, also where its method is one that changes things. */
   readonly isRead: boolean;
@@ -89,6 +91,7 @@ interface Declared<Q extends Inputs, B extends Inputs, C extends t.Mixed, V> {
   readonly answer: C;
   readonly errors?: readonly ErrorCode[];
   readonly isRead?: boolean;
+  readonly fromReplica?: boolean;
   readonly sessionOnly?: boolean;
   readonly handle: (call: ReadCall<Q, B, V>) => Promise<Either<AdminFailure, t.TypeOf<C>>>;
 }
@@ -136,6 +139,7 @@ interface List<Q extends Inputs, C extends t.Mixed, A> {
   readonly item: C;
   readonly errors?: readonly ErrorCode[];
   readonly sessionOnly?: boolean;
+  readonly fromReplica?: boolean;
   /** Fails where there is nothing that has such a list. */
   readonly find: (
     asked: ValuesOf<Q>,

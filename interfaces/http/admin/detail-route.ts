@@ -12,6 +12,7 @@ interface Detail<C extends t.Mixed, A> {
   readonly what: string;
   readonly summary: string;
   readonly answer: C;
+  readonly fromReplica?: boolean;
   readonly find: (id: string) => Promise<A | undefined>;
   readonly present: (found: A) => t.TypeOf<C>;
 }
@@ -24,6 +25,7 @@ export const detailRoute = <C extends t.Mixed, A>(of: Detail<C, A>): AdminRoute 
     summary: of.summary,
     answer: of.answer,
     errors: ['not_found'],
+    ...(of.fromReplica === true ? { fromReplica: true } : {}),
     handle: async ({ params }) => {
       const id = uuidIn(params[of.param] ?? '');
       const found = id === undefined ? undefined : await of.find(id);

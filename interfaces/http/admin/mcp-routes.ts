@@ -68,6 +68,7 @@ const invocation = objectOf({
 /** Per-tool invocation rows. */
 export const mcpRoutes = ({ mcpInvocations }: McpRoutePorts): readonly AdminRoute[] => [
   listRoute({
+    fromReplica: true,
     path: root,
     summary: 'MCP tool invocations, newest first.',
     query: filters,
@@ -93,6 +94,7 @@ export const mcpRoutes = ({ mcpInvocations }: McpRoutePorts): readonly AdminRout
     present: presentInvocation,
   }),
   detailRoute({
+    fromReplica: true,
     root,
     param: 'mcp_tool_invocation_id',
     what: 'MCP invocation',

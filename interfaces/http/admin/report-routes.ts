@@ -35,6 +35,7 @@ const rangeShape = { range: word(['7d', '31d'], '7d') };
 export const reportRoutes = ({ reports }: ReportRoutePorts): readonly AdminRoute[] => [
   adminRoute({
     method: 'GET',
+    fromReplica: true,
     path: `${root}/spend/report`,
     summary: 'Spend by day, owner and model.',
     query: spendShape,
@@ -47,6 +48,7 @@ export const reportRoutes = ({ reports }: ReportRoutePorts): readonly AdminRoute
   }),
   adminRoute({
     method: 'GET',
+    fromReplica: true,
     path: `${root}/spend/days`,
     summary: 'Spend of each day by the owners and models with the highest spend, and by the others together.',
     query: spendShape,
@@ -59,6 +61,7 @@ export const reportRoutes = ({ reports }: ReportRoutePorts): readonly AdminRoute
   }),
   adminRoute({
     method: 'GET',
+    fromReplica: true,
     path: `${root}/observability/leaderboard`,
     summary: 'The users with the highest spend.',
     query: rangeShape,
@@ -70,6 +73,7 @@ export const reportRoutes = ({ reports }: ReportRoutePorts): readonly AdminRoute
   }),
   adminRoute({
     method: 'GET',
+    fromReplica: true,
     path: `${root}/observability/harness-usage`,
     summary: 'Which agents and clients send the requests.',
     query: rangeShape,

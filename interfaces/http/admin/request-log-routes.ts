@@ -51,6 +51,7 @@ const filters = {
 /** Request logs as they are retained: pages of summary rows, and one row with all that belongs to it. */
 export const requestLogRoutes = ({ requestLogs }: RequestLogRoutePorts): readonly AdminRoute[] => [
   listRoute({
+    fromReplica: true,
     path: root,
     summary: 'Request logs as they are retained, newest first.',
     query: filters,
@@ -62,6 +63,7 @@ export const requestLogRoutes = ({ requestLogs }: RequestLogRoutePorts): readonl
     present: presentLog,
   }),
   detailRoute({
+    fromReplica: true,
     root,
     param: 'request_log_id',
     what: 'request log',

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
@@ -15,6 +16,7 @@ import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } fro
 import { flagValue, instantValue, objectOf, textValue, uuidValue, choiceValue } from '../answers.ts';
 import { input, isStorable, optionalInput, readInputs, textInput, type ValuesOf } from './inputs.ts';
 import { maxLoginBytes } from './login-bodies.ts';
+import { isEncrypted } from '../request-context.ts';
 import { clearSessionCookie, setSessionCookie } from './session-cookie.ts';
 
 export interface SessionRoutesPorts extends AdminEndpointPorts {
@@ -86,7 +88,7 @@ const login =
     const loggedIn = await ports.logIn({ ...given.right, ...origin, whenGone });
     if (E.isLeft(loggedIn)) return loggedIn;
     recorded.userId = loggedIn.right.person.userId;
-    setSessionCookie(context.res, loggedIn.right.token, isSecure(ports));
+    setSessionCookie(context.res, loggedIn.right.token, isSecure(ports, context.req));
     return E.right(presentSession(loggedIn.right));
   };
 
@@ -96,14 +98,16 @@ const logout =
     const url = await ports.endSessionUrl(call.token);
     const ended = await ports.logOut(call.token);
     call.record.userId = ended;
-    clearSessionCookie(call.context.res, isSecure(ports));
+    clearSessionCookie(call.context.res, isSecure(ports, call.context.req));
     const answer = { logged_out: ended !== undefined };
     return E.right(url === undefined ? answer : { ...answer, end_session_url: url });
   };
 
-/** Whether people come by https, so that cookies may be kept to it. */
-export const isSecure = ({ publicBaseUrl }: Pick<AdminEndpointPorts, 'publicBaseUrl'>): boolean =>
-  publicBaseUrl()?.startsWith('https://') === true;
+/** Whether people come by https, so that cookies may be kept to it: as `public_base_url` says, else as this call did. */
+export const isSecure = (
+  { publicBaseUrl }: Pick<AdminEndpointPorts, 'publicBaseUrl'>,
+  req: IncomingMessage,
+): boolean => publicBaseUrl()?.startsWith('https://') ?? isEncrypted(req);
 
 const presentSession = ({ person, expiresAt }: CurrentSession): t.TypeOf<typeof session> => ({
   user_id: person.userId,

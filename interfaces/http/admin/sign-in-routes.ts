@@ -89,7 +89,7 @@ const start =
     const { address } = call.origin;
     const begun = await ports.beginSignIn({ returnTo: asked.right.return_to, address });
     if (E.isLeft(begun)) return refused(call, begun.left);
-    setSignInCookie(call.context.res, begun.right.browserToken, isSecure(ports));
+    setSignInCookie(call.context.res, begun.right.browserToken, isSecure(ports, call.context.req));
     return E.right(new Redirect(begun.right.location));
   };
 
@@ -103,8 +103,8 @@ const callback =
     if (E.isLeft(finished)) return refused(call, finished.left);
     const { person, token, returnTo } = finished.right;
     record.userId = person.userId;
-    clearSignInCookie(context.res, isSecure(ports));
-    setSessionCookie(context.res, token, isSecure(ports));
+    clearSignInCookie(context.res, isSecure(ports, context.req));
+    setSessionCookie(context.res, token, isSecure(ports, context.req));
     return E.right(new Redirect(returnTo));
   };
 

@@ -122,11 +122,20 @@ function requestBody({ members }: BodyInputs): JsonObject {
   return { required: true, content: { 'application/json': { schema, example: exampleOf(schema) } } };
 }
 
-const meta = {
+const metaOf = ({ fromReplica }: Pick<RouteTerms, 'fromReplica'>): JsonObject => ({
   type: 'object',
-  properties: { generated_at: { type: 'string', format: 'date-time' } },
+  properties: {
+    generated_at: { type: 'string', format: 'date-time' },
+    ...(fromReplica === true ? { as_of: asOf } : {}),
+  },
   required: ['generated_at'],
   additionalProperties: false,
+});
+
+const asOf = {
+  description:
+    'Where a read replica was asked: everything that was committed until then is in the answer; null: not known.',
+  anyOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }],
 };
 
 /** A browser that is sent on gets no data. */
@@ -144,7 +153,7 @@ const redirect: JsonObject = {
 function answer(route: RouteTerms): JsonObject {
   const schema = {
     type: 'object',
-    properties: { data: answerSchema(route.answer), meta },
+    properties: { data: answerSchema(route.answer), meta: metaOf(route) },
     required: ['data', 'meta'],
     additionalProperties: false,
   };

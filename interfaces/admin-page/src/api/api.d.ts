@@ -5939,7 +5939,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *         "generated_at": "2026-01-31T12:00:00.000Z",
+                     *         "as_of": "2026-01-31T12:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -5999,6 +6000,8 @@ export interface operations {
                         meta: {
                             /** Format: date-time */
                             generated_at: string;
+                            /** @description Where a read replica was asked: everything that was committed until then is in the answer; null: not known. */
+                            as_of?: string | null;
                         };
                     };
                 };
@@ -6085,7 +6088,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *         "generated_at": "2026-01-31T12:00:00.000Z",
+                     *         "as_of": "2026-01-31T12:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -6148,6 +6152,8 @@ export interface operations {
                         meta: {
                             /** Format: date-time */
                             generated_at: string;
+                            /** @description Where a read replica was asked: everything that was committed until then is in the answer; null: not known. */
+                            as_of?: string | null;
                         };
                     };
                 };
@@ -6225,7 +6231,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *         "generated_at": "2026-01-31T12:00:00.000Z",
+                     *         "as_of": "2026-01-31T12:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -6280,6 +6287,8 @@ export interface operations {
                         meta: {
                             /** Format: date-time */
                             generated_at: string;
+                            /** @description Where a read replica was asked: everything that was committed until then is in the answer; null: not known. */
+                            as_of?: string | null;
                         };
                     };
                 };
@@ -6346,7 +6355,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *         "generated_at": "2026-01-31T12:00:00.000Z",
+                     *         "as_of": "2026-01-31T12:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -6384,6 +6394,8 @@ export interface operations {
                         meta: {
                             /** Format: date-time */
                             generated_at: string;
+                            /** @description Where a read replica was asked: everything that was committed until then is in the answer; null: not known. */
+                            as_of?: string | null;
                         };
                     };
                 };
@@ -6505,7 +6517,8 @@ export interface operations {
                      *         "total_is_lower_bound": false
                      *       },
                      *       "meta": {
-                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *         "generated_at": "2026-01-31T12:00:00.000Z",
+                     *         "as_of": "2026-01-31T12:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -6571,6 +6584,8 @@ export interface operations {
                         meta: {
                             /** Format: date-time */
                             generated_at: string;
+                            /** @description Where a read replica was asked: everything that was committed until then is in the answer; null: not known. */
+                            as_of?: string | null;
                         };
                     };
                 };
@@ -6685,7 +6700,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *         "generated_at": "2026-01-31T12:00:00.000Z",
+                     *         "as_of": "2026-01-31T12:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -6779,6 +6795,8 @@ export interface operations {
                         meta: {
                             /** Format: date-time */
                             generated_at: string;
+                            /** @description Where a read replica was asked: everything that was committed until then is in the answer; null: not known. */
+                            as_of?: string | null;
                         };
                     };
                 };
@@ -6856,7 +6874,8 @@ export interface operations {
                      *         "total_is_lower_bound": false
                      *       },
                      *       "meta": {
-                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *         "generated_at": "2026-01-31T12:00:00.000Z",
+                     *         "as_of": "2026-01-31T12:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -6898,6 +6917,8 @@ export interface operations {
                         meta: {
                             /** Format: date-time */
                             generated_at: string;
+                            /** @description Where a read replica was asked: everything that was committed until then is in the answer; null: not known. */
+                            as_of?: string | null;
                         };
                     };
                 };
@@ -6953,7 +6974,8 @@ export interface operations {
                      *         "occurred_at": "2026-01-31T12:00:00.000Z"
                      *       },
                      *       "meta": {
-                     *         "generated_at": "2026-01-31T12:00:00.000Z"
+                     *         "generated_at": "2026-01-31T12:00:00.000Z",
+                     *         "as_of": "2026-01-31T12:00:00.000Z"
                      *       }
                      *     }
                      */
@@ -6989,6 +7011,8 @@ export interface operations {
                         meta: {
                             /** Format: date-time */
                             generated_at: string;
+                            /** @description Where a read replica was asked: everything that was committed until then is in the answer; null: not known. */
+                            as_of?: string | null;
                         };
                     };
                 };
@@ -9284,4 +9308,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 d3c96449a4cfe81acc9fce5195f69aa3cadf9d48479231747c355420cc851ec4.
+// Of the description with SHA-256 11b9832ffa1a90f5e5bcca4af599cc70e7b6175a4725b4902ea3119b110c2118.

@@ -1,0 +1,75 @@
+import type { LiveConfig } from '../infrastructure/config/live-config.ts';
+import type { ServerConfig } from '../infrastructure/config/server-config.ts';
+import { causeOf, type Log } from '../infrastructure/logging.ts';
+import { repeating } from '../infrastructure/repeating.ts';
+import { type Certificate, certificateOf } from '../infrastructure/tls-certificate.ts';
+import type { Served } from '../interfaces/http/app.ts';
+import { type Listener, listener } from '../interfaces/http/listener.ts';
+import type { ServiceParts } from './parts.ts';
+
+/** How often the files of certificates are looked at: whoever renews them need not tell the gateway. */
+const certificateSecs = 5;
+
+/** The doors of a process: one for all, or one for callers and one for admins. */
+export interface Listeners {
+  readonly url: string;
+  /** Where the admin API and its page are. */
+  readonly adminUrl: string;
+  /** No new connections; resolves when the last one is over. */
+  readonly stop: () => Promise<void>;
+  readonly cut: () => void;
+  /** Takes certificates up that have changed. */
+  readonly renew: () => Promise<void>;
+}
+
+/** All of them accept connections, or none does: then the error says why. `alone` as of {@link Listener}. */
+export async function openListeners(
+  parts: Pick<ServiceParts, 'appFor' | 'clock'>,
+  config: LiveConfig,
+  log: Log,
+  alone: boolean,
+): Promise<Listeners> {
+  const { bind, adminBind } = config.loaded().config.server;
+  const door = (at: ServerConfig['bind'], served: Served, tls: Certificate | undefined): Listener => {
+    const handle = parts.appFor(served).callback();
+    const made = listener({ ...at, handle, newId: parts.clock.newId, tls: tls?.files() });
+    tls?.follow(made.identify);
+    return made;
+  };
+  const tls = await certificateOf('tls', () => config.loaded().config.server.tls, log);
+  const adminTls = await certificateOf('admin_tls', () => config.loaded().config.server.adminTls, log);
+  const callers = door(bind, adminBind === undefined ? 'all' : 'callers', tls);
+  const admins = adminBind === undefined ? undefined : door(adminBind, 'admins', adminTls ?? tls);
+  const doors = admins === undefined ? [callers] : [callers, admins];
+  const cut = (): void => {
+    for (const each of doors) each.cut();
+  };
+  const close = async (): Promise<void> => {
+    await Promise.all(doors.map((each) => each.stop()));
+  };
+  try {
+    for (const each of doors) await each.open(alone);
+  } catch (error) {
+    cut();
+    await close();
+    throw error;
+  }
+  const renew = async (): Promise<void> => {
+    await tls?.look();
+    await adminTls?.look();
+  };
+  const renewing = repeating(
+    () => certificateSecs,
+    renew,
+    (error) => log.error({ error: causeOf(error) }, 'the certificates could not be looked at'),
+  );
+  return {
+    url: callers.url(),
+    adminUrl: (admins ?? callers).url(),
+    stop: async () => {
+      await Promise.all([renewing.stop(), close()]);
+    },
+    cut,
+    renew,
+  };
+}

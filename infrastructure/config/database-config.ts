@@ -1,0 +1,45 @@
+import { object, optional, refined, withDefault } from './object-codecs.ts';
+import { integer, text, type TypeOf } from './scalar-codecs.ts';
+
+const postgresUrl = text({
+  what: 'a postgres:// or postgresql:// URL',
+  maxLength: 4096,
+  pattern: /^postgres(ql)?:\/\/[^\s]+$/,
+  secret: (residue) => /:\/\/[^/@]*:[^@/]+@|[?&]password=[^&]/i.test(residue),
+});
+
+const databaseFields = object({
+  url: optional(postgresUrl, 'PostgreSQL to use. Without it the gateway starts an embedded one.'),
+  read_url: optional(
+    postgresUrl,
+    'A read replica of it, for reports and the lists of request logs and MCP invocations.',
+  ),
+  // A PostgreSQL server seldom allows more connections than this in all.
+  max_connections: withDefault(
+    integer({ min: 1, max: 1000 }),
+    10,
+    'Connections of one process, to each of the two.',
+  ),
+});
+
+export const databaseCodec = refined(databaseFields, ({ url, read_url: readUrl }) =>
+  readUrl !== undefined && url === undefined
+    ? [{ at: ['read_url'], message: 'needs url: the embedded database has no replica' }]
+    : [],
+);
+
+/** Where the tables are: a given PostgreSQL, or one that the gateway runs itself under `dataDir`. */
+export type DatabaseConfig =
+  | {
+      readonly kind: 'external';
+      readonly url: string;
+      /** A read replica of it. */
+      readonly readUrl: string | undefined;
+      readonly maxConnections: number;
+    }
+  | { readonly kind: 'embedded'; readonly dataDir: string; readonly maxConnections: number };
+
+export const toDatabase = (wire: TypeOf<typeof databaseCodec>, dataDir: string): DatabaseConfig =>
+  wire.url === undefined
+    ? { kind: 'embedded', dataDir, maxConnections: wire.max_connections }
+    : { kind: 'external', url: wire.url, readUrl: wire.read_url, maxConnections: wire.max_connections };

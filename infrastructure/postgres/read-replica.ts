@@ -1,0 +1,31 @@
+import * as t from 'io-ts';
+import { type DatabasePool, sql } from 'slonik';
+import { openPool, row } from './pool.ts';
+
+/** Where reports and lists of records are read, beside the database that is written. */
+export interface ReadReplica {
+  readonly pool: DatabasePool;
+  /**
+   * Everything that was committed until then is read from now on, in RFC 3339; null where the replica has replayed
+   * nothing since its start.
+   */
+  readonly asOf: () => Promise<string | null>;
+}
+
+const asOfRow = t.type({ as_of: t.union([t.string, t.null]) });
+
+export async function openReadReplica(url: string, maxConnections: number): Promise<ReadReplica> {
+  const pool = await openPool(url, maxConnections);
+  return {
+    pool,
+    asOf: async () => {
+      // A database that is no replica is never behind itself.
+      const found = await pool.one(sql.type(row(asOfRow))`
+        select to_char(
+          case when pg_is_in_recovery() then pg_last_xact_replay_timestamp() else clock_timestamp() end
+            at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as as_of
+      `);
+      return found.as_of;
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { TlsConfig } from './config/listener-config.ts';
+import { readTlsFiles, type TlsFiles } from './config/tls-files.ts';
+import type { Log } from './logging.ts';
+
+/** A certificate that the configuration names, as it was last found good. */
+export interface Certificate {
+  readonly files: () => TlsFiles;
+  /** Whoever shows it hears of each that takes its place. */
+  readonly follow: (shown: (files: TlsFiles) => void) => void;
+  /** Reads the files again: a good pair is taken up where it is another one, and a bad one changes nothing. */
+  readonly look: () => Promise<void>;
+}
+
+/**
+ * The certificate of a section such as `tls`; undefined where `settings` names none. The error says why the first one
+ * cannot be had.
+ */
+export async function certificateOf(
+  section: string,
+  settings: () => TlsConfig | undefined,
+  log: Pick<Log, 'info' | 'error'>,
+): Promise<Certificate | undefined> {
+  const first = settings();
+  if (first === undefined) return undefined;
+  const read = await readTlsFiles(first);
+  if (E.isLeft(read)) throw new Error(`server.${section}.${read.left.key}: ${read.left.message}.`);
+  let files = read.right;
+  let suspected: string | undefined;
+  let told: string | undefined;
+  const followers: ((files: TlsFiles) => void)[] = [];
+
+  /** Two files do not change at once: what is wrong is told when it still is at the next look. */
+  const suspect = (problem: string): void => {
+    if (problem === suspected && problem !== told) {
+      log.error(
+        { section: `server.${section}`, problem },
+        'the certificate was refused, and the old one stays',
+      );
+      told = problem;
+    }
+    suspected = problem;
+  };
+
+  return {
+    files: () => files,
+    follow: (shown) => void followers.push(shown),
+    look: async () => {
+      // A reload that takes the section away is for the next start, as one that adds it is.
+      const found = await readTlsFiles(settings() ?? first);
+      if (E.isLeft(found)) return suspect(found.left.message);
+      suspected = undefined;
+      told = undefined;
+      const { cert, key, minVersion } = found.right;
+      if (cert === files.cert && key === files.key && minVersion === files.minVersion) return;
+      files = found.right;
+      for (const each of followers) each(files);
+      log.info({ section: `server.${section}` }, 'the certificate was taken up');
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../infrastructure/embedded-postgres/start.ts';
+import { migrate } from '../../infrastructure/postgres/migrate.ts';
+import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
+import { type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
+import { aKey, basicConfig, startGateway, type TestGateway } from '../support/gateway.ts';
+import { connected, makeTestFolder } from '../support/test-server.ts';
+import { eventually } from './traces.ts';
+
+const key = aKey();
+const logs = '/api/v1/admin/observability/request-logs';
+let primary: EmbeddedPostgres;
+let standby: EmbeddedPostgres;
+let upstream: SimulatedUpstream;
+let gateway: TestGateway;
+let admin: AdminClient;
+
+/** A server with all migrations, and one that follows it by streaming replication. */
+async function serverAndStandby(): Promise<void> {
+  const folder = await makeTestFolder('replica');
+  const [own, copy] = [path.join(folder, 'primary'), path.join(folder, 'standby')];
+  const log = (): void => undefined;
+  const first = await startEmbeddedPostgres({ dataDir: own, log, testing: true });
+  await migrate(first.url, path.join(import.meta.dirname, '..', '..', 'migrations'));
+  await first.stop();
+  // With its owner, who is not root.
+  execFileSync('cp', ['-a', own, copy]);
+  const inCopy = (name: string): string => path.join(copy, 'cluster', name);
+  execFileSync('cp', ['-a', inCopy('PG_VERSION'), inCopy('standby.signal')]);
+  primary = await startEmbeddedPostgres({ dataDir: own, log, testing: true });
+  const { port, password } = new URL(primary.url);
+  standby = await startEmbeddedPostgres({
+    dataDir: copy,
+    log,
+    testing: true,
+    settings: { primary_conninfo: `host=127.0.0.1 port=${port} user=gateway password=${password}` },
+  });
+}
+
+beforeAll(async () => {
+  await serverAndStandby();
+  upstream = await startSimulatedUpstream({ port: 0 });
+  const config = basicConfig(upstream.url, key, { more: { database: { read_url: '${READ_URL}' } } });
+  gateway = await startGateway(config, primary.url, { READ_URL: standby.url });
+  await makeAdmin(primary.url);
+  admin = await adminClient(gateway.url);
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await upstream?.close();
+  await standby?.stop();
+  await primary?.stop();
+});
+
+const asked = () =>
+  fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+
+describe('database.read_url', () => {
+  it('is where reports and lists of records are read; meta says how far it is', async () => {
+    expect((await asked()).status).toBe(200);
+    const answer = await eventually(async () => {
+      const found = await admin('GET', logs);
+      return (found.data as { items?: object[] } | undefined)?.items?.length === 1 ? found : undefined;
+    }, 20_000);
+    const { generated_at: at, as_of: asOf } = answer.meta as { generated_at: string; as_of: string };
+    expect(asOf).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(Date.parse(asOf)).toBeLessThanOrEqual(Date.parse(at));
+    for (const each of [
+      'spend/report',
+      'spend/days',
+      'observability/leaderboard',
+      'observability/harness-usage',
+      'observability/mcp-invocations',
+    ])
+      expect([each, await admin('GET', `/api/v1/admin/${each}`)]).toEqual([
+        each,
+        expect.objectContaining({
+          status: 200,
+          meta: expect.objectContaining({ as_of: expect.any(String) }),
+        }),
+      ]);
+  });
+
+  it('is behind by as much as it says', async () => {
+    const idsNow = async () => {
+      const { data, meta } = await admin('GET', logs);
+      const { items } = data as { items: readonly { request_log_id: string; occurred_at: string }[] };
+      return { items, asOf: Date.parse((meta as { as_of: string }).as_of) };
+    };
+    await connected(standby.url, (client) => client.query('select pg_wal_replay_pause()'));
+    await eventually(async () => {
+      const state = await connected(standby.url, (client) =>
+        client.query('select pg_get_wal_replay_pause_state()'),
+      );
+      return JSON.stringify(state.rows).includes('"paused"') ? true : undefined;
+    });
+    const before = await idsNow();
+    expect((await asked()).status).toBe(200);
+    expect(await idsNow()).toEqual(before);
+    await connected(standby.url, (client) => client.query('select pg_wal_replay_resume()'));
+    const after = await eventually(async () => {
+      const now = await idsNow();
+      return now.items.length > before.items.length ? now : undefined;
+    }, 20_000);
+    const came = Date.parse(after.items[0]?.occurred_at ?? '');
+    expect(before.asOf).toBeLessThanOrEqual(came);
+    expect(after.asOf).toBeGreaterThanOrEqual(came);
+  });
+
+  it('is asked for nothing else: what admins change is read where it was written', async () => {
+    const { status, meta } = await admin('GET', '/api/v1/admin/users');
+    expect([status, meta]).toEqual([200, { generated_at: expect.any(String) }]);
+  });
+
+  it('that is away is 503 for these alone, and callers notice nothing', async () => {
+    await standby.stop();
+    expect(await admin('GET', logs)).toMatchObject({ status: 503, error: { code: 'store_unavailable' } });
+    expect(await admin('GET', '/api/v1/admin/users')).toMatchObject({ status: 200 });
+    expect((await asked()).status).toBe(200);
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,91 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { TlsConfig } from '../../infrastructure/config/listener-config.ts';
+import { type Certificate, certificateOf } from '../../infrastructure/tls-certificate.ts';
+import { memoryLog } from '../support/gateway.ts';
+import { selfSigned } from '../support/self-signed.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+
+const [first, second, third] = [selfSigned(), selfSigned(), selfSigned()];
+const refused = 'the certificate was refused, and the old one stays';
+let settings: TlsConfig | undefined;
+let files: Pick<TlsConfig, 'certFile' | 'keyFile'>;
+let log: ReturnType<typeof memoryLog>;
+let shown: string[];
+let certificate: Certificate;
+
+const write = async (cert: string, key: string): Promise<void> => {
+  await writeFile(files.certFile, cert);
+  await writeFile(files.keyFile, key);
+};
+const told = () => log.lines.map(({ level, message, fields }) => [level, message, fields['problem']]);
+
+beforeEach(async () => {
+  const folder = await makeTestFolder('certificate');
+  files = { certFile: path.join(folder, 'cert'), keyFile: path.join(folder, 'key') };
+  settings = { ...files, minVersion: 'TLSv1.2' };
+  await write(first.cert, first.key);
+  log = memoryLog();
+  shown = [];
+  const made = await certificateOf('tls', () => settings, log);
+  if (made === undefined) throw new Error('there is none');
+  made.follow(({ cert, minVersion }) => void shown.push(`${minVersion} ${cert}`));
+  certificate = made;
+});
+
+describe('a changed pair of files', () => {
+  it('is taken up once, and told of', async () => {
+    await certificate.look();
+    expect([shown, told()]).toEqual([[], []]);
+    await write(second.cert, second.key);
+    await certificate.look();
+    await certificate.look();
+    expect(shown).toEqual([`TLSv1.2 ${second.cert}`]);
+    expect(told()).toEqual([['info', 'the certificate was taken up', undefined]]);
+  });
+
+  it('that is not whole yet at one look is taken up at the next, and nothing is told of it', async () => {
+    await write(second.cert, first.key);
+    await certificate.look();
+    await write(second.cert, second.key);
+    await certificate.look();
+    expect(shown).toEqual([`TLSv1.2 ${second.cert}`]);
+    expect(told()).toEqual([['info', 'the certificate was taken up', undefined]]);
+  });
+
+  it('that is not fit is told of once, at the second look, and again when it is another fault', async () => {
+    await write(second.cert, third.key);
+    for (let look = 0; look < 4; look += 1) await certificate.look();
+    await write('', third.key);
+    for (let look = 0; look < 3; look += 1) await certificate.look();
+    expect(told()).toEqual([
+      ['error', refused, expect.stringContaining('is not the key of the certificate')],
+      ['error', refused, expect.stringContaining('does not begin with a certificate')],
+    ]);
+    expect([shown, certificate.files().cert]).toEqual([[], first.cert]);
+  });
+});
+
+describe('the settings of a certificate', () => {
+  it('that name other files or another version count at the next look', async () => {
+    settings = { ...files, minVersion: 'TLSv1.3' };
+    await certificate.look();
+    expect(shown).toEqual([`TLSv1.3 ${first.cert}`]);
+  });
+
+  it('that are gone leave what they named', async () => {
+    settings = undefined;
+    await write(second.cert, second.key);
+    await certificate.look();
+    expect(shown).toEqual([`TLSv1.2 ${second.cert}`]);
+  });
+
+  it('that are not there are none; a first pair that is not fit is an error with its key', async () => {
+    expect(await certificateOf('tls', () => undefined, log)).toBeUndefined();
+    await write(first.cert, third.key);
+    await expect(certificateOf('admin_tls', () => settings, log)).rejects.toThrow(
+      `server.admin_tls.key_file: ${files.keyFile} is not the key`,
+    );
+  });
+});

@@ -1,0 +1,63 @@
+import { createPrivateKey } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../../infrastructure/config/load.ts';
+import { tlsProblems } from '../../infrastructure/config/tls-files.ts';
+import { selfSigned } from '../support/self-signed.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+
+const own = selfSigned();
+const other = selfSigned();
+const torn = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+const locked = createPrivateKey(own.key)
+  .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'unknown' })
+  .toString();
+let folder = '';
+beforeAll(async () => {
+  folder = await makeTestFolder('tls-files');
+});
+
+const at = (name: string): string => path.join(folder, name);
+
+async function problemsOf(section: string): Promise<readonly string[]> {
+  const file = at('gateway.yaml');
+  await writeFile(
+    file,
+    `server:\n  admin_bind: 127.0.0.1:1\n  ${section}:\n    cert_file: ${at('cert')}\n    key_file: ${at('key')}\n`,
+  );
+  const loaded = await loadConfig(file, {});
+  if (loaded._tag === 'Left') throw new Error(JSON.stringify(loaded.left));
+  const problems = await tlsProblems(loaded.right);
+  return problems.map((each) => `${each.line}: ${each.path}: ${each.message}`);
+}
+
+describe('the files of a certificate', () => {
+  it.each(['tls', 'admin_tls'])('are good where the key is that of the certificate: %s', async (section) => {
+    await writeFile(at('cert'), own.cert + other.cert);
+    await writeFile(at('key'), own.key);
+    expect(await problemsOf(section)).toEqual([]);
+  });
+
+  it.each([
+    ['no certificate', 'nothing', own.key, '4: server.tls.cert_file', 'does not begin with a certificate'],
+    ['no key', own.cert, 'nothing', '5: server.tls.key_file', 'does not hold a private key'],
+    ['a key with a passphrase', own.cert, locked, '5: server.tls.key_file', 'does not hold a private key'],
+    [
+      'the key of another',
+      own.cert,
+      other.key,
+      '5: server.tls.key_file',
+      'is not the key of the certificate',
+    ],
+    ['a torn chain', own.cert + torn, own.key, '4: server.tls.cert_file', 'cannot be used for TLS'],
+    ['the two mixed up', own.key, own.cert, '4: server.tls.cert_file', 'does not begin with a certificate'],
+  ])('are refused with the key of the configuration and their path: %s', async (_, cert, key, place, why) => {
+    await writeFile(at('cert'), cert);
+    await writeFile(at('key'), key);
+    const [problem, ...more] = await problemsOf('tls');
+    expect([problem, more]).toEqual([expect.stringContaining(`${place}: ${folder}`), []]);
+    expect(problem).toContain(why);
+    expect(problem).not.toContain('PRIVATE');
+  });
+});
