@@ -242,8 +242,17 @@ function bindService(container: Container): void {
         upstream: Executor,
         thread: LargeBodyThread,
         payloads: PayloadStore,
-        { clock, overheads: mcpOverheads }: McpParts,
-      ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock, mcpOverheads }),
+        { clock, overheads: mcpOverheads, links: invocationLinks }: McpParts,
+      ): ServePorts => ({
+        catalogue,
+        ledger,
+        upstream,
+        largeBodies: thread,
+        payloads,
+        clock,
+        mcpOverheads,
+        invocationLinks,
+      }),
       [tokens.catalogue, tokens.ledger, tokens.upstream, tokens.largeBodies, tokens.payloads, tokens.mcp],
     );
   bindApp(container);

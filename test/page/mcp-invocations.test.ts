@@ -150,6 +150,21 @@ describe('the calls of MCP tools', () => {
     expect(await page.evaluate('document.activeElement.tagName')).toBe('TR');
   });
 
+  it('stand in the detail of their request, and lead back to it', async () => {
+    const page = await scene.open(`/observability/request-logs/${ids['log']}`);
+    const calls = page.getByRole('region', { name: 'MCP calls of this request' });
+    expect(await calls.getByRole('listitem').first().innerText()).toMatch(/success[^]*→[^]*0 ms/);
+    expect(await calls.getByRole('listitem').count()).toBe(1);
+    await calls.getByRole('link').click();
+    await page.waitForURL((url) => url.search === `?request_log_id=${ids['log']}&open=${ids['first']}`);
+    await page.getByRole('dialog', { name: 'MCP call' }).getByRole('link', { name: 'Its request' }).click();
+    await page.waitForURL((url) => url.pathname.endsWith(`/request-logs/${ids['log']}`));
+    const other = await scene.ask('/v1/chat/completions', hello, { 'x-request-id': 'r-none' });
+    expect(other.status).toBe(200);
+    await scene.open(`/observability/request-logs/${await scene.logIdOf('r-none')}`);
+    await calls.getByText('None is known.').waitFor();
+  });
+
   it('say where one is not there, and what failed', async () => {
     const page = await scene.open(`${root}?open=00000000-0000-7000-8000-000000000000`);
     await page.getByText('There is no such call, or no longer').waitFor();

@@ -6679,6 +6679,7 @@ export interface operations {
                      *           "request_log_id": "019a0000-0000-7000-8000-000000000001",
                      *           "server_count": 0,
                      *           "tool_count": 0,
+                     *           "tool_definition_bytes": 0,
                      *           "tool_definition_tokens": 0,
                      *           "tool_result_tokens": 0,
                      *           "occurred_at": "2026-01-31T12:00:00.000Z"
@@ -6770,6 +6771,7 @@ export interface operations {
                                 request_log_id: string | null;
                                 server_count: number;
                                 tool_count: number;
+                                tool_definition_bytes: number | null;
                                 tool_definition_tokens: number | null;
                                 tool_result_tokens: number | null;
                                 /** Format: date-time */
@@ -9284,4 +9286,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 d3c96449a4cfe81acc9fce5195f69aa3cadf9d48479231747c355420cc851ec4.
+// Of the description with SHA-256 fc143a332b332d21795e5cf08c5cdb457e2ff3d6efd53fba40cb7c501c2b507a.
