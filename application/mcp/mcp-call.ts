@@ -105,7 +105,7 @@ export class McpCall {
       tool: policyResult === 'allowed' ? clean(tool) : undefined,
       protocolVersion: clean(request.headers.protocolVersion),
     });
-    if (this.isRecorded()) this.record({ ...ended, policyResult }, how);
+    if (this.isRecorded(error)) this.record({ ...ended, policyResult }, how);
   }
 
   private record(
@@ -132,8 +132,12 @@ export class McpCall {
     );
   }
 
-  /** Calls of tools, and whatever was refused before it went to a server. */
-  private isRecorded(): boolean {
+  /**
+   * Calls of tools, and whatever was refused before it went to a server; to be told that there is no stream is no
+   * refusal, since clients ask for one as they begin.
+   */
+  private isRecorded(error: McpError | undefined): boolean {
+    if (error?.code === 'no_stream') return false;
     return !this.isSent || (this.message !== undefined && isToolCall(this.message));
   }
 }

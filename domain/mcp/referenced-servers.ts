@@ -1,5 +1,5 @@
 import type { Caller } from '../identity/caller.ts';
-import { isObject, isString, type JsonObject } from '../shared/json.ts';
+import { isObject, isString, type JsonObject, objectsOf } from '../shared/json.ts';
 import { maxMcpNameChars } from '../shared/limits.ts';
 import { printedBytes } from '../text/printed-size.ts';
 import { policyResultOf, type ServerPolicy } from './server-policy.ts';
@@ -32,8 +32,13 @@ interface NamedTool {
   readonly tool: JsonObject;
 }
 
+/** Those of a namespace, as Codex has one for each server, are named with it in front. */
 function namedTools(tool: JsonObject): readonly NamedTool[] {
-  const { name, function: called } = tool;
+  const { type, name, function: called, tools } = tool;
+  if (type === 'namespace' && isString(name))
+    return objectsOf(tools).flatMap((inner) =>
+      isString(inner['name']) ? [{ name: `${name}${between}${inner['name']}`, tool: inner }] : [],
+    );
   const found = name ?? (isObject(called) ? called['name'] : undefined);
   return isString(found) ? [{ name: found, tool }] : [];
 }

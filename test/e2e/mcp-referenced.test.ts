@@ -56,6 +56,20 @@ describe('a model request with tools of configured MCP servers', () => {
       { input: 'hello', tools: names.map((name) => ({ type: 'function', name, parameters: {} })) },
     ],
     [
+      '/v1/responses',
+      {
+        input: 'hello',
+        tools: [
+          ...['files__write', 'search__find', 'mcp__files__read'].map((name) => ({
+            type: 'function',
+            name,
+            parameters: {},
+          })),
+          { type: 'namespace', name: 'mcp__own', tools: [{ type: 'function', name: 'x', parameters: {} }] },
+        ],
+      },
+    ],
+    [
       '/v1/messages',
       { messages, max_tokens: 10, tools: names.map((name) => ({ name, input_schema: { type: 'object' } })) },
     ],
@@ -145,6 +159,6 @@ describe('a model request with tools of configured MCP servers', () => {
        from request_logs`,
     );
     expect(sums).toEqual(logs);
-    expect(logs).toMatchObject({ servers: 10, rows: 6, filtered: 5 });
+    expect(logs).toMatchObject({ servers: 12, rows: 7, filtered: 6 });
   });
 });

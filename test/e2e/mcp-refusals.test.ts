@@ -321,4 +321,17 @@ describe('GET and DELETE', () => {
       expect(status).toBe(405);
     }
   });
+
+  it('at /mcp says that there is no stream, and leaves no record: clients ask for one as they begin', async () => {
+    const requestIds = [randomUUID(), randomUUID()] as const;
+    const refused = async (method: string, requestId: string) => {
+      const headers = { ...usual, 'x-request-id': requestId };
+      return (await fetch(`${gateway.url}/mcp`, { method, headers, body: method === 'POST' ? '{' : null }))
+        .status;
+    };
+    expect(await refused('GET', requestIds[0])).toBe(405);
+    expect(await refused('POST', requestIds[1])).toBe(400);
+    expect(await scene.records(1, `request_id = '${requestIds[1]}'`)).toHaveLength(1);
+    expect(await scene.records(0, `request_id = '${requestIds[0]}'`)).toEqual([]);
+  });
 });

@@ -10,8 +10,9 @@ const root = '/observability/mcp-invocations';
 
 const ids: Record<string, string> = {};
 
+const hello = { model: 'fast', messages: [{ role: 'user', content: 'Hi' }] };
+
 beforeAll(async () => {
-  const hello = { model: 'fast', messages: [{ role: 'user', content: 'Hi' }] };
   await scene.ask('/v1/chat/completions', hello, { 'x-request-id': 'r-1' });
   ids['log'] = await scene.logIdOf('r-1');
   const [known] = await scene.query<{ user: string; key: string }>(

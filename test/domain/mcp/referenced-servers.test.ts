@@ -44,8 +44,10 @@ describe('the tools that may be of a server', () => {
       { name: 7 },
       { name: `g__${'x'.repeat(300)}` },
       { type: 'web_search' },
+      { type: 'namespace', name: 'mcp__h', tools: [{ type: 'function', name: 'i' }, { name: 7 }, 'j'] },
+      { type: 'namespace', name: 'mcp__k' },
     ];
-    expect(offeredMcpTools(tools).map(({ name }) => name)).toEqual(['a__b', 'c__d', 'e__f']);
+    expect(offeredMcpTools(tools).map(({ name }) => name)).toEqual(['a__b', 'c__d', 'e__f', 'mcp__h__i']);
     expect(offeredMcpTools(Array.from({ length: 5000 }, (_, n) => ({ name: `s__${n}` })))).toHaveLength(1024);
   });
 
