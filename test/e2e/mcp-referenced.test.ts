@@ -49,7 +49,7 @@ async function overhead(requestId: string): Promise<readonly object[]> {
 const counted = { exposed_tool_count: 4, referenced_mcp_server_count: 2, filtered_tool_count: 1 };
 
 describe('a model request with tools of configured MCP servers', () => {
-  it.each<[string, { readonly tools: readonly object[] }]>([
+  it.each<[string, { readonly tools: readonly object[]; readonly [member: string]: unknown }]>([
     ['/v1/chat/completions', { messages, tools: names.map(chatTool) }],
     [
       '/v1/responses',

@@ -160,8 +160,7 @@ describe('the calls of MCP tools', () => {
     await page.waitForURL((url) => url.search === `?request_log_id=${ids['log']}&open=${ids['first']}`);
     await page.getByRole('dialog', { name: 'MCP call' }).getByRole('link', { name: 'Its request' }).click();
     await page.waitForURL((url) => url.pathname.endsWith(`/request-logs/${ids['log']}`));
-    const other = await scene.ask('/v1/chat/completions', hello, { 'x-request-id': 'r-none' });
-    expect(other.status).toBe(200);
+    await scene.ask('/v1/chat/completions', hello, { 'x-request-id': 'r-none' });
     await scene.open(`/observability/request-logs/${await scene.logIdOf('r-none')}`);
     await calls.getByText('None is known.').waitFor();
   });

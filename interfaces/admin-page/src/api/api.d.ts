@@ -336,7 +336,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** People, keys, teams, service accounts, models, providers and request logs by an id or a name. */
+        /** People, keys, teams, service accounts, models, providers, request logs and MCP servers by an id or a name. */
         get: operations["get_admin_search"];
         put?: never;
         post?: never;
@@ -3162,7 +3162,7 @@ export interface operations {
                         data: {
                             items: {
                                 /** @enum {unknown} */
-                                kind: "user" | "team" | "service_account" | "api_key" | "model" | "provider" | "request_log";
+                                kind: "user" | "team" | "service_account" | "api_key" | "model" | "provider" | "request_log" | "mcp_server";
                                 id: string;
                                 title: string;
                                 detail: string | null;
@@ -9286,4 +9286,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 fc143a332b332d21795e5cf08c5cdb457e2ff3d6efd53fba40cb7c501c2b507a.
+// Of the description with SHA-256 e17859e7277b387fe87b683cca6f146f3036e1803906e98dcc7d73e36caa9a97.
