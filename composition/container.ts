@@ -233,26 +233,19 @@ function bindService(container: Container): void {
       }),
     [tokens.foundations, tokens.upstream],
   );
-  container.bind(tokens.servePorts).toResolvedValue(
-    (
-      catalogue: LiveCatalogue,
-      ledger: LedgerStore,
-      upstream: Executor,
-      thread: LargeBodyThread,
-      payloads: PayloadStore,
-      { clock, overheads: mcpOverheads, links: invocationLinks }: McpParts,
-    ): ServePorts => ({
-      catalogue,
-      ledger,
-      upstream,
-      largeBodies: thread,
-      payloads,
-      clock,
-      mcpOverheads,
-      invocationLinks,
-    }),
-    [tokens.catalogue, tokens.ledger, tokens.upstream, tokens.largeBodies, tokens.payloads, tokens.mcp],
-  );
+  container
+    .bind(tokens.servePorts)
+    .toResolvedValue(
+      (
+        catalogue: LiveCatalogue,
+        ledger: LedgerStore,
+        upstream: Executor,
+        thread: LargeBodyThread,
+        payloads: PayloadStore,
+        { clock, told }: McpParts,
+      ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock, ...told }),
+      [tokens.catalogue, tokens.ledger, tokens.upstream, tokens.largeBodies, tokens.payloads, tokens.mcp],
+    );
   bindApp(container);
 }
 

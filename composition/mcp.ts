@@ -6,8 +6,8 @@ import { serveUnion } from '../application/mcp/serve-union.ts';
 import { toolTitles } from '../application/mcp/tool-titles.ts';
 import { unauthorizedCall } from '../application/mcp/unauthorized-call.ts';
 import type { Clock } from '../application/ports/clock.ts';
-import type { InvocationLinks, McpOverheads } from '../application/ports/mcp-invocations.ts';
 import type { McpTelemetry } from '../application/ports/mcp-telemetry.ts';
+import type { ServePorts } from '../application/serve-ports.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { Log } from '../infrastructure/logging.ts';
 import { sealedSessions } from '../infrastructure/mcp/sealed-sessions.ts';
@@ -33,8 +33,8 @@ export interface McpParts {
   readonly door: McpDoor;
   readonly inspect: ReturnType<typeof inspectServer>;
   readonly counts: InvocationWriter['counts'];
-  readonly overheads: McpOverheads;
-  readonly links: InvocationLinks;
+  /** What model requests with tools tell of themselves. */
+  readonly told: Pick<ServePorts, 'mcpOverheads' | 'invocationLinks'>;
   readonly clock: Clock;
   /** Writes what waits, and lets go of the servers; gives up after so many milliseconds. */
   readonly close: (withinMs: number) => Promise<void>;
@@ -64,8 +64,7 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
     },
     inspect: inspectServer(ports),
     counts: invocations.counts,
-    overheads,
-    links,
+    told: { mcpOverheads: overheads, invocationLinks: links },
     clock,
     close: async (withinMs) => {
       await Promise.all([invocations, overheads, links].map((queue) => queue.close(withinMs)));

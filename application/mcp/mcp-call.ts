@@ -133,11 +133,12 @@ export class McpCall {
   }
 
   /**
-   * Calls of tools, and whatever was refused before it went to a server; to be told that there is no stream is no
-   * refusal, since clients ask for one as they begin.
+   * Calls of tools, and whatever was refused before it went to a server. What clients try as they begin is no call: to
+   * be told that there is no stream, or no revision without sessions.
    */
   private isRecorded(error: McpError | undefined): boolean {
     if (error?.code === 'no_stream') return false;
+    if (error?.code === 'unsupported_revision' && methodOf(this.message) === discovery) return false;
     return !this.isSent || (this.message !== undefined && isToolCall(this.message));
   }
 }
@@ -149,6 +150,9 @@ export const isToolCall = (
   message: McpMessage,
 ): message is Extract<McpMessage, { readonly kind: 'request' }> =>
   message.kind === 'request' && message.method === 'tools/call';
+
+/** How clients of the revision without sessions begin. */
+const discovery = 'server/discover';
 
 const left: McpError = { code: 'client_closed', message: 'The caller has left.' };
 const cutOff: McpError = {

@@ -47,6 +47,9 @@ export interface Agent {
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
 
+const addMcp = ({ name, url }: NonNullable<Place['mcp']>, key: string): readonly string[] =>
+  `mcp add --transport http ${name} ${url} --header`.split(' ').concat(`Authorization: Bearer ${key}`);
+
 const claudeCode: Agent = {
   name: 'claude-code',
   package: '@anthropic-ai/claude-code',
@@ -61,16 +64,7 @@ const claudeCode: Agent = {
       harness: 'claude-code',
       launch: ({ url, key, model, prompt, mcp }) => ({
         files: {},
-        ...(mcp === undefined
-          ? {}
-          : {
-              before: [
-                [
-                  ...['mcp', 'add', '--transport', 'http', mcp.name, mcp.url],
-                  ...['--header', `Authorization: Bearer ${key}`],
-                ],
-              ],
-            }),
+        before: mcp === undefined ? [] : [addMcp(mcp, key)],
         env: {
           ANTHROPIC_BASE_URL: url,
           ANTHROPIC_AUTH_TOKEN: key,
@@ -83,7 +77,10 @@ const claudeCode: Agent = {
           ...(mcp === undefined ? {} : { ENABLE_TOOL_SEARCH: 'false' }),
         },
         args: [
-          ...['--model', model, '-p', prompt],
+          '--model',
+          model,
+          '-p',
+          prompt,
           ...(mcp === undefined ? [] : ['--allowedTools', `mcp__${mcp.name}`]),
         ],
       }),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Agent, agents, type Place, type Setup } from './agents.ts';
-import { execute } from './execute.ts';
+import { type Ended, execute } from './execute.ts';
 import { type Installed, installAgent, projectCommands } from './install.ts';
 import { marker } from './marker.ts';
 import { type Scenario, scenarios } from './scenarios.ts';
@@ -109,9 +109,9 @@ const placeOf = ({ key, model, scenario: { hasKey, hasModel, prompt, mcp } }: Ru
   mcp: mcp === undefined ? undefined : { name: mcp.name, url: `${url}${mcp.path}` },
 });
 
-async function perform(run: Run, command: string, stage: Stage): Promise<{ line: Line; failed: boolean }> {
+/** Puts files and settings in their places, and runs the agent's own commands before it and then the agent. */
+async function launched(run: Run, command: string, stage: Stage): Promise<Ended> {
   const { setup, scenario, home, work } = run;
-  const since = stage.lines();
   const { files, env, args, before = [] } = setup.launch(placeOf(run, stage.url));
   for (const folder of [work, path.join(home, 'tmp')]) await mkdir(folder, { recursive: true });
   await writeFile(path.join(work, 'note.txt'), `${marker}\n`);
@@ -127,9 +127,15 @@ async function perform(run: Run, command: string, stage: Stage): Promise<{ line:
   };
   for (const words of before) {
     const { code, stdout, stderr } = await execute(command, words, terms);
-    if (code !== 0 || values.verbose === true) note(`${words.join(' ')}: exit ${code}\n${stdout}${stderr}`);
+    if (code !== 0 || values.verbose === true) note(`${words[0]}: exit ${code}\n${stdout}${stderr}`);
   }
-  const ended = await execute(command, args, terms);
+  return execute(command, args, terms);
+}
+
+async function perform(run: Run, command: string, stage: Stage): Promise<{ line: Line; failed: boolean }> {
+  const { setup, scenario } = run;
+  const since = stage.lines();
+  const ended = await launched(run, command, stage);
   const calls = await (scenario.hasKey ? stage.callsOf(run.id) : stage.strangersCalls(since));
   const invocations = await stage.invocationsOf(run.id);
   const text = ended.stdout.replaceAll(colours, '').trim();
