@@ -25,7 +25,13 @@ export const offeredMcpTools = (tools: readonly JsonObject[]): readonly OfferedT
     .flatMap(namedTools)
     .filter(({ name }) => name.length <= maxMcpNameChars && name.includes(between))
     .slice(0, maxOfferedTools)
-    .map(({ name, tool }) => ({ name, bytes: printedBytes(JSON.stringify(tool)) }));
+    .map(({ name, tool }) => ({
+      name,
+      // Counted where it is asked for: most requests have no tool of a configured server.
+      get bytes() {
+        return printedBytes(JSON.stringify(tool));
+      },
+    }));
 
 interface NamedTool {
   readonly name: string;
@@ -70,11 +76,13 @@ export function referencedServers(
   caller: Caller,
 ): ReferencedServers {
   const byId = new Map(servers.map((server) => [server.id, server]));
-  const found = tools.flatMap(({ name, bytes }) => {
-    const parts = name.split(between);
+  const found = tools.flatMap((offered) => {
+    const parts = offered.name.split(between);
     const at = parts.slice(0, -1).findIndex((part) => byId.has(part));
     const server = byId.get(parts[at] ?? '');
-    return server === undefined ? [] : [{ server, tool: parts.slice(at + 1).join(between), bytes }];
+    return server === undefined
+      ? []
+      : [{ server, tool: parts.slice(at + 1).join(between), bytes: offered.bytes }];
   });
   return {
     serverCount: new Set(found.map(({ server }) => server.id)).size,

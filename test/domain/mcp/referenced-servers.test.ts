@@ -34,6 +34,21 @@ describe('the servers whose tools a request has', () => {
   });
 });
 
+describe('the bytes of a definition', () => {
+  it('are counted of tools of configured servers alone', () => {
+    const uncounted = {
+      name: 'other__read',
+      get bytes(): number {
+        throw new Error('it is of no configured server');
+      },
+    };
+    expect(referencedServers([uncounted, { name: 'files__read', bytes: 7 }], servers, caller)).toMatchObject({
+      toolCount: 1,
+      toolBytes: 7,
+    });
+  });
+});
+
 describe('the tools that may be of a server', () => {
   it('are those of tools of every family, with the parts of a name', () => {
     const tools = [
