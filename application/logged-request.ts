@@ -44,10 +44,10 @@ export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: End
 
 /** Where MCP servers are configured, each request of a family with tools tells which of them it has tools of. */
 function referencedIn({ request, ask }: Facts, { mcpServers }: ServePolicy): Pick<RequestLog, 'mcp'> {
-  const names = ask?.mcpToolNames;
-  return mcpServers === undefined || names === undefined
+  const tools = ask?.mcpTools;
+  return mcpServers === undefined || tools === undefined
     ? {}
-    : { mcp: referencedServers(names, mcpServers, request.caller) };
+    : { mcp: referencedServers(tools, mcpServers, request.caller) };
 }
 
 /** Usage seen in a request that writes no ledger row, and its cost, stay on the log row. */

@@ -2,6 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { Caller } from '../domain/identity/caller.ts';
 import type { PayloadHeaders } from '../domain/payload/wrap.ts';
 import type { RateLimit } from '../domain/limits/rate-limit.ts';
+import type { OfferedTool } from '../domain/mcp/referenced-servers.ts';
 import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import type { RequestId, RequestLogId } from '../domain/request-log/request-ids.ts';
 import type { Capability } from '../domain/routing/capabilities.ts';
@@ -86,8 +87,8 @@ export interface AskTerms {
   readonly needs: readonly Capability[];
   /** Undefined where the family has no such dimension: both tool counts are null then. */
   readonly exposedToolCount: number | undefined;
-  /** Names of its tools that may be of an MCP server; absent where the family has no tools. */
-  readonly mcpToolNames?: readonly string[] | undefined;
+  /** Its tools that may be of an MCP server; absent where the family has no tools. */
+  readonly mcpTools?: readonly OfferedTool[] | undefined;
 }
 
 /** The reading view with the body itself. */

@@ -5,7 +5,7 @@ import type { Catalogue } from './ports/catalogue.ts';
 import type { Clock } from './ports/clock.ts';
 import type { LargeBodies } from './ports/large-bodies.ts';
 import type { Ledger } from './ports/ledger.ts';
-import type { McpOverheads } from './ports/mcp-invocations.ts';
+import type { InvocationLinks, McpOverheads } from './ports/mcp-invocations.ts';
 import type { Payloads } from './ports/payloads.ts';
 import type { Upstream } from './ports/upstream.ts';
 
@@ -19,6 +19,8 @@ export interface ServePorts {
   readonly clock: Clock;
   /** Absent: what MCP tools take of a context window is not kept. */
   readonly mcpOverheads?: McpOverheads;
+  /** Absent: records of tool calls from before a request's log row are not told of it. */
+  readonly invocationLinks?: InvocationLinks;
 }
 
 /** The operator's choices that the story follows (rules 32.22, 32.23, 32.25, 32.27). */

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { costExceedsBudget } from '../domain/budget/hard-limit.ts';
+import { scopeOf } from '../domain/identity/caller.ts';
 import { type UsageCost, usageCost } from '../domain/ledger/usage-cost-event.ts';
 import { limitedTokens } from '../domain/limits/rate-limit.ts';
 import { isLogged } from '../domain/request-log/capture-policy.ts';
@@ -51,7 +52,7 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
     const failure = failureAfter(end, settled);
     if (logged !== undefined && wasLogged(settled)) {
       keepPayload(ports, policy, facts, end, failure);
-      putOverhead(ports, logged);
+      tellMcp(ports, logged);
     }
     finished(ports, { facts, end, cost, charged: charge !== undefined, failure, settled, logged });
     return failure === undefined || failure.code === 'client_closed' ? E.right(undefined) : E.left(failure);
@@ -107,13 +108,19 @@ const deferrableTo = ({ admission }: Facts): Date | undefined =>
 /** A record of the journal has no row yet; its payload is not kept. */
 const wasLogged = (settled: Settled): boolean => E.isRight(settled) && settled.right.kind !== 'journaled';
 
-/** No token count is estimated: what is known of a request is how many tools of how many servers it has. */
-function putOverhead({ mcpOverheads }: ServePorts, { log }: LoggedRequest): void {
-  const { requestId, requestLogId, mcp } = log;
-  if (mcp === undefined || mcp.serverCount === 0) return;
-  const { serverCount, toolCount } = mcp;
+/**
+ * Where MCP servers are configured: calls of tools may have gone through the gateway before this row was there. No token
+ * count is estimated: what is known of a request is how many tools of how many servers it has, and their bytes.
+ */
+function tellMcp({ mcpOverheads, invocationLinks }: ServePorts, { caller, log }: LoggedRequest): void {
+  const { requestId, requestLogId, mcp, exposedToolCount = 0 } = log;
+  if (mcp === undefined || exposedToolCount === 0) return;
+  invocationLinks?.logged({ requestId, requestLogId, scope: scopeOf(caller) });
+  const { serverCount, toolCount, toolBytes: toolDefinitionBytes } = mcp;
+  if (serverCount === 0) return;
+  const known = { serverCount, toolCount, toolDefinitionBytes };
   const tokens = { toolDefinitionTokens: undefined, toolResultTokens: undefined };
-  mcpOverheads?.put({ requestId, requestLogId, serverCount, toolCount, ...tokens });
+  mcpOverheads?.put({ requestId, requestLogId, ...known, ...tokens });
 }
 
 function keepPayload(

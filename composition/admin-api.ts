@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { DatabasePool } from 'slonik';
 import { bearerOf } from '../application/admin/manage-tokens.ts';
+import { searchWithServers } from '../application/mcp/search-servers.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import { isTimeZone } from '../infrastructure/config/formats.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
@@ -49,7 +50,7 @@ export const adminRoutesOf = (
     overview: overviewStore(pool, insight),
     journalRecords: () => journalAttention(config),
     configuredSetup: () => configuredSetup(config),
-    search: searchStore(pool),
+    search: searchWithServers(searchStore(pool), () => config.loaded().config.mcpServers),
     modelList: modelListStore(pool, insight),
     testModel,
     budgets: budgetsStore(pool, mailReady(config)),

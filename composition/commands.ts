@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import type { DatabasePool } from 'slonik';
 import { createAdmin } from '../application/admin/create-admin.ts';
-import { type PurgeOrder, purgeRequestLogs } from '../application/retention/purge-request-logs.ts';
+import { type PurgeOrder, purgeRows } from '../application/retention/purge-rows.ts';
 import { verifyLedger } from '../application/verify-ledger.ts';
 import { priceCatalogue } from '../domain/money/price-catalogue.ts';
 import { systemClock } from '../infrastructure/clock.ts';
@@ -17,7 +17,7 @@ import { argon2Passwords } from '../infrastructure/passwords.ts';
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { ledgerAuditStore } from '../infrastructure/postgres/ledger-audit-store.ts';
 import { migrate, pendingMigrations } from '../infrastructure/postgres/migrate.ts';
-import { purgeStore } from '../infrastructure/postgres/purge-store.ts';
+import { agedRequestLogs } from '../infrastructure/postgres/purge-store.ts';
 import { seedStore } from '../infrastructure/postgres/seed-store.ts';
 import { adminsStore } from '../infrastructure/postgres/session-store.ts';
 import { isUnderTls } from '../infrastructure/postgres/tls.ts';
@@ -81,8 +81,8 @@ const purgeNow = (wanted: Pick<PurgeOrder, 'retention' | 'dryRun'>) =>
   withPool((pool) => {
     let stopped = false;
     void untilStopped().then(() => (stopped = true));
-    const purge = purgeRequestLogs({
-      logs: purgeStore(pool),
+    const purge = purgeRows({
+      rows: agedRequestLogs(pool),
       clock: systemClock(),
       pause: async (ms) => sleep(ms),
     });

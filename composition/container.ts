@@ -231,8 +231,8 @@ function bindService(container: Container): void {
         upstream: Executor,
         thread: LargeBodyThread,
         payloads: PayloadStore,
-        { clock, overheads: mcpOverheads }: McpParts,
-      ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock, mcpOverheads }),
+        { clock, told }: McpParts,
+      ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock, ...told }),
       [tokens.catalogue, tokens.ledger, tokens.upstream, tokens.largeBodies, tokens.payloads, tokens.mcp],
     );
   bindApp(container);

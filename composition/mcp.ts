@@ -6,13 +6,14 @@ import { serveUnion } from '../application/mcp/serve-union.ts';
 import { toolTitles } from '../application/mcp/tool-titles.ts';
 import { keylessCall } from '../application/mcp/keyless-call.ts';
 import type { Clock } from '../application/ports/clock.ts';
-import type { McpOverheads } from '../application/ports/mcp-invocations.ts';
 import type { McpTelemetry } from '../application/ports/mcp-telemetry.ts';
+import type { ServePorts } from '../application/serve-ports.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { Log } from '../infrastructure/logging.ts';
 import { sealedSessions } from '../infrastructure/mcp/sealed-sessions.ts';
 import { mcpUpstreams } from '../infrastructure/mcp/upstreams.ts';
 import { type InvocationWriter, invocationQueue } from '../infrastructure/postgres/invocation-queue.ts';
+import { invocationLinks } from '../infrastructure/postgres/mcp-links.ts';
 import { tokenOverheads } from '../infrastructure/postgres/mcp-overheads.ts';
 import { mcpSessionSecret } from '../infrastructure/postgres/mcp-session-secret.ts';
 import { textDigest } from '../infrastructure/text-digest.ts';
@@ -32,7 +33,8 @@ export interface McpParts {
   readonly door: McpDoor;
   readonly inspect: ReturnType<typeof inspectServer>;
   readonly counts: InvocationWriter['counts'];
-  readonly overheads: McpOverheads;
+  /** What model requests with tools tell of themselves. */
+  readonly told: Pick<ServePorts, 'mcpOverheads' | 'invocationLinks'>;
   readonly clock: Clock;
   /** Writes what waits, and lets go of the servers; gives up after so many milliseconds. */
   readonly close: (withinMs: number) => Promise<void>;
@@ -43,6 +45,7 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
   const faults = writeBehind(config, log);
   const invocations = invocationQueue(pool, faults);
   const overheads = tokenOverheads(pool, faults.onFault);
+  const links = invocationLinks(pool, faults.onFault);
   const upstreams = mcpUpstreams(() => config.loaded().config.mcpServers, {
     conceal: config.conceal,
     warn: (message) => log.warn({}, message),
@@ -61,10 +64,10 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
     },
     inspect: inspectServer(ports),
     counts: invocations.counts,
-    overheads,
+    told: { mcpOverheads: overheads, invocationLinks: links },
     clock,
     close: async (withinMs) => {
-      await Promise.all([invocations.close(withinMs), overheads.close(withinMs)]);
+      await Promise.all([invocations, overheads, links].map((queue) => queue.close(withinMs)));
       await upstreams.close();
     },
   };

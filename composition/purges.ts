@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { purgeRequestLogs } from '../application/retention/purge-request-logs.ts';
+import { purgeRows } from '../application/retention/purge-rows.ts';
 import type { Clock } from '../application/ports/clock.ts';
-import type { RequestLogPurge } from '../application/ports/request-log-purge.ts';
+import type { AgedRows } from '../application/ports/aged-rows.ts';
 import type { Retention } from '../domain/request-log/retention.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import type { Log } from '../infrastructure/logging.ts';
@@ -19,8 +19,8 @@ export function purgeOnSchedule(
   log: Log,
   draining: () => boolean,
 ): PurgeWorker {
-  const batches = (retention: Retention, goOn: () => boolean) => (logs: RequestLogPurge) =>
-    purgeRequestLogs({ logs, clock, pause: async (ms) => sleep(ms) })({
+  const batches = (retention: Retention, goOn: () => boolean) => (rows: AgedRows) =>
+    purgeRows({ rows, clock, pause: async (ms) => sleep(ms) })({
       retention,
       dryRun: false,
       goOn: () => goOn() && !draining(),

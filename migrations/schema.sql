@@ -292,11 +292,13 @@ create table request_logs_default partition of request_logs DEFAULT with (fillfa
 
 create table request_mcp_token_overheads (
   request_id text not null, request_id_sha256 bytea not null generated always as (request_digest(request_id)) stored, request_log_id uuid, server_count integer not null, tool_count integer not null, tool_definition_tokens bigint,
-  tool_result_tokens bigint, occurred_at timestamp with time zone not null, constraint request_mcp_token_overheads_request_key UNIQUE NULLS NOT DISTINCT (request_id_sha256, request_log_id),
+  tool_result_tokens bigint, occurred_at timestamp with time zone not null, tool_definition_bytes bigint, constraint request_mcp_token_overheads_request_key UNIQUE NULLS NOT DISTINCT (request_id_sha256, request_log_id),
+  constraint request_mcp_token_overheads_bytes_check CHECK ((tool_definition_bytes >= 0)),
   constraint request_mcp_token_overheads_counts_check CHECK (((server_count >= 0) AND (tool_count >= 0) AND (tool_definition_tokens >= 0) AND (tool_result_tokens >= 0)))
 );
 -- request_mcp_token_overheads: What the MCP tools of one request took of its context window: pressure, not spend. `request_log_id` is no foreign key: a purge leaves the row alone.
 -- tool_definition_tokens: As counted by who reported them; null where nobody did.
+-- tool_definition_bytes: Of the definitions in the request, as JSON without blanks, in UTF-8; null in rows from before it was stored.
 CREATE INDEX request_mcp_token_overheads_request_log_id_idx ON request_mcp_token_overheads USING btree (request_log_id) WHERE (request_log_id IS NOT NULL);
 
 create table service_accounts (
@@ -458,6 +460,8 @@ create unlogged table write_probes (
 --   Keeps the records of a batch of MCP tool calls.
 -- function gateway_keep_payloads(items json) returns bigint
 --   Keeps the payloads of a batch of requests that are logged already.
+-- function gateway_link_invocations(items json) returns void
+--   Gives records of MCP tool calls the request log that came after them.
 -- function gateway_log(items settlement_record[], verdicts text[], t timestamp with time zone) returns void
 --   Writes summary rows with their tags and attempts; a row that is there already is left as it is. A blocked cost stays on its row.
 -- function gateway_make_log_partitions(since timestamp with time zone, until_time timestamp with time zone) returns integer

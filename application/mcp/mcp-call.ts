@@ -130,7 +130,7 @@ export class McpCall {
       tool: policyResult === 'allowed' ? clean(tool) : undefined,
       protocolVersion: clean(request.headers.protocolVersion),
     });
-    if (this.isRecorded()) this.record({ ...ended, policyResult }, how);
+    if (this.isRecorded(error)) this.record({ ...ended, policyResult }, how);
   }
 
   private record(
@@ -157,8 +157,13 @@ export class McpCall {
     );
   }
 
-  /** Calls of tools, and whatever was refused before it went to a server. */
-  private isRecorded(): boolean {
+  /**
+   * Calls of tools, and whatever was refused before it went to a server. What clients try as they begin is no call: to
+   * be told that there is no stream, or no revision without sessions.
+   */
+  private isRecorded(error: McpError | undefined): boolean {
+    if (error?.code === 'no_stream') return false;
+    if (error?.code === 'unsupported_revision' && methodOf(this.message) === discovery) return false;
     return !this.isSent || (this.message !== undefined && isToolCall(this.message));
   }
 }
@@ -170,6 +175,9 @@ export const isToolCall = (
   message: McpMessage,
 ): message is Extract<McpMessage, { readonly kind: 'request' }> =>
   message.kind === 'request' && message.method === 'tools/call';
+
+/** How clients of the revision without sessions begin. */
+const discovery = 'server/discover';
 
 const left: McpError = { code: 'client_closed', message: 'The caller has left.' };
 const cutOff: McpError = {

@@ -32,6 +32,8 @@ export interface TokenOverheadRecord {
   readonly requestLogId: RequestLogId | undefined;
   readonly serverCount: number;
   readonly toolCount: number;
+  /** Of the definitions of these tools; undefined where they were not known. */
+  readonly toolDefinitionBytes: number | undefined;
   /** Undefined where nobody counted them: no token count is estimated. */
   readonly toolDefinitionTokens: number | undefined;
   readonly toolResultTokens: number | undefined;
@@ -50,6 +52,19 @@ export interface InvocationQueue {
 export interface McpOverheads {
   /** A second summary of the same request takes the place of the first. */
   readonly put: (record: TokenOverheadRecord) => void;
+}
+
+/** A request that was logged, whose tool calls may be recorded already. */
+export interface LinkedRequest {
+  readonly requestLogId: RequestLogId;
+  readonly requestId: RequestId;
+  /** The ownership scope of its caller. */
+  readonly scope: string;
+}
+
+/** Behind the answers, too: records of calls with the request's id and owner get its log's id. */
+export interface InvocationLinks {
+  readonly logged: (request: LinkedRequest) => void;
 }
 
 export interface McpTokenOverhead extends TokenOverheadRecord {

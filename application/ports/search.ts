@@ -7,6 +7,7 @@ export const hitKinds = [
   'model',
   'provider',
   'request_log',
+  'mcp_server',
 ] as const;
 export type HitKind = (typeof hitKinds)[number];
 

@@ -1,4 +1,4 @@
-import { mcpToolNames } from '../mcp/referenced-servers.ts';
+import { type OfferedTool, offeredMcpTools } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
@@ -23,7 +23,7 @@ export interface ChatRequest {
   readonly needs: readonly Capability[];
   /** Shallow count of request tools; 0 when there are none. */
   readonly exposedToolCount: number;
-  readonly mcpToolNames: readonly string[];
+  readonly mcpTools: readonly OfferedTool[];
 }
 
 const part: Watched = { image_url: {}, video_url: {}, input_audio: {}, file: {} };
@@ -86,7 +86,7 @@ export function readChatRequest(document: JsonDocument): Either<GatewayError, Ch
     stream: stream === true,
     needs: needsOf(body, stream === true, tools > 0),
     exposedToolCount: tools,
-    mcpToolNames: mcpToolNames(all),
+    mcpTools: offeredMcpTools(all),
   });
 }
 

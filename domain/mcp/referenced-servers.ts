@@ -1,23 +1,53 @@
 import type { Caller } from '../identity/caller.ts';
-import { isObject, isString, type JsonObject } from '../shared/json.ts';
+import { isObject, isString, type JsonObject, objectsOf } from '../shared/json.ts';
 import { maxMcpNameChars } from '../shared/limits.ts';
+import { printedBytes } from '../text/printed-size.ts';
 import { policyResultOf, type ServerPolicy } from './server-policy.ts';
 
 const between = '__';
 
-/** Names of tools that are looked at: agents offer some hundred. */
-const maxToolNames = 1024;
+/** Tools that are looked at: agents offer some hundred. */
+const maxOfferedTools = 1024;
+
+/** A tool of a request that may be of an MCP server. */
+export interface OfferedTool {
+  readonly name: string;
+  /** Of its definition as JSON without blanks, in UTF-8. */
+  readonly bytes: number;
+}
 
 /**
- * Names of a request's tools that may be of an MCP server: clients write the server in front of the tool, with `__`
- * between them.
+ * The tools of a request that may be of an MCP server: clients write the server in front of the tool, with `__` between
+ * them.
  */
-export const mcpToolNames = (tools: readonly JsonObject[]): readonly string[] =>
+export const offeredMcpTools = (tools: readonly JsonObject[]): readonly OfferedTool[] =>
   tools
-    .map(({ name, function: called }) => name ?? (isObject(called) ? called['name'] : undefined))
-    .filter(isString)
-    .filter((name) => name.length <= maxMcpNameChars && name.includes(between))
-    .slice(0, maxToolNames);
+    .flatMap(namedTools)
+    .filter(({ name }) => name.length <= maxMcpNameChars && name.includes(between))
+    .slice(0, maxOfferedTools)
+    .map(({ name, tool }) => ({
+      name,
+      // Counted where it is asked for: most requests have no tool of a configured server.
+      get bytes() {
+        return printedBytes(JSON.stringify(tool));
+      },
+    }));
+
+interface NamedTool {
+  readonly name: string;
+  readonly tool: JsonObject;
+}
+
+/** Those of a namespace, as Codex has one for each server, are named with it in front. */
+function namedTools(tool: JsonObject): readonly NamedTool[] {
+  const { type, name, function: called, tools } = tool;
+  if (type === 'namespace' && isString(name))
+    return objectsOf(tools).flatMap((inner) =>
+      isString(inner['name']) ? [{ name: `${name}${between}${inner['name']}`, tool: inner }] : [],
+    );
+  const found = name ?? (isObject(called) ? called['name'] : undefined);
+  return isString(found) ? [{ name: found, tool }] : [];
+}
 
 /** A configured server, as far as names tell it. */
 export interface NamedServer {
@@ -32,6 +62,8 @@ export interface ReferencedServers {
   readonly toolCount: number;
   /** Of these, those that the policy closes to the caller. */
   readonly filteredToolCount: number;
+  /** Of the definitions of these tools. */
+  readonly toolBytes: number;
 }
 
 /**
@@ -39,16 +71,18 @@ export interface ReferencedServers {
  * the last part: `files__read`, `mcp__files__read` and `mcp__gateway__files__read` are of `files`.
  */
 export function referencedServers(
-  names: readonly string[],
+  tools: readonly OfferedTool[],
   servers: readonly NamedServer[],
   caller: Caller,
 ): ReferencedServers {
   const byId = new Map(servers.map((server) => [server.id, server]));
-  const found = names.flatMap((name) => {
-    const parts = name.split(between);
+  const found = tools.flatMap((offered) => {
+    const parts = offered.name.split(between);
     const at = parts.slice(0, -1).findIndex((part) => byId.has(part));
     const server = byId.get(parts[at] ?? '');
-    return server === undefined ? [] : [{ server, tool: parts.slice(at + 1).join(between) }];
+    return server === undefined
+      ? []
+      : [{ server, tool: parts.slice(at + 1).join(between), bytes: offered.bytes }];
   });
   return {
     serverCount: new Set(found.map(({ server }) => server.id)).size,
@@ -56,5 +90,6 @@ export function referencedServers(
     filteredToolCount: found.filter(
       ({ server, tool }) => policyResultOf(caller, server.policy, tool) !== 'allowed',
     ).length,
+    toolBytes: found.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }

@@ -1,4 +1,4 @@
-import { mcpToolNames } from '../mcp/referenced-servers.ts';
+import { type OfferedTool, offeredMcpTools } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
@@ -35,7 +35,7 @@ export interface MessagesRequest {
   readonly needs: readonly Capability[];
   /** Shallow count of request tools; 0 when there are none. */
   readonly exposedToolCount: number;
-  readonly mcpToolNames: readonly string[];
+  readonly mcpTools: readonly OfferedTool[];
 }
 
 const source: Watched = { content: { '*': { source: {} } } };
@@ -84,7 +84,7 @@ export function readConversation(
     stream: stream === true,
     needs: needsOf(body, stream === true, tools > 0),
     exposedToolCount: tools,
-    mcpToolNames: mcpToolNames(all),
+    mcpTools: offeredMcpTools(all),
   });
 }
 

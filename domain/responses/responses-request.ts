@@ -1,4 +1,4 @@
-import { mcpToolNames } from '../mcp/referenced-servers.ts';
+import { type OfferedTool, offeredMcpTools } from '../mcp/referenced-servers.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
@@ -23,7 +23,7 @@ export interface ResponsesRequest {
   readonly needs: readonly Capability[];
   /** Shallow count of request tools, of whatever type; 0 when there are none. */
   readonly exposedToolCount: number;
-  readonly mcpToolNames: readonly string[];
+  readonly mcpTools: readonly OfferedTool[];
 }
 
 /** The levels of a responses body that the gateway reads or edits. */
@@ -53,7 +53,7 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
     stream,
     needs: needsOf(body, stream, exposedToolCount > 0),
     exposedToolCount,
-    mcpToolNames: mcpToolNames(tools),
+    mcpTools: offeredMcpTools(tools),
   });
 }
 

@@ -31,6 +31,9 @@ function utf8Bytes(text: string, limit: number): number {
   return bytes;
 }
 
+/** Bytes of UTF-8 of a printed text. */
+export const printedBytes = (text: string): number => utf8Bytes(text, Number.POSITIVE_INFINITY);
+
 /** Characters that a value takes as it came, at least; counted until there are more than `limit`. */
 export function leastChars(value: Written, limit: number): number {
   if (typeof value === 'string') return value.length + 2;

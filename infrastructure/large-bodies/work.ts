@@ -85,9 +85,9 @@ const familyOf = <A extends Ask>(family: Family<A>): OpenFamily => ({
     pipe(
       family.read(textOf(body.text), body.maxValues),
       E.map((ask): OpenedBody => {
-        const { model, stream, needs, exposedToolCount, mcpToolNames } = ask;
+        const { model, stream, needs, exposedToolCount, mcpTools } = ask;
         return {
-          terms: { model, stream, needs, exposedToolCount, mcpToolNames },
+          terms: { model, stream, needs, exposedToolCount, mcpTools },
           write: (writing) => {
             const resolved = resolvedOf(writing.terms.route, writing.config);
             return writtenBy(family, ask, resolved, (body) => encoded(writing, body));

@@ -10,53 +10,28 @@ import { timestamp, orUndefined, tokenCountColumn } from './codecs.ts';
 import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
 import { withinTime } from './within-time.ts';
+import { type BehindAnswers, behindAnswers } from './behind-answers.ts';
 
 const overheadRow = t.type({
   request_id: t.string,
   request_log_id: orUndefined(t.string),
   server_count: t.number,
   tool_count: t.number,
+  tool_definition_bytes: orUndefined(tokenCountColumn),
   tool_definition_tokens: orUndefined(tokenCountColumn),
   tool_result_tokens: orUndefined(tokenCountColumn),
   occurred_at: timestamp,
 });
 
-/** Summaries that wait for the database; beyond it they are left out. */
-const maxWaiting = 10_000;
-/** A summary waits this long for others to share its statement. */
-const gatherMs = 20;
+export type OverheadWriter = McpOverheads & Pick<BehindAnswers<TokenOverheadRecord>, 'close'>;
 
-export interface OverheadWriter extends McpOverheads {
-  /** Writes what waits; gives up after so many milliseconds. */
-  readonly close: (withinMs: number) => Promise<void>;
-}
-
-/** Summaries in a bounded write-behind queue; a statement that fails takes its own with it. */
-export function tokenOverheads(pool: DatabasePool, onFault: (error: unknown) => void): OverheadWriter {
-  let waiting = new Map<string, TokenOverheadRecord>();
-  let writing: Promise<void> | undefined;
-  const isWriting = (): boolean => writing !== undefined;
-  const write = async (): Promise<void> => {
-    await new Promise((resolve) => setTimeout(resolve, gatherMs));
-    while (waiting.size > 0) {
-      const batch = [...waiting.values()];
-      waiting = new Map();
-      await putTokenOverheads(pool, batch).catch(onFault);
-    }
-    writing = undefined;
-  };
-  return {
-    put: (record) => {
-      if (waiting.size >= maxWaiting) return;
-      waiting.set(JSON.stringify([record.requestId, record.requestLogId]), record);
-      writing ??= write();
-    },
-    close: async (withinMs) => {
-      const deadline = Date.now() + withinMs;
-      while (isWriting() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
-    },
-  };
-}
+/** Summaries behind the answers. */
+export const tokenOverheads = (pool: DatabasePool, onFault: (error: unknown) => void): OverheadWriter =>
+  behindAnswers<TokenOverheadRecord>(
+    ({ requestId, requestLogId }) => [requestId, requestLogId],
+    (records) => putTokenOverheads(pool, records),
+    onFault,
+  );
 
 /** Of several summaries of a request the last one stays. */
 async function putTokenOverheads(pool: DatabasePool, records: readonly TokenOverheadRecord[]): Promise<void> {
@@ -65,18 +40,21 @@ async function putTokenOverheads(pool: DatabasePool, records: readonly TokenOver
     request_log_id: record.requestLogId ?? null,
     server_count: record.serverCount,
     tool_count: record.toolCount,
+    tool_definition_bytes: record.toolDefinitionBytes ?? null,
     tool_definition_tokens: record.toolDefinitionTokens ?? null,
     tool_result_tokens: record.toolResultTokens ?? null,
   }));
   const statement = sql.unsafe`
     insert into request_mcp_token_overheads (
-      request_id, request_log_id, server_count, tool_count, tool_definition_tokens, tool_result_tokens, occurred_at
+      request_id, request_log_id, server_count, tool_count, tool_definition_bytes, tool_definition_tokens,
+      tool_result_tokens, occurred_at
     )
     select o.*, gateway_now() from json_to_recordset(${storedJson(rows)}::json) o(
-      request_id text, request_log_id uuid, server_count integer, tool_count integer, tool_definition_tokens bigint,
-      tool_result_tokens bigint)
+      request_id text, request_log_id uuid, server_count integer, tool_count integer, tool_definition_bytes bigint,
+      tool_definition_tokens bigint, tool_result_tokens bigint)
     on conflict on constraint request_mcp_token_overheads_request_key
     do update set server_count = excluded.server_count, tool_count = excluded.tool_count,
+                  tool_definition_bytes = excluded.tool_definition_bytes,
                   tool_definition_tokens = excluded.tool_definition_tokens,
                   tool_result_tokens = excluded.tool_result_tokens, occurred_at = excluded.occurred_at
   `;
@@ -90,8 +68,8 @@ export async function findTokenOverhead(
   requestLogId: RequestLogId,
 ): Promise<McpTokenOverhead | undefined> {
   const found = await connection.maybeOne(sql.type(row(overheadRow))`
-    select o.request_id, o.request_log_id, o.server_count, o.tool_count, o.tool_definition_tokens,
-           o.tool_result_tokens, o.occurred_at
+    select o.request_id, o.request_log_id, o.server_count, o.tool_count, o.tool_definition_bytes,
+           o.tool_definition_tokens, o.tool_result_tokens, o.occurred_at
     from request_mcp_token_overheads o
     where o.request_log_id = ${requestLogId}
        or o.request_log_id is null and o.request_id_sha256 = request_digest(${requestId})
@@ -103,6 +81,7 @@ export async function findTokenOverhead(
     requestLogId: found.request_log_id,
     serverCount: found.server_count,
     toolCount: found.tool_count,
+    toolDefinitionBytes: found.tool_definition_bytes,
     toolDefinitionTokens: found.tool_definition_tokens,
     toolResultTokens: found.tool_result_tokens,
     occurredAt: found.occurred_at,

@@ -1,6 +1,6 @@
 import * as t from 'io-ts';
 import { type CommonQueryMethods, sql } from 'slonik';
-import type { RequestLogPurge } from '../../application/ports/request-log-purge.ts';
+import type { AgedRows } from '../../application/ports/aged-rows.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
 import { AnswerTooLate } from './database-fault.ts';
 import { openPool, row } from './pool.ts';
@@ -11,8 +11,9 @@ import { openPool, row } from './pool.ts';
  */
 export const purgeBatchRows = 200;
 
-/** Number of the session advisory lock of those who purge on a schedule. */
-const purgeLock = 4_071_771_011;
+/** Numbers of the session advisory locks of those who purge on a schedule. */
+const requestLogLock = 4_071_771_011;
+const invocationLock = 4_071_771_013;
 
 const nowRow = t.type({ now: timestamp });
 const countRow = t.type({ count: int8 });
@@ -25,7 +26,7 @@ const answerMs = 15_000;
 const countMs = 3_600_000;
 
 /** `request_logs` and its children, in statements that nobody waits for. */
-export const purgeStore = (connection: CommonQueryMethods, withinMs = answerMs): RequestLogPurge => ({
+export const agedRequestLogs = (connection: CommonQueryMethods, withinMs = answerMs): AgedRows => ({
   now: async () => {
     const statement = sql.type(row(nowRow))`select gateway_now() as now`;
     return (await answered(connection.one(statement), withinMs)).now;
@@ -74,8 +75,8 @@ async function* batches(
 }
 
 /** Records of MCP tool calls, in statements that nobody waits for. */
-const invocationPurge: Purged['store'] = (connection, withinMs) => ({
-  now: purgeStore(connection, withinMs).now,
+const agedInvocations: Purged['store'] = (connection, withinMs) => ({
+  now: agedRequestLogs(connection, withinMs).now,
   countBefore: async (cutoff) => {
     const statement = sql.type(row(countRow))`
       select count(*) as count from mcp_tool_invocations where occurred_at < ${cutoff.toISOString()}::timestamptz
@@ -97,11 +98,11 @@ const invocationPurge: Purged['store'] = (connection, withinMs) => ({
 /** What is purged, and the number of the session advisory lock of those who purge it on a schedule. */
 interface Purged {
   readonly lock: number;
-  readonly store: (connection: CommonQueryMethods, withinMs: number) => RequestLogPurge;
+  readonly store: (connection: CommonQueryMethods, withinMs: number) => AgedRows;
 }
 
-const requestLogs: Purged = { lock: purgeLock, store: purgeStore };
-export const invocationRecords: Purged = { lock: purgeLock + 1, store: invocationPurge };
+const requestLogs: Purged = { lock: requestLogLock, store: agedRequestLogs };
+export const invocationRecords: Purged = { lock: invocationLock, store: agedInvocations };
 
 /**
  * Purges over a connection of its own, which takes none from the requests. Undefined when another process is at it
@@ -109,7 +110,7 @@ export const invocationRecords: Purged = { lock: purgeLock + 1, store: invocatio
  */
 export async function purgeAlone<A>(
   url: string,
-  purge: (rows: RequestLogPurge) => Promise<A>,
+  purge: (rows: AgedRows) => Promise<A>,
   withinMs = answerMs,
   of: Purged = requestLogs,
 ): Promise<A | undefined> {

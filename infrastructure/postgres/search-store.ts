@@ -30,14 +30,24 @@ export const searchStore = (pool: DatabasePool): Search => ({
   },
 });
 
-const ofOthers: readonly HitKind[] = ['user', 'team', 'service_account', 'model', 'provider', 'request_log'];
-const ofKeys: readonly HitKind[] = ['api_key'];
+/** What is in tables. */
+type StoredKind = Exclude<HitKind, 'mcp_server'>;
+
+const ofOthers: readonly StoredKind[] = [
+  'user',
+  'team',
+  'service_account',
+  'model',
+  'provider',
+  'request_log',
+];
+const ofKeys: readonly StoredKind[] = ['api_key'];
 
 const hitRow = t.type({ id: t.string, title: t.string, detail: nullable(t.string) });
 
 async function found(
   connection: CommonQueryMethods,
-  kind: HitKind,
+  kind: StoredKind,
   statement: FragmentSqlToken,
 ): Promise<readonly Hit[]> {
   const rows = await connection.any(sql.type(row(hitRow))`${statement}`);
@@ -115,4 +125,4 @@ const statements = {
        order by list_bucket desc limit ${most})
     ) each order by occurred_at desc, request_log_id desc limit ${most}
   `,
-} as const satisfies Record<HitKind, (text: string) => FragmentSqlToken>;
+} as const satisfies Record<StoredKind, (text: string) => FragmentSqlToken>;

@@ -1,4 +1,4 @@
-import type { PurgeOrder, PurgeReport } from '../../application/retention/purge-request-logs.ts';
+import type { PurgeOrder, PurgeReport } from '../../application/retention/purge-rows.ts';
 import { retentions } from '../../domain/request-log/retention.ts';
 import { flags, type Terminal, UsageError } from './command.ts';
 

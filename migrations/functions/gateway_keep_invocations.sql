@@ -1,23 +1,41 @@
 -- Statements may run twice: what is there already stays. Arguments and results come as arrays of one: a `null` that a
 -- tool answered is not the same as no answer.
-create or replace function gateway_keep_invocations(items json) returns bigint language sql volatile as $$
-  with kept as (
-    insert into mcp_tool_invocations (
-      mcp_tool_invocation_id, request_id, request_log_id, api_key_id, user_id, team_id, owner_kind, server_id,
-      server_display_name, tool_id, tool_display_name, status, policy_result, latency_ms, error_code, arguments_json,
-      result_json, arguments_truncated, result_truncated, occurred_at
-    )
-    select i.mcp_tool_invocation_id, i.request_id, i.request_log_id, i.api_key_id, i.user_id, i.team_id, i.owner_kind,
-           i.server_id, i.server_display_name, i.tool_id, i.tool_display_name, i.status, i.policy_result, i.latency_ms,
-           i.error_code, i.arguments_json -> 0, i.result_json -> 0, i.arguments_truncated, i.result_truncated,
-           gateway_now()
-    from json_to_recordset(items) i(
-      mcp_tool_invocation_id uuid, request_id text, request_log_id uuid, api_key_id uuid, user_id uuid, team_id text,
-      owner_kind text, server_id text, server_display_name text, tool_id text, tool_display_name text, status text,
-      policy_result text, latency_ms integer, error_code text, arguments_json json, result_json json,
-      arguments_truncated boolean, result_truncated boolean)
-    on conflict on constraint mcp_tool_invocations_pkey do nothing returning 1
+-- A record without a request log gets the newest one of the last day that has its request id and its owner. Those who link
+-- from the other side (`gateway_link_invocations`) wait for the lock. Of an id that a great many requests have, the newest
+-- 100 are looked at.
+-- The planner may not choose here: its plans are kept, and one made while the tables were small would read them whole.
+create or replace function gateway_keep_invocations(items json) returns bigint language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+declare
+  kept bigint;
+begin
+  perform pg_advisory_xact_lock_shared(4071771014);
+  insert into mcp_tool_invocations (
+    mcp_tool_invocation_id, request_id, request_log_id, api_key_id, user_id, team_id, owner_kind, server_id,
+    server_display_name, tool_id, tool_display_name, status, policy_result, latency_ms, error_code, arguments_json,
+    result_json, arguments_truncated, result_truncated, occurred_at
   )
-  select count(*) from kept
-$$;
+  select i.mcp_tool_invocation_id, i.request_id, coalesce(i.request_log_id, (
+           select l.request_log_id from (
+             select l.request_log_id, l.ownership_scope_key, l.occurred_at from request_logs l
+             where hashtextextended(l.request_id, 0) = hashtextextended(i.request_id, 0) and l.request_id = i.request_id
+               and l.list_bucket >= gateway_now() - interval '1 day'
+               and l.request_log_id >= log_id_floor(gateway_now() - interval '1 day')
+             order by l.list_bucket desc limit 100
+           ) l
+           where l.ownership_scope_key = ownership_scope(i.user_id, i.team_id) order by l.occurred_at desc limit 1
+         )), i.api_key_id, i.user_id, i.team_id, i.owner_kind,
+         i.server_id, i.server_display_name, i.tool_id, i.tool_display_name, i.status, i.policy_result, i.latency_ms,
+         i.error_code, i.arguments_json -> 0, i.result_json -> 0, i.arguments_truncated, i.result_truncated,
+         gateway_now()
+  from json_to_recordset(items) i(
+    mcp_tool_invocation_id uuid, request_id text, request_log_id uuid, api_key_id uuid, user_id uuid, team_id text,
+    owner_kind text, server_id text, server_display_name text, tool_id text, tool_display_name text, status text,
+    policy_result text, latency_ms integer, error_code text, arguments_json json, result_json json,
+    arguments_truncated boolean, result_truncated boolean)
+  on conflict on constraint mcp_tool_invocations_pkey do nothing;
+  get diagnostics kept = row_count;
+  return kept;
+end $$;
 comment on function gateway_keep_invocations is 'Keeps the records of a batch of MCP tool calls.';

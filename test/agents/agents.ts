@@ -1,3 +1,4 @@
+import type { McpPlace } from './mcp.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
 
 /** Where an agent is sent, and what it is to work on. */
@@ -7,6 +8,8 @@ export interface Place {
   readonly key: string;
   readonly model: string;
   readonly prompt: string;
+  /** The MCP servers that it is to know; `url` is whole. */
+  readonly mcp?: { readonly name: string; readonly url: string } | undefined;
 }
 
 /** How an agent is started: settings as files below its HOME, variables, and the words after its name. */
@@ -14,6 +17,8 @@ export interface Launch {
   readonly files: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string>>;
   readonly args: readonly string[];
+  /** The words of commands of its own that are run first. */
+  readonly before?: readonly (readonly string[])[];
 }
 
 /** One way of an agent to speak to the gateway. */
@@ -36,9 +41,14 @@ export interface Agent {
   readonly setups: readonly Setup[];
   /** A call of one of its own tools that reads a file, and runs without being asked about. */
   readonly readFile: (file: string) => { readonly name: string; readonly arguments: object };
+  /** What it calls a tool of an MCP server before models; absent where it is not tried with one. */
+  readonly mcpTool?: (place: McpPlace) => string;
 }
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
+const addMcp = ({ name, url }: NonNullable<Place['mcp']>, key: string): readonly string[] =>
+  `mcp add --transport http ${name} ${url} --header`.split(' ').concat(`Authorization: Bearer ${key}`);
 
 const claudeCode: Agent = {
   name: 'claude-code',
@@ -47,12 +57,14 @@ const claudeCode: Agent = {
   command: 'claude',
   installScripts: ['@anthropic-ai/claude-code'],
   readFile: (file) => ({ name: 'Read', arguments: { file_path: file } }),
+  mcpTool: ({ name, tool }) => `mcp__${name}__${tool}`,
   setups: [
     {
       family: 'messages',
       harness: 'claude-code',
-      launch: ({ url, key, model, prompt }) => ({
+      launch: ({ url, key, model, prompt, mcp }) => ({
         files: {},
+        before: mcp === undefined ? [] : [addMcp(mcp, key)],
         env: {
           ANTHROPIC_BASE_URL: url,
           ANTHROPIC_AUTH_TOKEN: key,
@@ -61,8 +73,16 @@ const claudeCode: Agent = {
           DISABLE_TELEMETRY: '1',
           DISABLE_ERROR_REPORTING: '1',
           DISABLE_AUTOUPDATER: '1',
+          // Else a model must search for the tools of MCP servers before they are offered to it.
+          ...(mcp === undefined ? {} : { ENABLE_TOOL_SEARCH: 'false' }),
         },
-        args: ['--model', model, '-p', prompt],
+        args: [
+          '--model',
+          model,
+          '-p',
+          prompt,
+          ...(mcp === undefined ? [] : ['--allowedTools', `mcp__${mcp.name}`]),
+        ],
       }),
     },
   ],
@@ -74,12 +94,14 @@ const codex: Agent = {
   version: '0.169.0',
   command: 'codex',
   installScripts: [],
+  // In a namespace, `mcp__<name>`.
+  mcpTool: ({ tool }) => tool,
   readFile: (file) => ({ name: 'exec_command', arguments: { cmd: `cat '${file}'` } }),
   setups: [
     {
       family: 'responses',
       harness: 'codex',
-      launch: ({ url, key, model, prompt }) => ({
+      launch: ({ url, key, model, prompt, mcp }) => ({
         files: {
           '.codex/config.toml': `model = ${JSON.stringify(model)}
 model_provider = "gateway"
@@ -97,7 +119,7 @@ enabled = false
 
 [otel]
 exporter = "none"
-`,
+${mcp === undefined ? '' : `\n[mcp_servers.${mcp.name}]\nurl = "${mcp.url}"\nbearer_token_env_var = "GATEWAY_API_KEY"\ndefault_tools_approval_mode = "approve"\n`}`,
         },
         env: { GATEWAY_API_KEY: key },
         args: ['exec', '--skip-git-repo-check', prompt],
@@ -110,7 +132,7 @@ exporter = "none"
 const opencodeSetup = (family: ApiFamily, npm: string): Setup => ({
   family,
   harness: 'opencode',
-  launch: ({ url, key, model, prompt }) => ({
+  launch: ({ url, key, model, prompt, mcp }) => ({
     files: {
       '.config/opencode/opencode.json': json({
         $schema: 'https://opencode.ai/config.json',
@@ -122,6 +144,18 @@ const opencodeSetup = (family: ApiFamily, npm: string): Setup => ({
             models: { [model]: {} },
           },
         },
+        ...(mcp === undefined
+          ? {}
+          : {
+              mcp: {
+                // The name of the server and of its tool have one `_` between them: so there are two.
+                [`${mcp.name}_`]: {
+                  type: 'remote',
+                  url: mcp.url,
+                  headers: { Authorization: 'Bearer {env:GATEWAY_API_KEY}' },
+                },
+              },
+            }),
       }),
     },
     env: {
@@ -142,6 +176,7 @@ const opencode: Agent = {
   command: 'opencode',
   installScripts: ['opencode-ai'],
   readFile: (file) => ({ name: 'read', arguments: { filePath: file } }),
+  mcpTool: ({ name, tool }) => `${name}__${tool}`,
   setups: [
     opencodeSetup('chat_completions', '@ai-sdk/openai-compatible'),
     opencodeSetup('responses', '@ai-sdk/openai'),

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Agent, agents, type Place, type Setup } from './agents.ts';
-import { execute } from './execute.ts';
+import { type Ended, execute } from './execute.ts';
 import { type Installed, installAgent, projectCommands } from './install.ts';
-import { marker, type Scenario, scenarios } from './scenarios.ts';
+import { marker } from './marker.ts';
+import { type Scenario, scenarios } from './scenarios.ts';
 import { type Part, type SeenCall, setStage, type Stage } from './stage.ts';
 import { asTable } from './table.ts';
 
@@ -51,6 +52,7 @@ function planRuns(folder: string): readonly Run[] {
       agent.setups.flatMap((setup) =>
         scenarios
           .filter(({ name }) => wanted(values.scenario, name))
+          .filter(({ mcp }) => mcp === undefined || agent.mcpTool !== undefined)
           .map((scenario) => {
             const id = [agent.name, setup.family, scenario.name].join('-').replaceAll(/[_ ]/g, '-');
             const work = path.join(folder, id, 'work');
@@ -99,35 +101,50 @@ const lineOf = ({ agent, setup, scenario }: Run, rest: Line): Line => [
 ];
 
 /** Where the agent is sent: with a key that is nobody's and a model that there is not, where its scenario has none. */
-const placeOf = ({ key, model, scenario: { hasKey, hasModel, prompt } }: Run, url: string): Place => ({
+const placeOf = ({ key, model, scenario: { hasKey, hasModel, prompt, mcp } }: Run, url: string): Place => ({
   url,
   key: hasKey ? key : aKey(),
   model: hasModel ? model : noModel,
   prompt,
+  mcp: mcp === undefined ? undefined : { name: mcp.name, url: `${url}${mcp.path}` },
 });
 
-async function perform(run: Run, command: string, stage: Stage): Promise<{ line: Line; failed: boolean }> {
+/** Puts files and settings in their places, and runs the agent's own commands before it and then the agent. */
+async function launched(run: Run, command: string, stage: Stage): Promise<Ended> {
   const { setup, scenario, home, work } = run;
-  const since = stage.lines();
-  const { files, env, args } = setup.launch(placeOf(run, stage.url));
+  const { files, env, args, before = [] } = setup.launch(placeOf(run, stage.url));
   for (const folder of [work, path.join(home, 'tmp')]) await mkdir(folder, { recursive: true });
   await writeFile(path.join(work, 'note.txt'), `${marker}\n`);
   for (const [name, text] of Object.entries(files)) {
     await mkdir(path.dirname(path.join(home, name)), { recursive: true });
     await writeFile(path.join(home, name), text);
   }
-  const ended = await execute(command, args, {
+  const terms = {
     cwd: work,
     env: { ...environment(home), ...env },
     maxMs: scenario.maxMs,
     signal: interrupted.signal,
-  });
+  };
+  for (const words of before) {
+    const { code, stdout, stderr } = await execute(command, words, terms);
+    if (code !== 0 || values.verbose === true) note(`${words[0]}: exit ${code}\n${stdout}${stderr}`);
+  }
+  return execute(command, args, terms);
+}
+
+async function perform(run: Run, command: string, stage: Stage): Promise<{ line: Line; failed: boolean }> {
+  const { setup, scenario } = run;
+  const since = stage.lines();
+  const ended = await launched(run, command, stage);
   const calls = await (scenario.hasKey ? stage.callsOf(run.id) : stage.strangersCalls(since));
+  const invocations = await stage.invocationsOf(run.id);
   const text = ended.stdout.replaceAll(colours, '').trim();
   const late = ended.timedOut && !scenario.mayGoOn ? ['it did not end in time'] : [];
-  const faults = [...late, ...scenario.faults({ ended, text, calls, setup })];
+  const faults = [...late, ...scenario.faults({ ended, text, calls, invocations, setup })];
   if (values.verbose === true || faults.length > 0)
-    note(`--- ${run.id}\n${JSON.stringify(calls, null, 1)}\n${ended.stdout}\n${ended.stderr}`);
+    note(
+      `--- ${run.id}\n${JSON.stringify(calls, null, 1)}\n${JSON.stringify(invocations)}\n${ended.stdout}\n${ended.stderr}`,
+    );
   const exit = ended.timedOut ? `stopped after ${Math.round(ended.ms / 1000)} s` : String(ended.code);
   const passed = ended.timedOut ? 'pass: it was still at it' : 'pass';
   const verdict = faults.length === 0 ? passed : `FAIL: ${faults.join('; ')}`;

@@ -1,6 +1,8 @@
 import type { Agent, Setup } from './agents.ts';
 import type { Ended } from './execute.ts';
-import type { SeenCall } from './stage.ts';
+import { marker } from './marker.ts';
+import { alone, type McpPlace, serverId, toolName, union } from './mcp.ts';
+import type { SeenCall, SeenInvocation } from './stage.ts';
 
 /** What is told about a run that has ended. */
 export interface Outcome {
@@ -8,6 +10,8 @@ export interface Outcome {
   /** What the agent said to its user, without colours and around it no white space. */
   readonly text: string;
   readonly calls: readonly SeenCall[];
+  /** The records of calls of MCP tools. */
+  readonly invocations: readonly SeenInvocation[];
   readonly setup: Setup;
 }
 
@@ -27,12 +31,11 @@ export interface Scenario {
   readonly hasKey: boolean;
   /** Whether there is the model that the agent asks for. */
   readonly hasModel: boolean;
+  /** Where the agent finds an MCP server; absent: it knows of none. */
+  readonly mcp?: McpPlace;
   /** Why the run failed; nothing when it passed. */
   readonly faults: (outcome: Outcome) => readonly string[];
 }
-
-/** What stands in the note, and nowhere else. */
-export const marker = 'violet-harbour-7313';
 
 const unless = (holds: boolean, otherwise: string): readonly string[] => (holds ? [] : [otherwise]);
 
@@ -179,6 +182,32 @@ const tool = (name: string, more: Readonly<Record<string, string>>): Scenario =>
   ],
 });
 
+/** The model calls a tool of an MCP server behind the gateway. */
+const mcpTool = (name: string, place: McpPlace): Scenario => ({
+  ...tool(name, {}),
+  mcp: place,
+  simulate: (agent) => ({
+    tools: 'on',
+    'tool-name': agent.mcpTool?.(place) ?? '',
+    'tool-arguments': '{}',
+  }),
+  faults: (outcome) => [
+    ...tool(name, {}).faults(outcome),
+    ...unless(
+      outcome.invocations.length === 1 &&
+        outcome.invocations.every(
+          ({ server, tool: called, status }) =>
+            server === serverId && called === `${serverId}/${toolName}` && status === 'success',
+        ),
+      'not the one record of a call of the tool',
+    ),
+    ...unless(
+      outcome.calls.some(({ mcpServers }) => mcpServers === 1),
+      'no call that refers to the MCP server',
+    ),
+  ],
+});
+
 /** Everything that each agent is put through. */
 export const scenarios: readonly Scenario[] = [
   {
@@ -200,6 +229,8 @@ export const scenarios: readonly Scenario[] = [
   tool('tool', {}),
   // The agent sends the reasoning back beside the result, in whatever form it got it.
   tool('reasoning', { reasoning: 'on' }),
+  mcpTool('mcp server', alone),
+  mcpTool('mcp union', union),
   // The connection to the upstream breaks in mid-stream, and in the middle of a whole answer.
   fault('break', { break: '4' }),
   // The stream ends without a finish; whoever asks again without a stream gets the whole answer.

@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
 import { startCommand } from '../e2e/processes.ts';
+import { noteServer, serverId } from './mcp.ts';
 
 /** What the gateway is told of one run: its key is its own, so that its calls are. */
 export interface Part {
@@ -31,6 +32,16 @@ export interface SeenCall {
   readonly harness: string | undefined;
   readonly userAgent: string | undefined;
   readonly invokedTools: number | undefined;
+  /** How many MCP servers it refers to. */
+  readonly mcpServers: number | undefined;
+}
+
+/** The record of a call of an MCP tool. */
+export interface SeenInvocation {
+  readonly server: string;
+  readonly tool: string;
+  readonly status: string;
+  readonly error: string | undefined;
 }
 
 /** A gateway as `gateway serve` starts it, before the simulated upstream and on a PostgreSQL of its own. */
@@ -38,6 +49,7 @@ export interface Stage {
   readonly url: string;
   /** The calls of one run, in their order; waits until no more come. */
   readonly callsOf: (id: string) => Promise<readonly SeenCall[]>;
+  readonly invocationsOf: (id: string) => Promise<readonly SeenInvocation[]>;
   /** The same of the run that is going on, which began after so many lines, where its key is nobody's. */
   readonly strangersCalls: (since: number) => Promise<readonly SeenCall[]>;
   /** How many lines there are of requests. */
@@ -47,7 +59,7 @@ export interface Stage {
 
 const pricesPerMillion = { input_usd_per_million: '0.15', output_usd_per_million: '0.60' };
 
-const configFor = (upstreamUrl: string, parts: readonly Part[]) => ({
+const configFor = (upstreamUrl: string, mcpUrl: string, parts: readonly Part[]) => ({
   server: { bind: '127.0.0.1:0' },
   providers: [{ id: 'simulated', type: 'compat', base_url: upstreamUrl, auth: { mode: 'none' } }],
   models: parts.map(({ model, simulate }) => ({
@@ -67,6 +79,7 @@ const configFor = (upstreamUrl: string, parts: readonly Part[]) => ({
     name: id,
     budget: { cadence: 'daily', amount_10000: budget, hard_limit: true },
   })),
+  mcp_servers: [{ id: serverId, url: mcpUrl }],
   api_keys: parts.map(({ id, key }) => ({ name: id, owner: `user:${id}@example.com`, value: key })),
 });
 
@@ -76,10 +89,12 @@ export async function setStage(folder: string, parts: readonly Part[]): Promise<
   try {
     const upstream = await startSimulatedUpstream({ port: 0 });
     stack.defer(() => upstream.close());
+    const notes = await noteServer();
+    stack.defer(() => notes.stop());
     const database = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database'), testing: true });
     stack.defer(() => database.stop());
     const config = path.join(folder, 'gateway.yaml');
-    await writeFile(config, stringify(configFor(upstream.url, parts)));
+    await writeFile(config, stringify(configFor(upstream.url, notes.url, parts)));
     const gateway = startCommand(['serve'], { GATEWAY_CONFIG: config, DATABASE_URL: database.url });
     stack.defer(async () => {
       gateway.child.kill('SIGTERM');
@@ -92,6 +107,7 @@ export async function setStage(folder: string, parts: readonly Part[]): Promise<
     return {
       url,
       callsOf: (id) => settled(() => callsIn(gateway.out(), client, id)),
+      invocationsOf: (id) => invocationsIn(client, id),
       strangersCalls: (since) =>
         settled(async () =>
           requestLines(gateway.out())
@@ -127,6 +143,7 @@ interface Row {
   readonly agent_harness_key: string | null;
   readonly user_agent_raw: string | null;
   readonly invoked_tool_count: number | null;
+  readonly referenced_mcp_server_count: number | null;
 }
 
 async function callsIn(output: string, client: Client, id: string): Promise<readonly SeenCall[]> {
@@ -145,6 +162,25 @@ async function callsIn(output: string, client: Client, id: string): Promise<read
     );
 }
 
+async function invocationsIn(client: Client, id: string): Promise<readonly SeenInvocation[]> {
+  const { rows } = await client.query<{
+    server_id: string;
+    tool_id: string;
+    status: string;
+    error_code: string | null;
+  }>(
+    `select i.server_id, i.tool_id, i.status, i.error_code
+     from mcp_tool_invocations i join api_keys k using (api_key_id) where k.name = $1`,
+    [id],
+  );
+  return rows.map((row) => ({
+    server: row.server_id,
+    tool: row.tool_id,
+    status: row.status,
+    error: row.error_code ?? undefined,
+  }));
+}
+
 const seenCall = (line: Readonly<Record<string, unknown>>, rows: readonly Row[]): SeenCall => ({
   family: String(line['family']),
   stream: line['stream'] === true,
@@ -156,6 +192,7 @@ const seenCall = (line: Readonly<Record<string, unknown>>, rows: readonly Row[])
   harness: rows[0]?.agent_harness_key ?? undefined,
   userAgent: rows[0]?.user_agent_raw ?? undefined,
   invokedTools: rows[0]?.invoked_tool_count ?? undefined,
+  mcpServers: rows[0]?.referenced_mcp_server_count ?? undefined,
 });
 
 /** The gateway's log lines about requests; the last line may not be whole yet. */

@@ -4,7 +4,7 @@ import type { DatabasePool } from 'slonik';
 import { sql } from 'slonik';
 import { makeLogPartitions } from '../../infrastructure/postgres/log-partitions.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
-import { purgeStore } from '../../infrastructure/postgres/purge-store.ts';
+import { agedRequestLogs } from '../../infrastructure/postgres/purge-store.ts';
 import { listOf } from '../../infrastructure/postgres/request-log-filter.ts';
 import { requestLogsStore } from '../../infrastructure/postgres/request-logs-store.ts';
 import { pageOf, readList } from '../../infrastructure/postgres/time-list.ts';
@@ -151,7 +151,7 @@ describe('the purge of partitions', () => {
     const late = await addLog(query, idAt('2028-01-31T23:59:59Z'), '2028-02-15T00:00:00Z');
     const purge = async (cutoff: string): Promise<number> => {
       let deleted = 0;
-      for await (const batch of purgeStore(pool).deleteBefore(new Date(cutoff))) deleted += batch;
+      for await (const batch of agedRequestLogs(pool).deleteBefore(new Date(cutoff))) deleted += batch;
       return deleted;
     };
     expect(await purge('2028-02-15T00:00:00Z')).toBe(2);

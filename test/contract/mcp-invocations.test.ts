@@ -136,6 +136,7 @@ describe('an MCP invocation record', () => {
       requestLogId,
       serverCount: 1,
       toolCount: 2,
+      toolDefinitionBytes: 3000,
       toolDefinitionTokens: undefined,
       toolResultTokens: undefined,
     });

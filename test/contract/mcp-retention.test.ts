@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { purgeRequestLogs } from '../../application/retention/purge-request-logs.ts';
+import { purgeRows } from '../../application/retention/purge-rows.ts';
 import { systemClock } from '../../infrastructure/clock.ts';
 import { invocationRecords, purgeAlone, purgeBatchRows } from '../../infrastructure/postgres/purge-store.ts';
 import { withDatabase } from '../support/database.ts';
@@ -19,8 +19,8 @@ const add = (count: number, ageDays: number) =>
 const purge = (retention: '7d' | '90d') =>
   purgeAlone(
     database.url(),
-    (logs) =>
-      purgeRequestLogs({ logs, clock: systemClock(), pause: async () => undefined })({
+    (rows) =>
+      purgeRows({ rows, clock: systemClock(), pause: async () => undefined })({
         retention,
         dryRun: false,
         goOn: () => true,
@@ -39,5 +39,18 @@ describe('records of MCP tool calls', () => {
     expect(await purge('7d')).toMatchObject({ matched: many, deleted: many });
     const [left] = await query<{ count: string }>('select count(*) as count from mcp_tool_invocations');
     expect(Number(left?.count)).toBe(3);
+  });
+
+  it('are deleted while partitions of request logs are made: neither waits for the other', async () => {
+    const made = await purgeAlone(
+      database.url(),
+      async () =>
+        query<{ made: number }>(
+          `select gateway_make_log_partitions('2031-01-01T00:00:00Z', '2031-01-01T00:00:00Z') as made`,
+        ),
+      undefined,
+      invocationRecords,
+    );
+    expect(made?.[0]?.made).toBeGreaterThan(0);
   });
 });

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { DatabasePool } from 'slonik';
-import type { RequestLogPurge } from '../../application/ports/request-log-purge.ts';
+import type { AgedRows } from '../../application/ports/aged-rows.ts';
 import { reportHarnessUsage } from '../../application/reports/report-harness-usage.ts';
 import { reportLeaderboard } from '../../application/reports/report-leaderboard.ts';
 import { reportSpend } from '../../application/reports/report-spend.ts';
-import { purgeRequestLogs } from '../../application/retention/purge-request-logs.ts';
+import { purgeRows } from '../../application/retention/purge-rows.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
-import { purgeAlone, purgeBatchRows, purgeStore } from '../../infrastructure/postgres/purge-store.ts';
+import { purgeAlone, purgeBatchRows, agedRequestLogs } from '../../infrastructure/postgres/purge-store.ts';
 import { reportStore } from '../../infrastructure/postgres/report-store.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
@@ -68,8 +68,8 @@ describe('the purge of request logs', () => {
   });
 
   const purge = (over: { readonly dryRun?: boolean; readonly goOn?: () => boolean } = {}) =>
-    purgeRequestLogs({
-      logs: purgeStore(pool),
+    purgeRows({
+      rows: agedRequestLogs(pool),
       clock: { now: () => performance.now() },
       pause: async () => undefined,
     })({ retention: '3d', dryRun: false, goOn: () => true, ...over });
@@ -371,7 +371,7 @@ describe('the purge of request logs', () => {
 
     it('is given up when the database does not answer any more, and holds nobody up', async () => {
       const proxy = await tcpProxy();
-      const begin = async (logs: RequestLogPurge): Promise<unknown> => {
+      const begin = async (logs: AgedRows): Promise<unknown> => {
         proxy.freeze();
         return logs.now();
       };

@@ -156,6 +156,7 @@ describe('what was settled', () => {
       requestLogId: undefined,
       serverCount: 1,
       toolCount: 9,
+      toolDefinitionBytes: 4096,
       toolDefinitionTokens: 9_007_199_254_740_991,
       toolResultTokens: undefined,
     };

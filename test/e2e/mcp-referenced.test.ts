@@ -13,10 +13,10 @@ const scene = simulatedScene((upstream) => basicConfig(upstream, key, { more: { 
 const query = queries(scene.databaseUrl);
 
 const chatTool = (name: string) => ({ type: 'function', function: { name, parameters: {} } });
+const messages = [{ role: 'user', content: 'hello' }];
 const names = ['mcp__files__read', 'files__write', 'search__find', 'own_tool'];
 
-async function logged(path: string, body: object) {
-  const requestId = randomUUID();
+async function logged(path: string, body: object, requestId: string = randomUUID()) {
   const answer = await fetch(`${scene.gateway().url}${path}`, {
     method: 'POST',
     headers: {
@@ -37,7 +37,7 @@ async function logged(path: string, body: object) {
 async function overhead(requestId: string): Promise<readonly object[]> {
   for (let tries = 0; tries < 50; tries += 1) {
     const rows = await query<object>(
-      `select request_log_id, server_count, tool_count, tool_definition_tokens, tool_result_tokens
+      `select request_log_id, server_count, tool_count, tool_definition_bytes::int, tool_definition_tokens, tool_result_tokens
        from request_mcp_token_overheads where request_id = '${requestId}'`,
     );
     if (rows.length > 0) return rows;
@@ -49,12 +49,25 @@ async function overhead(requestId: string): Promise<readonly object[]> {
 const counted = { exposed_tool_count: 4, referenced_mcp_server_count: 2, filtered_tool_count: 1 };
 
 describe('a model request with tools of configured MCP servers', () => {
-  const messages = [{ role: 'user', content: 'hello' }];
-  it.each<[string, object]>([
+  it.each<[string, { readonly tools: readonly object[]; readonly [member: string]: unknown }]>([
     ['/v1/chat/completions', { messages, tools: names.map(chatTool) }],
     [
       '/v1/responses',
       { input: 'hello', tools: names.map((name) => ({ type: 'function', name, parameters: {} })) },
+    ],
+    [
+      '/v1/responses',
+      {
+        input: 'hello',
+        tools: [
+          ...['files__write', 'search__find', 'mcp__files__read'].map((name) => ({
+            type: 'function',
+            name,
+            parameters: {},
+          })),
+          { type: 'namespace', name: 'mcp__own', tools: [{ type: 'function', name: 'x', parameters: {} }] },
+        ],
+      },
     ],
     [
       '/v1/messages',
@@ -72,6 +85,9 @@ describe('a model request with tools of configured MCP servers', () => {
         request_log_id: row?.['request_log_id'],
         server_count: 2,
         tool_count: 3,
+        tool_definition_bytes: body.tools
+          .slice(0, 3)
+          .reduce((sum, tool) => sum + JSON.stringify(tool).length, 0),
         tool_definition_tokens: null,
         tool_result_tokens: null,
       },
@@ -91,6 +107,46 @@ describe('a model request with tools of configured MCP servers', () => {
     ).toEqual([]);
   });
 
+  it('has the calls of its tools with the same request id, from before and behind it, and they have it', async () => {
+    const requestId = randomUUID();
+    const call = async (): Promise<void> => {
+      const answer = await fetch(`${scene.gateway().url}/mcp/files`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2025-11-25',
+          'x-request-id': requestId,
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read' } }),
+      });
+      await answer.text();
+    };
+    const links = async (count: number): Promise<readonly unknown[]> => {
+      for (let tries = 0; tries < 100; tries += 1) {
+        const rows = await query(
+          `select request_log_id from mcp_tool_invocations
+           where request_id = '${requestId}' and request_log_id is not null`,
+        );
+        if (rows.length >= count) return rows;
+        await sleep(20);
+      }
+      return [];
+    };
+    await call();
+    for (let tries = 0; tries < 100; tries += 1) {
+      if ((await query(`select from mcp_tool_invocations where request_id = '${requestId}'`)).length > 0)
+        break;
+      await sleep(20);
+    }
+    const { row } = await logged('/v1/chat/completions', { messages, tools: names.map(chatTool) }, requestId);
+    const own = { request_log_id: row?.['request_log_id'] };
+    expect(await links(1)).toEqual([own]);
+    await call();
+    expect(await links(2)).toEqual([own, own]);
+  });
+
   it('is counted in the averages, too', async () => {
     const [sums] = await query(
       `select sum(referenced_mcp_server_sum)::int as servers, sum(referenced_mcp_server_rows)::int as rows,
@@ -103,6 +159,6 @@ describe('a model request with tools of configured MCP servers', () => {
        from request_logs`,
     );
     expect(sums).toEqual(logs);
-    expect(logs).toMatchObject({ servers: 8, rows: 5, filtered: 4 });
+    expect(logs).toMatchObject({ servers: 12, rows: 7, filtered: 6 });
   });
 });

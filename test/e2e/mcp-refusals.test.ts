@@ -332,4 +332,36 @@ describe('GET and DELETE', () => {
       expect(status).toBe(405);
     }
   });
+
+  it('at /mcp leave no record, nor does a revision that is not spoken there: clients try both as they begin', async () => {
+    const requestIds = [randomUUID(), randomUUID(), randomUUID()] as const;
+    const refused = async (method: string, requestId: string) => {
+      const headers = { ...usual, 'x-request-id': requestId };
+      return (await fetch(`${gateway.url}/mcp`, { method, headers, body: method === 'POST' ? '{' : null }))
+        .status;
+    };
+    expect(await refused('GET', requestIds[0])).toBe(405);
+    const discover = await fetch(`${gateway.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        ...usual,
+        'x-request-id': requestIds[2],
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'server/discover',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'server/discover',
+        params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } },
+      }),
+    });
+    expect([discover.status, await discover.text()]).toEqual([
+      400,
+      expect.stringContaining('unsupported_revision'),
+    ]);
+    expect(await refused('POST', requestIds[1])).toBe(400);
+    expect(await scene.records(1, `request_id = '${requestIds[1]}'`)).toHaveLength(1);
+    expect(await scene.records(0, `request_id in ('${requestIds[0]}', '${requestIds[2]}')`)).toEqual([]);
+  });
 });

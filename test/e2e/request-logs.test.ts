@@ -214,6 +214,7 @@ describe('GET request-logs/{request_log_id}', () => {
         request_log_id: null,
         server_count: 1,
         tool_count: 12,
+        tool_definition_bytes: null,
         tool_definition_tokens: 3400,
         tool_result_tokens: null,
         occurred_at: minute(3),

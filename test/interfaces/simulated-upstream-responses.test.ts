@@ -257,6 +257,12 @@ describe('items of a response', () => {
     expect(responseOf(await whole('responses', '', more)).output).toMatchObject([{ name }]);
   });
 
+  it('a tool of a namespace is called with it', async () => {
+    const space = { type: 'namespace', name: 'mcp__files', tools: [{ type: 'function', name: 'read' }] };
+    const { output } = responseOf(await whole('responses', 'tools', { tools: [space] }));
+    expect(output).toMatchObject([{ type: 'function_call', name: 'read', namespace: 'mcp__files' }]);
+  });
+
   it('hosted tools alone are never called', async () => {
     const more = { tools: toolsFor.responses.slice(0, 3) };
     const { output } = responseOf(await whole('responses', 'tools', more));

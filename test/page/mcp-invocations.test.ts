@@ -10,8 +10,9 @@ const root = '/observability/mcp-invocations';
 
 const ids: Record<string, string> = {};
 
+const hello = { model: 'fast', messages: [{ role: 'user', content: 'Hi' }] };
+
 beforeAll(async () => {
-  const hello = { model: 'fast', messages: [{ role: 'user', content: 'Hi' }] };
   await scene.ask('/v1/chat/completions', hello, { 'x-request-id': 'r-1' });
   ids['log'] = await scene.logIdOf('r-1');
   const [known] = await scene.query<{ user: string; key: string }>(
@@ -148,6 +149,20 @@ describe('the calls of MCP tools', () => {
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'detached' });
     expect(await page.evaluate('document.activeElement.tagName')).toBe('TR');
+  });
+
+  it('stand in the detail of their request, and lead back to it', async () => {
+    const page = await scene.open(`/observability/request-logs/${ids['log']}`);
+    const calls = page.getByRole('region', { name: 'MCP calls of this request' });
+    expect(await calls.getByRole('listitem').first().innerText()).toMatch(/success[^]*→[^]*0 ms/);
+    expect(await calls.getByRole('listitem').count()).toBe(1);
+    await calls.getByRole('link').click();
+    await page.waitForURL((url) => url.search === `?request_log_id=${ids['log']}&open=${ids['first']}`);
+    await page.getByRole('dialog', { name: 'MCP call' }).getByRole('link', { name: 'Its request' }).click();
+    await page.waitForURL((url) => url.pathname.endsWith(`/request-logs/${ids['log']}`));
+    await scene.ask('/v1/chat/completions', hello, { 'x-request-id': 'r-none' });
+    await scene.open(`/observability/request-logs/${await scene.logIdOf('r-none')}`);
+    await calls.getByText('None is known.').waitFor();
   });
 
   it('say where one is not there, and what failed', async () => {

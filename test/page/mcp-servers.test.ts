@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { transportOf } from '../e2e/mcp-scene.ts';
 import { basicConfig } from '../support/gateway.ts';
 import { listening, sdkServer } from '../support/mcp-servers.ts';
@@ -78,9 +78,10 @@ describe('the list of MCP servers', () => {
     await page.getByRole('navigation', { name: 'Pages', exact: true }).getByText('MCP servers').click();
     await page.getByText('3 servers, changed in the configuration file').waitFor();
     await row(page, 'Our files').getByRole('link', { name: '1', exact: true }).waitFor();
+    await row(page, 'Our files').getByText('healthy').waitFor();
     expect(await row(page, 'Our files').getByRole('cell').allInnerTexts()).toEqual([
       'Our files files',
-      'not checked',
+      'healthy',
       '1',
       '1 pattern, 1 denied',
       'bearer token',
@@ -88,9 +89,10 @@ describe('the list of MCP servers', () => {
       'team platform, person a@example.com, service account worker',
     ]);
     await row(page, dead.url).getByRole('link', { name: '0', exact: true }).waitFor();
+    await row(page, dead.url).getByText('upstream unreachable').waitFor();
     expect(await row(page, dead.url).getByRole('cell').allInnerTexts()).toEqual([
       'dead',
-      'not checked',
+      'upstream unreachable',
       '0',
       'all',
       'none',
@@ -107,30 +109,81 @@ describe('the list of MCP servers', () => {
     await drawerOf(page, 'Our files').getByText('healthy').waitFor();
   });
 
-  it('has the health of all servers when it is asked for, and of one that was looked at', async () => {
+  it('has the health of all servers without a click, and anew when it is asked for', async () => {
     const page = await scene.open('/');
     const asked: string[] = [];
     page.on('request', (request) => {
       if (/\/admin\/mcp-servers\/\w+$/.test(request.url())) asked.push(request.url());
     });
     await scene.open(root);
-    await count(page, 3);
-    await row(page, dead.url).getByRole('link', { name: '0', exact: true }).waitFor();
-    expect(await row(page, 'Our files').innerText()).toContain('not checked');
-    expect(asked).toEqual([]);
-    await page.getByRole('button', { name: 'Check health' }).click();
     await row(page, 'Our files').getByText('healthy').waitFor();
     await row(page, refusing.url).getByText('upstream unauthorized').waitFor();
     await row(page, dead.url).getByText('upstream unreachable').waitFor();
-    await page.getByRole('button', { name: 'Check health' }).waitFor();
     expect(asked).toHaveLength(3);
-    page.removeAllListeners('request');
     refusal = 500;
-    await row(page, refusing.url).click();
-    await drawerOf(page, 'refusing').getByText('(status 500)').waitFor();
-    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Check again' }).click();
     await row(page, refusing.url).getByText('upstream protocol').waitFor();
+    await page.getByRole('button', { name: 'Check again' }).waitFor();
+    expect(asked).toHaveLength(6);
     refusal = 401;
+    await row(page, refusing.url).click();
+    await drawerOf(page, 'refusing').getByText('upstream unauthorized').waitFor();
+    await page.keyboard.press('Escape');
+    await row(page, refusing.url).getByText('upstream unauthorized').waitFor();
+    // Who comes back within a minute sees what is known.
+    const before = asked.length;
+    await page.getByRole('navigation', { name: 'Pages', exact: true }).getByText('Teams').click();
+    await page.getByRole('navigation', { name: 'Pages', exact: true }).getByText('MCP servers').click();
+    await row(page, 'Our files').getByText('healthy').waitFor();
+    expect(asked).toHaveLength(before);
+    page.removeAllListeners('request');
+  });
+
+  it('asks three servers at a time, and no more behind a page that was left', async () => {
+    const page = await scene.open('/');
+    const held: Route[] = [];
+    await page.route(listRoute, async (route) => {
+      const answer = await route.fetch();
+      const { data, meta } = (await answer.json()) as {
+        data: { items: { server_id: string }[] };
+        meta: object;
+      };
+      const items = Array.from({ length: 5 }, (_, n) => ({ ...data.items[0], server_id: `server-${n}` }));
+      await route.fulfill({ json: { data: { ...data, items, total: 5 }, meta } });
+    });
+    await page.route(oneRoute, (route) => void held.push(route));
+    await scene.open(root);
+    await count(page, 5);
+    await page.getByText('asking…').nth(2).waitFor();
+    await page.waitForTimeout(200);
+    expect(held).toHaveLength(3);
+    expect(await page.getByText('not asked yet').count()).toBe(2);
+    await held[0]?.fulfill({ status: 500, json: {} });
+    await page.getByText('could not be asked').waitFor();
+    await page.waitForTimeout(200);
+    expect(held).toHaveLength(4);
+    await page.getByRole('navigation', { name: 'Pages', exact: true }).getByText('Teams').click();
+    // The address changes before the page does.
+    await page.getByRole('heading', { name: 'Teams', level: 1 }).waitFor();
+    await held[1]?.fulfill({ status: 500, json: {} }).catch(() => undefined);
+    await page.waitForTimeout(200);
+    expect(held).toHaveLength(4);
+    await page.unroute(listRoute);
+    await page.unroute(oneRoute);
+  });
+
+  it('has servers that the search finds, by id and by name', async () => {
+    for (const [typed, id] of [
+      ['our fi', 'files'],
+      ['refus', 'refusing'],
+    ] as const) {
+      const page = await scene.open('/audit');
+      await page.keyboard.press('/');
+      await page.getByRole('dialog').getByRole('combobox').fill(typed);
+      await page.getByRole('listbox').getByRole('group', { name: 'MCP servers' }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`**/admin/mcp-servers?open=${id}`);
+    }
   });
 
   it('says how the first one is added, what failed, and how to try again', async () => {
@@ -281,7 +334,6 @@ describe('the page of MCP servers', () => {
   it('has nothing that axe-core finds wrong, list and drawers, in both themes', async () => {
     const page = await scene.open(root);
     await count(page, 3);
-    await page.getByRole('button', { name: 'Check health' }).click();
     await row(page, dead.url).getByText('upstream unreachable').waitFor();
     expect(await axeInBothThemes(page)).toEqual([]);
     for (const [id, name, word] of [

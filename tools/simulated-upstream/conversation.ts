@@ -7,6 +7,8 @@ import { isJsonObject, type JsonObject } from './json-object.ts';
 export interface FunctionTool {
   readonly name: string;
   readonly parameters: JsonObject;
+  /** The namespace that it is offered in, of a responses request. */
+  readonly namespace?: string;
 }
 
 /** What the simulation looks at in a request for text, whatever the family. */

@@ -91,7 +91,7 @@ export const messageItem = (plan: ResponsesPlan, text?: string): JsonObject => (
 export const callItem = (
   plan: ResponsesPlan,
   index: number,
-  { id, name }: ToolCall,
+  { id, name, namespace }: ToolCall,
   text?: string,
 ): JsonObject => ({
   id: `fc_${plan.stem}_${index}`,
@@ -100,6 +100,7 @@ export const callItem = (
   arguments: text ?? '',
   call_id: id,
   name,
+  ...(namespace === undefined ? {} : { namespace }),
 });
 
 const reasoningOutput = (plan: ResponsesPlan, reasoning: Pieces | undefined): readonly JsonObject[] =>

@@ -67,11 +67,20 @@ const inputOf = (input: unknown): Either<ErrorAnswer, readonly Said[]> => {
       );
 };
 
-/** Function tools only: hosted tools, namespaces and custom tools are known to callers, not to the simulation. */
+/** Function tools, also those in a namespace: hosted and custom tools are known to callers, not to the simulation. */
 const toolsOf = (tools: unknown): readonly FunctionTool[] =>
-  (Array.isArray(tools) ? tools : []).flatMap((tool: unknown) =>
-    isJsonObject(tool) && tool['type'] === 'function' ? namedTool(tool['name'], tool['parameters']) : [],
-  );
+  (Array.isArray(tools) ? tools : []).filter(isJsonObject).flatMap((tool) => {
+    const { name } = tool;
+    if (tool['type'] !== 'namespace' || typeof name !== 'string') return functionIn(tool);
+    const inner: readonly unknown[] = Array.isArray(tool['tools']) ? tool['tools'] : [];
+    return inner
+      .filter(isJsonObject)
+      .flatMap(functionIn)
+      .map((each) => ({ ...each, namespace: name }));
+  });
+
+const functionIn = (tool: JsonObject): readonly FunctionTool[] =>
+  tool['type'] === 'function' ? namedTool(tool['name'], tool['parameters']) : [];
 
 const toolChoiceOf = (choice: unknown): ResponsesRequest['toolChoice'] => {
   if (choice === 'none' || choice === 'required') return choice;

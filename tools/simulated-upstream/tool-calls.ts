@@ -7,6 +7,7 @@ export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
+  readonly namespace?: string;
 }
 
 /** Characters of tool arguments in one delta. */
@@ -53,6 +54,7 @@ export function toolCallsFor(
   return chosen(tools, name, parallel ? 2 : 1).map((tool, index) => ({
     id: directives['tool-id'] ?? `${callStem}_${index}`,
     name: tool.name,
+    ...(tool.namespace === undefined ? {} : { namespace: tool.namespace }),
     arguments: directives['tool-arguments'] ?? JSON.stringify(objectFor(tool.parameters)),
   }));
 }

@@ -39,7 +39,8 @@ export const searchRoutes = ({ search }: SearchRoutePorts): readonly AdminRoute[
   adminRoute({
     method: 'GET',
     path: `${root}/search`,
-    summary: 'People, keys, teams, service accounts, models, providers and request logs by an id or a name.',
+    summary:
+      'People, keys, teams, service accounts, models, providers, request logs and MCP servers by an id or a name.',
     query: { q: textUpTo(maxSearchChars) },
     answer: objectOf({ items: arrayOf(hit) }),
     handle: async ({ query }) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { mcpToolNames, referencedServers } from '../../../domain/mcp/referenced-servers.ts';
+import { offeredMcpTools, referencedServers } from '../../../domain/mcp/referenced-servers.ts';
 
 const open = {
   allowedOwners: [{ kind: 'everyone' }],
@@ -24,11 +24,32 @@ describe('the servers whose tools a request has', () => {
     [['other__read', 'files', '__files', 'files_read', 'read__files'], 0, 0, 0],
     [['files__search__find'], 1, 1, 0],
   ])('%j: %s servers, %s tools, %s of them closed', (names, serverCount, toolCount, filteredToolCount) => {
-    expect(referencedServers(names, servers, caller)).toEqual({ serverCount, toolCount, filteredToolCount });
+    const tools = names.map((name) => ({ name, bytes: 10 }));
+    expect(referencedServers(tools, servers, caller)).toEqual({
+      serverCount,
+      toolCount,
+      filteredToolCount,
+      toolBytes: 10 * toolCount,
+    });
   });
 });
 
-describe('the names that may be of a server', () => {
+describe('the bytes of a definition', () => {
+  it('are counted of tools of configured servers alone', () => {
+    const uncounted = {
+      name: 'other__read',
+      get bytes(): number {
+        throw new Error('it is of no configured server');
+      },
+    };
+    expect(referencedServers([uncounted, { name: 'files__read', bytes: 7 }], servers, caller)).toMatchObject({
+      toolCount: 1,
+      toolBytes: 7,
+    });
+  });
+});
+
+describe('the tools that may be of a server', () => {
   it('are those of tools of every family, with the parts of a name', () => {
     const tools = [
       { type: 'function', function: { name: 'a__b' } },
@@ -38,8 +59,17 @@ describe('the names that may be of a server', () => {
       { name: 7 },
       { name: `g__${'x'.repeat(300)}` },
       { type: 'web_search' },
+      { type: 'namespace', name: 'mcp__h', tools: [{ type: 'function', name: 'i' }, { name: 7 }, 'j'] },
+      { type: 'namespace', name: 'mcp__k' },
     ];
-    expect(mcpToolNames(tools)).toEqual(['a__b', 'c__d', 'e__f']);
-    expect(mcpToolNames(Array.from({ length: 5000 }, (_, n) => ({ name: `s__${n}` })))).toHaveLength(1024);
+    expect(offeredMcpTools(tools).map(({ name }) => name)).toEqual(['a__b', 'c__d', 'e__f', 'mcp__h__i']);
+    expect(offeredMcpTools(Array.from({ length: 5000 }, (_, n) => ({ name: `s__${n}` })))).toHaveLength(1024);
+  });
+
+  it('have the bytes of their definitions as JSON without blanks, in UTF-8', () => {
+    const tool = { name: 'a__b', description: 'für € \u{1f600} \ud800 "quoted"', input_schema: { n: [1] } };
+    expect(offeredMcpTools([tool])).toEqual([
+      { name: 'a__b', bytes: Buffer.byteLength(JSON.stringify(tool)) },
+    ]);
   });
 });

@@ -336,7 +336,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** People, keys, teams, service accounts, models, providers and request logs by an id or a name. */
+        /** People, keys, teams, service accounts, models, providers, request logs and MCP servers by an id or a name. */
         get: operations["get_admin_search"];
         put?: never;
         post?: never;
@@ -3162,7 +3162,7 @@ export interface operations {
                         data: {
                             items: {
                                 /** @enum {unknown} */
-                                kind: "user" | "team" | "service_account" | "api_key" | "model" | "provider" | "request_log";
+                                kind: "user" | "team" | "service_account" | "api_key" | "model" | "provider" | "request_log" | "mcp_server";
                                 id: string;
                                 title: string;
                                 detail: string | null;
@@ -6694,6 +6694,7 @@ export interface operations {
                      *           "request_log_id": "019a0000-0000-7000-8000-000000000001",
                      *           "server_count": 0,
                      *           "tool_count": 0,
+                     *           "tool_definition_bytes": 0,
                      *           "tool_definition_tokens": 0,
                      *           "tool_result_tokens": 0,
                      *           "occurred_at": "2026-01-31T12:00:00.000Z"
@@ -6786,6 +6787,7 @@ export interface operations {
                                 request_log_id: string | null;
                                 server_count: number;
                                 tool_count: number;
+                                tool_definition_bytes: number | null;
                                 tool_definition_tokens: number | null;
                                 tool_result_tokens: number | null;
                                 /** Format: date-time */
@@ -9308,4 +9310,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 11b9832ffa1a90f5e5bcca4af599cc70e7b6175a4725b4902ea3119b110c2118.
+// Of the description with SHA-256 9d763864a697fb3cfb33e73bde91d737bb29306f7730b6d8b350ede7565baeb8.

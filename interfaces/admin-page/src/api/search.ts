@@ -23,6 +23,7 @@ export const kindTitles: Readonly<Record<HitKind, string>> = {
   model: 'Models',
   provider: 'Providers',
   request_log: 'Requests',
+  mcp_server: 'MCP servers',
 };
 
 /**

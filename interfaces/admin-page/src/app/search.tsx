@@ -17,6 +17,7 @@ const placeOf: Readonly<
   model: ({ id }) => ['/models', { open: id }],
   provider: ({ id }) => ['/models', { provider: id }],
   request_log: ({ title }) => ['/observability/request-logs', { request_id: title }],
+  mcp_server: ({ id }) => ['/mcp-servers', { open: id }],
 };
 
 const searchAll = searchThings();
@@ -35,7 +36,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
     <Dialog title="Search" open onClose={onClose}>
       <div className="search-room">
         <Combobox
-          label="Any id, key prefix, person, team, model or request id"
+          label="Any id, key prefix, person, team, model, MCP server or request id"
           text={text}
           onText={setText}
           groups={hits.groups}

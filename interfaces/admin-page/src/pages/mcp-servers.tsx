@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { ListTable, useList } from '../ui/list.tsx';
@@ -55,23 +55,36 @@ export function Page() {
 /** A browser has six connections to the gateway; a server that hangs may hold one for a minute. */
 const askedAtOnce = 3;
 
-/** Asks each server of the page; a list that did so by itself would call them all whenever somebody looks at it. */
+/** What a server answered within this time is not asked for again because somebody looks at the list. */
+const knownForMs = 60_000;
+
+/** Asks the servers of the page how they are as it opens, and whenever somebody wants to know it anew. */
 function CheckAll({ servers }: { readonly servers: readonly McpServer[] }) {
   const client = useQueryClient();
-  const [isAsking, setAsking] = useState(false);
-  const ask = async (): Promise<void> => {
-    if (isAsking) return;
-    setAsking(true);
+  const [asking, setAsking] = useState(0);
+  const ask = async (staleTime: number, goOn: () => boolean): Promise<void> => {
+    setAsking((before) => before + 1);
     const left = servers.values();
     const one = async (): Promise<void> => {
-      for (const { server_id: id } of left) await client.prefetchQuery({ ...askedServer(id), staleTime: 0 });
+      for (const { server_id: id } of left)
+        if (goOn()) await client.prefetchQuery({ ...askedServer(id), staleTime });
     };
     await Promise.all(Array.from({ length: askedAtOnce }, one));
-    setAsking(false);
+    setAsking((before) => before - 1);
   };
+  const page = servers.map(({ server_id: id }) => id).join();
+  useEffect(() => {
+    let isOpen = true;
+    void ask(knownForMs, () => isOpen);
+    return () => {
+      isOpen = false;
+    };
+    // The ids alone: the list is read again now and then.
+  }, [page]);
+  const isAsking = asking > 0;
   return (
-    <button type="button" className="button" onClick={() => void ask()}>
-      {isAsking ? 'Asking the servers…' : 'Check health'}
+    <button type="button" className="button" onClick={() => void (isAsking || ask(0, () => true))}>
+      {isAsking ? 'Asking the servers…' : 'Check again'}
     </button>
   );
 }

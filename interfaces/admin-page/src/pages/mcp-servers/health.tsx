@@ -14,7 +14,7 @@ export function KnownHealth({ id }: { readonly id: string }) {
   const { data, error, isFetching, dataUpdatedAt } = useQuery({ ...askedServer(id), enabled: false });
   if (isFetching) return <span className="muted">asking…</span>;
   if (error !== null) return <Badge tone="warn">could not be asked</Badge>;
-  if (data === undefined) return <span className="muted">not checked</span>;
+  if (data === undefined) return <span className="muted">not asked yet</span>;
   return (
     <span title={`Checked at ${new Date(dataUpdatedAt).toISOString()}`}>
       <HealthBadge of={data} />

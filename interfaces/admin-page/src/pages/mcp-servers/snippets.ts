@@ -30,7 +30,8 @@ export const snippetsOf = ({ name, url }: Given): readonly Snippet[] => [
     text: JSON.stringify(
       {
         mcp: {
-          [name]: { type: 'remote', url, headers: { Authorization: 'Bearer {env:GATEWAY_API_KEY}' } },
+          // So that a tool is `<server>__<tool>` to models: opencode puts one `_` between them.
+          [`${name}_`]: { type: 'remote', url, headers: { Authorization: 'Bearer {env:GATEWAY_API_KEY}' } },
         },
       },
       undefined,

@@ -6,6 +6,7 @@ import { accountingNotes, Cost, FirstToken, OutcomeBadge, pricingText } from '..
 import { isStream, requesterOf, type LoggedRow } from '../request-logs/request-log.ts';
 import { fieldsOf, asText } from './loose-json.ts';
 import type { LoadedDetail } from './load.ts';
+import { McpCalls } from './mcp-calls.tsx';
 import { More } from './more.tsx';
 import { PayloadView } from './payload-view.tsx';
 import { TimelineView } from './timeline-view.tsx';
@@ -36,6 +37,7 @@ export function RequestDetail({ detail }: { readonly detail: LoadedDetail }) {
       <Part title="Tools and MCP">
         <Tools detail={detail} />
       </Part>
+      <McpCalls of={log.request_log_id} />
       <Part title="Who and where">
         <Caller log={log} />
       </Part>
@@ -165,6 +167,9 @@ const Tools = ({ detail: { log, mcp_token_overhead: overhead } }: { readonly det
       <>
         <Pair name="MCP servers and tools in the context">
           {overhead.server_count} and {overhead.tool_count}
+        </Pair>
+        <Pair name="Bytes of tool definitions">
+          <Count of={overhead.tool_definition_bytes} />
         </Pair>
         <Pair name="Tokens of tool definitions">
           <Count of={overhead.tool_definition_tokens} />

@@ -1,16 +1,16 @@
 import { purgeCutoff, type Retention } from '../../domain/request-log/retention.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { RequestLogPurge } from '../ports/request-log-purge.ts';
+import type { AgedRows } from '../ports/aged-rows.ts';
 
 export interface PurgePorts {
-  readonly logs: RequestLogPurge;
+  readonly rows: AgedRows;
   readonly clock: Pick<Clock, 'now'>;
   readonly pause: (ms: number) => Promise<void>;
 }
 
 export interface PurgeOrder {
   readonly retention: Retention;
-  /** Only counts parent rows older than the cutoff. */
+  /** Only counts rows older than the cutoff. */
   readonly dryRun: boolean;
   /** Asked after each batch. */
   readonly goOn: () => boolean;
@@ -19,7 +19,7 @@ export interface PurgeOrder {
 /** What became of one purge. */
 export interface PurgeReport {
   readonly cutoff: Date;
-  /** Parent rows that were older than the cutoff when it began. */
+  /** Rows, without their children, that were older than the cutoff when it began. */
   readonly matched: number;
   /** Those of them that this purge deleted. */
   readonly deleted: number;
@@ -33,19 +33,19 @@ export interface PurgeReport {
 const restFactor = 4;
 
 /**
- * Deletes the request logs that are older than the retention window. Between two batches it rests for {@link restFactor}
+ * Deletes the rows that are older than the retention window. Between two batches it rests for {@link restFactor}
  * times as long as the last one took: a purge has a fifth of one database connection's work, and less of a database that
  * is slow.
  */
-export const purgeRequestLogs =
-  ({ logs, clock, pause }: PurgePorts) =>
+export const purgeRows =
+  ({ rows, clock, pause }: PurgePorts) =>
   async ({ retention, dryRun, goOn }: PurgeOrder): Promise<PurgeReport> => {
-    const cutoff = purgeCutoff(retention, await logs.now());
-    const matched = await logs.countBefore(cutoff);
+    const cutoff = purgeCutoff(retention, await rows.now());
+    const matched = await rows.countBefore(cutoff);
     let deleted = 0;
     if (dryRun || !goOn()) return { cutoff, matched, deleted };
     let startedAt = clock.now();
-    for await (const batch of logs.deleteBefore(cutoff)) {
+    for await (const batch of rows.deleteBefore(cutoff)) {
       deleted += batch;
       if (!goOn()) break;
       await pause(restFactor * Math.max(0, clock.now() - startedAt));

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { type PurgeOrder, purgeRequestLogs } from '../../application/retention/purge-request-logs.ts';
+import { type PurgeOrder, purgeRows } from '../../application/retention/purge-rows.ts';
 
 /** Logs whose batches delete so many rows and take so long each, and everything that happened, in order. */
 function aPurge(batches: readonly { readonly rows: number; readonly tookMs: number }[]) {
   const events: string[] = [];
   let clock = 1_000_000;
-  const purge = purgeRequestLogs({
-    logs: {
+  const purge = purgeRows({
+    rows: {
       now: async () => new Date('2028-03-08T06:00:00Z'),
       countBefore: async (cutoff) => {
         events.push(`count ${cutoff.toISOString()}`);

@@ -1,5 +1,5 @@
-/** Request logs as retention sees them: `request_logs` rows with their payloads, tags and attempts. */
-export interface RequestLogPurge {
+/** Rows as retention sees them: request logs with their payloads, tags and attempts, or records of MCP tool calls. */
+export interface AgedRows {
   /** The database's time, from which retention is counted. */
   readonly now: () => Promise<Date>;
   readonly countBefore: (cutoff: Date) => Promise<number>;

@@ -1,0 +1,30 @@
+import { type DatabasePool, sql } from 'slonik';
+import type { InvocationLinks, LinkedRequest } from '../../application/ports/mcp-invocations.ts';
+import { storedJson } from './stored-text.ts';
+import { withinTime } from './within-time.ts';
+import { type BehindAnswers, behindAnswers } from './behind-answers.ts';
+
+export type LinkWriter = InvocationLinks & Pick<BehindAnswers<LinkedRequest>, 'close'>;
+
+/**
+ * Records of tool calls that were there before the row of their request get its id; those that come after it find it when
+ * they are written (`gateway_keep_invocations`).
+ */
+export function invocationLinks(pool: DatabasePool, onFault: (error: unknown) => void): LinkWriter {
+  const { put, close } = behindAnswers<LinkedRequest>(
+    ({ requestId, scope }) => [requestId, scope],
+    (requests) => link(pool, requests),
+    onFault,
+  );
+  return { logged: put, close };
+}
+
+async function link(pool: DatabasePool, requests: readonly LinkedRequest[]): Promise<void> {
+  const rows = requests.map(({ requestLogId, requestId, scope }) => ({
+    request_log_id: requestLogId,
+    request_id: requestId,
+    scope,
+  }));
+  const statement = sql.unsafe`select gateway_link_invocations(${storedJson(rows)}::json)`;
+  await withinTime(pool, (connection) => connection.query(statement));
+}

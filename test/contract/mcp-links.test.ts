@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DatabasePool } from 'slonik';
+import { recordInvocation } from '../../application/mcp/record-invocation.ts';
+import type { Caller } from '../../domain/identity/caller.ts';
+import { redactionRules } from '../../domain/payload/redact.ts';
+import { systemClock } from '../../infrastructure/clock.ts';
+import { invocationQueue } from '../../infrastructure/postgres/invocation-queue.ts';
+import { mcpInvocationsStore } from '../../infrastructure/postgres/mcp-invocations-store.ts';
+import { invocationLinks } from '../../infrastructure/postgres/mcp-links.ts';
+import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { withDatabase } from '../support/database.ts';
+import { queries } from '../support/gateway.ts';
+import {
+  aRecord,
+  aTeam,
+  aUser,
+  holder,
+  scopeOf,
+  settleTogether,
+  untilWaiting,
+  userIdOf,
+  withLedgers,
+} from './ledger-bench.ts';
+
+const database = withDatabase();
+const query = queries(database.url);
+const { ledgers } = withLedgers(database.url);
+let pool: DatabasePool;
+beforeAll(async () => {
+  pool = await openPool(database.url(), 2);
+});
+afterAll(async () => pool.end());
+
+const fail = (error: unknown): void => {
+  throw error;
+};
+
+/** A tool call is recorded: gives back its id. */
+async function called(requestId: string, caller: Caller | undefined): Promise<string> {
+  const queue = invocationQueue(pool, { onFault: fail, onDefect: fail });
+  const id = recordInvocation({
+    invocations: queue,
+    clock: systemClock(),
+    redaction: () => redactionRules([], []),
+  })(
+    {
+      requestId,
+      requestLogId: undefined,
+      caller,
+      callerSecrets: [],
+      server: { id: 'files', displayName: 'Files' },
+      tool: { id: 'files/read', displayName: undefined },
+      status: 'success',
+      policyResult: 'allowed',
+      latencyMs: 1,
+      errorCode: undefined,
+      payload: { arguments: undefined, result: undefined },
+    },
+    0,
+  );
+  await queue.close(5000);
+  return id;
+}
+
+/** A model request is settled; gives back the id of its log row. */
+async function settled(requestId: string, caller: Caller): Promise<string> {
+  const requestLogId = systemClock().newId();
+  const record = aRecord(caller, 1n, { requestId, requestLogId });
+  await settleTogether(ledgers[0]!, [record]);
+  return requestLogId;
+}
+
+/** A model request is settled, and told of behind its answer. */
+async function logged(requestId: string, caller: Caller): Promise<string> {
+  const requestLogId = await settled(requestId, caller);
+  await told(requestId, caller, requestLogId);
+  return requestLogId;
+}
+
+async function told(requestId: string, caller: Caller, requestLogId: string): Promise<void> {
+  const links = invocationLinks(pool, fail);
+  links.logged({ requestId, requestLogId, scope: scopeOf(caller) });
+  await links.close(5000);
+}
+
+const linkOf = async (id: string): Promise<string | undefined> =>
+  (await mcpInvocationsStore(pool).find(id))?.requestLogId;
+
+describe('a tool call and a model request of the same request id', () => {
+  it('belong together where they are of one owner, the request first', async () => {
+    const requestId = randomUUID();
+    const user = await aUser(query);
+    const [team, worker] = await aTeam(query);
+    const own = await settled(requestId, user);
+    expect(await linkOf(await called(requestId, user))).toBe(own);
+    expect(await linkOf(await called(requestId, worker))).toBeUndefined();
+    expect(await linkOf(await called(requestId, undefined))).toBeUndefined();
+    expect(await linkOf(await called(randomUUID(), user))).toBeUndefined();
+    const teams = await settled(requestId, team);
+    expect(await linkOf(await called(requestId, worker))).toBe(teams);
+  });
+
+  it('belong together where they are of one owner, the call first', async () => {
+    const requestId = randomUUID();
+    const user = await aUser(query);
+    const calls = [
+      await called(requestId, user),
+      await called(requestId, await aUser(query)),
+      await called(requestId, undefined),
+      await called(randomUUID(), user),
+    ];
+    const own = await logged(requestId, user);
+    expect(await Promise.all(calls.map(linkOf))).toEqual([own, undefined, undefined, undefined]);
+  });
+
+  it('of several requests a call has the last one before it, else the first one behind it', async () => {
+    const requestId = randomUUID();
+    const user = await aUser(query);
+    const before = await called(requestId, user);
+    const requests: string[] = [];
+    const calls: string[] = [];
+    for (let turn = 0; turn < 2; turn += 1) {
+      // The ledger takes an id once; the log takes it as often as it comes.
+      const requestLogId = await logged(requestId, user);
+      requests.push(requestLogId);
+      calls.push(await called(requestId, user));
+    }
+    expect(await Promise.all([before, ...calls].map(linkOf))).toEqual([requests[0], ...requests]);
+  });
+
+  it('find each other when they are written at the same moment', async () => {
+    const requestId = randomUUID();
+    const user = await aUser(query);
+    const id = randomUUID();
+    const writing = await holder(database.url());
+    await writing.query('select gateway_keep_invocations($1)', [
+      JSON.stringify([
+        {
+          mcp_tool_invocation_id: id,
+          request_id: requestId,
+          user_id: userIdOf(user),
+          owner_kind: 'user',
+          server_id: 'files',
+          tool_id: 'files/read',
+          status: 'success',
+          policy_result: 'allowed',
+          latency_ms: 1,
+          arguments_truncated: false,
+          result_truncated: false,
+        },
+      ]),
+    ]);
+    const requestLogId = await settled(requestId, user);
+    const telling = told(requestId, user, requestLogId);
+    await untilWaiting(query, 1);
+    await writing.commit();
+    await telling;
+    expect(await linkOf(id)).toBe(requestLogId);
+  });
+});
+
+describe('an id that a great many share', () => {
+  it('is looked up in a bounded number of rows', async () => {
+    const requestId = randomUUID();
+    const user = await aUser(query);
+    await query(
+      `insert into mcp_tool_invocations (mcp_tool_invocation_id, request_id, user_id, owner_kind, server_id, tool_id,
+         status, policy_result, latency_ms, arguments_truncated, result_truncated, occurred_at)
+       select gen_random_uuid(), $1, $2, 'user', 's', 's/t', 'success', 'allowed', 1, false, false, gateway_now()
+       from generate_series(1, 1500)`,
+      [requestId, userIdOf(user)],
+    );
+    await logged(requestId, user);
+    const [row] = await query(
+      `select count(request_log_id)::int as linked from mcp_tool_invocations where request_id = $1`,
+      [requestId],
+    );
+    expect(row).toEqual({ linked: 1000 });
+  });
+});
