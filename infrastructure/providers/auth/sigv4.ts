@@ -31,7 +31,7 @@ async function signed(
   credentials: SigningCredentials,
   { region, service, baseUrl }: Signing,
 ): Promise<WrittenRequest> {
-  const { SignatureV4 } = await import('@aws-sdk/signature-v4');
+  const { SignatureV4 } = await import('@smithy/signature-v4');
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(([name]) => !isOurs.has(name) && isKept(name, service)),
   );

@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process';
+import { cp, rm } from 'node:fs/promises';
+import path from 'node:path';
+
+// What `npm pack` puts into the tarball: the service as JavaScript in `dist`, because Node strips no types of files
+// below node_modules, and beside it the files that the service reads, where it looks for them.
+
+const root = path.join(import.meta.dirname, '..', '..');
+const dist = path.join(root, 'dist');
+
+/** Files and folders that the service reads at run time. */
+const read = [
+  'package.json',
+  'config/quickstart.yaml',
+  'migrations',
+  'infrastructure/pricing/catalogue.json',
+  'infrastructure/pricing/output-limits.json',
+  'interfaces/admin-page/dist',
+];
+
+await rm(dist, { recursive: true, force: true });
+const compiler = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+const { status } = spawnSync(process.execPath, [compiler, '-p', path.join(root, 'tsconfig.build.json')], {
+  stdio: 'inherit',
+});
+if (status === 0)
+  for (const each of read) await cp(path.join(root, each), path.join(dist, each), { recursive: true });
+process.exitCode = status ?? 1;
