@@ -23,7 +23,7 @@ COPY --from=build /node/libatomic.so.1 /usr/lib/
 COPY --from=packages /app/node_modules /app/node_modules
 COPY --from=build /app /app
 # The journal, which wants a durable disk: mount a volume here.
-COPY --from=build --chown=65532:65532 --chmod=700 /data /var/lib/model-gateway
+COPY --from=build --chown=65532:65532 /data /var/lib/model-gateway
 ENV GATEWAY_BIND=0.0.0.0:8080 \
   GATEWAY_CONFIG=/etc/model-gateway/gateway.yaml \
   GATEWAY_DATA_DIR=/var/lib/model-gateway \

@@ -63,13 +63,19 @@ describe('the chart as it was rendered', () => {
   });
 
   itWith('helm', 'passes helm’s own lint', () => {
-    expect(helmTemplate(['lint', '--strict', '--values', fileOf('test/deploy/chart-values.yaml')]).code).toBe(0);
+    expect(helmTemplate(['lint', '--strict', '--values', fileOf('test/deploy/chart-values.yaml')]).code).toBe(
+      0,
+    );
   });
 
-  itWith('helm', 'is refused without a Secret, without a configuration, and with keys that are not known', () => {
-    for (const wrong of ['secretName=', 'config=null', 'replica=3', 'config.server.bind=1.2.3.4:80'])
-      expect(helmTemplate(undefined, ['--set', wrong]).code).not.toBe(0);
-  });
+  itWith(
+    'helm',
+    'is refused without a Secret, without a configuration, and with keys that are not known',
+    () => {
+      for (const wrong of ['secretName=', 'config=null', 'replica=3', 'config.server.bind=1.2.3.4:80'])
+        expect(helmTemplate(undefined, ['--set', wrong]).code).not.toBe(0);
+    },
+  );
 
   it('holds what Kubernetes takes, kind by kind', () => {
     expect(new Set(objects.map((each) => each['kind']))).toEqual(new Set(Object.keys(models)));
@@ -85,7 +91,10 @@ describe('the chart as it was rendered', () => {
   it('gives the gateway the configuration, which is one, and the Secret', () => {
     const texts = objects
       .filter((each) => each['kind'] === 'ConfigMap')
-      .map((each) => String(at(each, 'data', 'gateway.yaml')));
+      .flatMap((each) => {
+        const text = at(each, 'data', 'gateway.yaml');
+        return typeof text === 'string' ? [text] : [];
+      });
     expect(texts).toHaveLength(2);
     const loaded = parseConfig(texts[0] ?? '', { OPENAI_API_KEY: 'k' });
     expect(E.isRight(loaded)).toBe(true);
@@ -126,7 +135,11 @@ describe('the chart as it was rendered', () => {
       expect(at(spec, 'automountServiceAccountToken')).toBe(false);
     }
     const mounts = at(pod, 'containers', 0, 'volumeMounts') as JsonObject[];
-    expect(mounts.map((each) => each['mountPath'])).toEqual(['/etc/model-gateway', '/tmp', '/var/lib/model-gateway']);
+    expect(mounts.map((each) => each['mountPath'])).toEqual([
+      '/etc/model-gateway',
+      '/tmp',
+      '/var/lib/model-gateway',
+    ]);
   });
 
   it('selects its own pods with each of its parts, and the migration’s with none', () => {
@@ -155,6 +168,14 @@ describe('the chart as it was rendered', () => {
       name: 'gw-model-gateway',
     });
     expect(at(only('StatefulSet'), 'spec')).not.toHaveProperty('replicas');
+  });
+});
+
+describe('the versions of the chart', () => {
+  it('are that of the release', () => {
+    const { version } = JSON.parse(textOf('package.json')) as { readonly version: string };
+    const chart = parse(readFileSync(`${chartFolder}/Chart.yaml`, 'utf8')) as Json;
+    expect([at(chart, 'version'), at(chart, 'appVersion')]).toEqual([version, version]);
   });
 });
 

@@ -36,7 +36,9 @@ const loaded = parseConfig(textOf('deploy/compose/gateway.yaml'), secrets);
 
 describe('deploy/compose.yaml', () => {
   it('mounts files and volumes that are there', () => {
-    const mounts = services.flatMap(([, { volumes = [] }]) => volumes.map((each) => each.split(':')[0] ?? ''));
+    const mounts = services.flatMap(([, { volumes = [] }]) =>
+      volumes.map((each) => each.split(':')[0] ?? ''),
+    );
     expect(mounts.length).toBeGreaterThan(8);
     const missing = mounts.filter((from) =>
       from.startsWith('.') ? !existsSync(fileOf(`deploy/${from}`)) : !Object.hasOwn(compose.volumes, from),
@@ -97,7 +99,13 @@ describe('deploy/compose.yaml', () => {
     expect(hosts.filter((host) => !own.has(host) && !Object.hasOwn(compose.services, host))).toEqual([]);
     for (const [name] of gateways) expect(hosts).toContain(name);
     expect(textOf('deploy/telemetry/collector.yaml')).toContain('endpoint: 0.0.0.0:4318');
-    expect(compose.services['upstream']?.command).toEqual(['simulate-upstream', '--host', '0.0.0.0', '--port', '9000']);
+    expect(compose.services['upstream']?.command).toEqual([
+      'simulate-upstream',
+      '--host',
+      '0.0.0.0',
+      '--port',
+      '9000',
+    ]);
   });
 
   it('has a configuration that is valid, and that check-config has no warning for', () => {

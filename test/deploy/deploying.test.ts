@@ -21,7 +21,9 @@ const run = (text: string, cwd: string) =>
 // What is installed from the tarball is run by `npm run check:tarball`.
 describe('docs/deploying.md', () => {
   it('names commands that there are', () => {
-    const named = blocks.flatMap(({ text }) => [...text.matchAll(/npx gateway (\S+)/g)].map(([, name]) => name));
+    const named = blocks.flatMap(({ text }) =>
+      [...text.matchAll(/npx gateway (\S+)/g)].map(([, name]) => name),
+    );
     expect(named.length).toBeGreaterThan(4);
     expect(named.filter((name) => name === undefined || !Object.hasOwn(commands, name))).toEqual([]);
   });

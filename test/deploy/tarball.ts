@@ -14,10 +14,16 @@ const folder = await mkdtemp(path.join(tmpdir(), 'gateway-tarball-'));
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const children = new Set<ChildProcess>();
 
-/** The variables that a shell of this folder has. */
+const ofThisRun = /^(?:GATEWAY_|DATABASE_URL$|INIT_CWD$|npm_(?!config_(?:registry|cache|cafile)$))/i;
+const isOfClone = (folder: string): boolean => folder.startsWith(`${root}${path.sep}`);
+
+/** The variables that a shell has here: none of the gateway's, and nothing of the clone and its npm. */
 const variables: Record<string, string | undefined> = {
-  PATH: process.env['PATH'],
-  HOME: process.env['HOME'],
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ofThisRun.test(name))),
+  PATH: process.env['PATH']
+    ?.split(path.delimiter)
+    .filter((folder) => !isOfClone(folder))
+    .join(path.delimiter),
   GATEWAY_BIND: '127.0.0.1:0',
 };
 

@@ -28,6 +28,7 @@ const long = [
   'e2e/admin-keys',
   'e2e/identity',
   'page/keyboard',
+  'deploy/package',
 ];
 
 const place = (path) => {
