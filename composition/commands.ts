@@ -25,6 +25,7 @@ import { bundledCatalogue } from '../infrastructure/pricing/bundled.ts';
 import { importPrices } from '../infrastructure/pricing/import.ts';
 import { formatOverrides } from '../infrastructure/pricing/overrides.ts';
 import { implementations } from '../infrastructure/providers/registry.ts';
+import { releaseVersion } from '../infrastructure/release-version.ts';
 import { untilStopped } from '../infrastructure/stop-requests.ts';
 import { adminCommand } from '../interfaces/cli/admin.ts';
 import { checkConfigCommand } from '../interfaces/cli/check-config.ts';
@@ -67,6 +68,10 @@ export const commands: Readonly<Record<string, Command>> = {
   'simulate-upstream': async (args) => {
     const { simulateUpstreamCommand } = await import('../interfaces/cli/simulate-upstream.ts');
     return simulateUpstreamCommand(terminal, untilStopped)(args);
+  },
+  '--version': async () => {
+    terminal.out(releaseVersion());
+    return 0;
   },
 };
 

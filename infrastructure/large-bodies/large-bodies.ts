@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import * as E from 'fp-ts/lib/Either.js';
 import type { LargeBodies } from '../../application/ports/large-bodies.ts';
@@ -98,7 +99,9 @@ class Thread {
   }
 
   private begin(): Worker {
-    const worker = new Worker(new URL('./thread.ts', import.meta.url), {
+    // The thread's file ends as this one does: in a package both are JavaScript.
+    const file = path.join(import.meta.dirname, `thread${path.extname(import.meta.filename)}`);
+    const worker = new Worker(file, {
       resourceLimits: { maxOldGenerationSizeMb: this.options.heapMb ?? heapMb },
     });
     worker.on('message', (answer: TaskAnswer) => this.underWay?.resolve(answer));

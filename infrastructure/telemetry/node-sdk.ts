@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { context, logs, metrics, propagation, trace } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
@@ -11,6 +9,7 @@ import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
 import { withoutVariables } from '../config/process-variables.ts';
 import type { OtelConfig } from '../config/server-config.ts';
 import { type Log, mcpCallLog, requestLog } from '../logging.ts';
+import { releaseVersion } from '../release-version.ts';
 import type { AnyPoint } from './instruments.ts';
 import { MeteredBatch } from './metered-batch.ts';
 import { metricData } from './metric-data.ts';
@@ -121,11 +120,9 @@ function releaseGlobals(): void {
 
 /** What is exported comes from this one process. Nothing is detected: the collector may add where it runs. */
 function ownResource(): Resource {
-  const manifest = path.join(import.meta.dirname, '..', '..', 'package.json');
-  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string };
   return resourceFromAttributes({
     'service.name': 'model-gateway',
-    'service.version': version,
+    'service.version': releaseVersion(),
     'service.instance.id': randomUUID(),
   });
 }

@@ -9,15 +9,21 @@ if (major < 24 || (major === 24 && minor < 9)) {
   );
   process.exit(1);
 }
+const { existsSync } = await import('node:fs');
 const { enableCompileCache } = await import('node:module');
 enableCompileCache();
 const { default: cluster } = await import('node:cluster');
+// A clone runs its sources, a package what was built of them: below node_modules Node strips no types.
+const isClone = existsSync(new URL('../../main.ts', import.meta.url));
+const built = '../../dist';
 const [command] = process.argv.slice(2);
 // A process that serves may die, of its memory too: one that holds nothing watches over it.
 if (cluster.isPrimary && (command === 'serve' || command === 'quickstart')) {
-  const { supervise } = await import('../../composition/supervise.ts');
+  const { supervise } = isClone
+    ? await import('../../composition/supervise.ts')
+    : await import(`${built}/composition/supervise.js`);
   process.exit(await supervise());
 } else {
-  const { main } = await import('../../main.ts');
+  const { main } = isClone ? await import('../../main.ts') : await import(`${built}/main.js`);
   await main(process.argv.slice(2));
 }

@@ -167,7 +167,7 @@ export const rules: readonly Rule[] = [
   {
     of: /^infrastructure\/telemetry\//,
     files: [
-      /^infrastructure\/(?:telemetry\/|config\/(?:server-config|process-variables)\.ts$|logging\.ts$)/,
+      /^infrastructure\/(?:telemetry\/|config\/(?:server-config|process-variables)\.ts$|(?:logging|release-version)\.ts$)/,
       /^application\/ports\//,
       /^domain\//,
     ],
@@ -209,6 +209,12 @@ export const rules: readonly Rule[] = [
     files: [/^interfaces\/http\//, /^application\//, /^domain\//],
     packages: [fpTs, node, /^(?:koa|@koa\/router|io-ts)$/],
     instead: 'The door knows use cases, not stores; container.ts brings them together.',
+  },
+  {
+    of: /^tools\/package\//,
+    files: [],
+    packages: [node],
+    instead: 'What builds the package knows where its parts lie, and none of them.',
   },
   {
     of: /^tools\/simulated-upstream\//,

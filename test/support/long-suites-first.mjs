@@ -29,6 +29,7 @@ const long = [
   'e2e/admin-keys',
   'e2e/identity',
   'page/keyboard',
+  'deploy/package',
 ];
 
 const place = (path) => {

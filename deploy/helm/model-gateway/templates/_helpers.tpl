@@ -1,0 +1,63 @@
+{{- define "gateway.name" -}}
+{{- $name := printf "%s-%s" .Release.Name .Chart.Name -}}
+{{- if contains .Chart.Name .Release.Name }}{{ $name = .Release.Name }}{{ end -}}
+{{- $name | trunc 52 | trimSuffix "-" -}}
+{{- end }}
+
+{{- define "gateway.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "gateway.labels" -}}
+{{ include "gateway.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "gateway.graceSecs" -}}
+{{- $server := .Values.config.server | default dict -}}
+{{- if hasKey $server "shutdown_grace_secs" }}{{ $server.shutdown_grace_secs | int }}{{ else }}30{{ end }}
+{{- end }}
+
+{{/* What the pods that serve and the one that migrates have in common. */}}
+{{- define "gateway.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "gateway.image" -}}
+image: {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+envFrom:
+  - secretRef:
+      name: {{ .Values.secretName }}
+{{- end }}
+
+{{- define "gateway.volumes" -}}
+- name: config
+  configMap:
+    name: {{ .configMap }}
+- name: tmp
+  emptyDir:
+    sizeLimit: 64Mi
+{{- end }}
+
+{{- define "gateway.mounts" -}}
+- name: config
+  mountPath: /etc/model-gateway
+  readOnly: true
+- name: tmp
+  mountPath: /tmp
+{{- end }}

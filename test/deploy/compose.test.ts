@@ -1,0 +1,127 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { parse } from 'yaml';
+import { lintConfig } from '../../infrastructure/config/lint.ts';
+import { parseConfig } from '../../infrastructure/config/load.ts';
+import { isUnderTls } from '../../infrastructure/postgres/tls.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+import { fileOf, ran, textOf } from './files.ts';
+import { itWith } from './it-with.ts';
+
+interface Service {
+  readonly image?: string;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
+  readonly read_only?: boolean;
+  readonly stop_grace_period?: string;
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+const text = textOf('deploy/compose.yaml');
+const compose = parse(text, { merge: true }) as Compose;
+const services = Object.entries(compose.services);
+const gateways = services.filter(([name]) => name.startsWith('gateway-'));
+const secrets = { GATEWAY_KEY: `gwk_${'0'.repeat(32)}.${'1'.repeat(64)}` };
+const loaded = parseConfig(textOf('deploy/compose/gateway.yaml'), secrets);
+
+describe('deploy/compose.yaml', () => {
+  it('mounts files and volumes that are there', () => {
+    const mounts = services.flatMap(([, { volumes = [] }]) =>
+      volumes.map((each) => each.split(':')[0] ?? ''),
+    );
+    expect(mounts.length).toBeGreaterThan(8);
+    const missing = mounts.filter((from) =>
+      from.startsWith('.') ? !existsSync(fileOf(`deploy/${from}`)) : !Object.hasOwn(compose.volumes, from),
+    );
+    expect(missing).toEqual([]);
+    expect(Object.keys(compose.volumes).filter((name) => !mounts.includes(name))).toEqual([]);
+  });
+
+  it('waits for services that are there, and none for itself', () => {
+    for (const [name, { depends_on: others = [] }] of services) {
+      const names = Array.isArray(others) ? (others as readonly string[]) : Object.keys(others);
+      expect(names.filter((each) => each === name || !Object.hasOwn(compose.services, each))).toEqual([]);
+    }
+  });
+
+  it('opens its ports on this machine alone, each once', () => {
+    const ports = services.flatMap(([, { ports: all = [] }]) => all);
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
+    expect(new Set(ports).size).toBe(ports.length);
+  });
+
+  it('has no secret in it: each comes from the environment, and one that is missing is told', () => {
+    const names = [...text.matchAll(/\$\{(\w+)(:\?[^}]*)?\}/g)];
+    expect(names.filter(([, , told]) => told === undefined)).toEqual([]);
+    for (const [, { environment = {} }] of services)
+      for (const [name, value] of Object.entries(environment))
+        if (/PASSWORD|KEY|URL/.test(name)) expect(value).toContain('${');
+  });
+
+  it('names a version of each image', () => {
+    for (const [, { image = '' }] of services)
+      expect(image).toMatch(/^(?:model-gateway|[a-z/-]+:v?\d[\w.-]*)$/);
+  });
+
+  it('runs two gateways with a journal each, on a file system that cannot be written', () => {
+    expect(gateways).toHaveLength(2);
+    const journals = gateways.map(([, { volumes }]) =>
+      volumes?.find((each) => each.endsWith(':/var/lib/model-gateway')),
+    );
+    expect(new Set(journals).size).toBe(2);
+    for (const [, { read_only: readOnly }] of gateways) expect(readOnly).toBe(true);
+  });
+
+  it('gives the gateways the time that their end takes', () => {
+    const grace = E.isRight(loaded) ? loaded.right.config.server.shutdownGraceSecs : Number.NaN;
+    for (const [, { stop_grace_period: period }] of gateways) expect(period).toBe(`${grace + 25}s`);
+  });
+
+  it('calls each service by its name, at its port', () => {
+    const config = textOf('deploy/compose/gateway.yaml');
+    const hosts = [
+      ...config.matchAll(/http:\/\/([\w-]+):\d+/g),
+      ...textOf('deploy/telemetry/prometheus.yaml').matchAll(/\[([\w-]+):\d+\]/g),
+      ...textOf('deploy/compose/grafana/datasource.yaml').matchAll(/http:\/\/([\w-]+):\d+/g),
+      ...textOf('deploy/compose/haproxy.cfg').matchAll(/^ {2}server [\w-]+ ([\w-]+):8080$/gm),
+    ].map(([, host]) => host ?? '');
+    const own = new Set(['127.0.0.1', '127']);
+    expect(hosts.filter((host) => !own.has(host) && !Object.hasOwn(compose.services, host))).toEqual([]);
+    for (const [name] of gateways) expect(hosts).toContain(name);
+    expect(textOf('deploy/telemetry/collector.yaml')).toContain('endpoint: 0.0.0.0:4318');
+    expect(compose.services['upstream']?.command).toEqual([
+      'simulate-upstream',
+      '--host',
+      '0.0.0.0',
+      '--port',
+      '9000',
+    ]);
+  });
+
+  it('has a configuration that is valid, and that check-config has no warning for', () => {
+    if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
+    const warnings = lintConfig(loaded.right, {
+      hasPrice: () => true,
+      canServe: () => true,
+      databaseTls: isUnderTls,
+    });
+    expect(warnings).toEqual([]);
+  });
+
+  itWith('haproxy', 'has a balancer’s configuration that HAProxy takes', async () => {
+    const file = path.join(await makeTestFolder('compose'), 'haproxy.cfg');
+    await writeFile(file, textOf('deploy/compose/haproxy.cfg'));
+    const { code, err } = ran('haproxy', ['-c', '-f', file]);
+    expect({ code, alerts: err.match(/\[(?:ALERT|WARNING)\].*/g) }).toEqual({ code: 0, alerts: null });
+  });
+});

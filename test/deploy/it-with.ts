@@ -1,0 +1,10 @@
+import { it } from '@jest/globals';
+import { ran } from './files.ts';
+
+const isInstalled = (tool: string): boolean => ran('sh', ['-c', `command -v ${tool}`]).code === 0;
+
+/** A test that asks a program which is no package of npm. Where it is missing, the test's title says so. */
+export function itWith(tool: string, title: string, body: () => void | Promise<void>): void {
+  if (isInstalled(tool)) it(title, body);
+  else it(`${title}: not checked, as ${tool} is not installed`, () => undefined);
+}

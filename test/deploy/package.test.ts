@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { builtinModules } from 'node:module';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { importedBy } from '../architecture/import-rules.ts';
+import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
+import { withDatabase } from '../support/database.ts';
+import { makeTestFolder } from '../support/test-server.ts';
+import { fileOf, ran, root, textOf } from './files.ts';
+
+interface Manifest {
+  readonly version: string;
+  readonly bin: { readonly gateway: string };
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+const manifest = JSON.parse(textOf('package.json')) as Manifest;
+const key = `gwk_${'0'.repeat(32)}.${'1'.repeat(64)}`;
+
+describe('the package', () => {
+  it('holds what an operator needs, and nothing of the tests and the sources', () => {
+    // As npm was called, where it was: then no other one has to be on the path.
+    const npm = process.env['npm_execpath'];
+    const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+    const { out, err } =
+      npm === undefined
+        ? ran('npm', args, { cwd: root })
+        : ran(process.execPath, [npm, ...args], { cwd: root });
+    expect({ err, isList: out.trimStart().startsWith('[') }).toMatchObject({ isList: true });
+    const [packed] = JSON.parse(out) as readonly { readonly files: readonly { readonly path: string }[] }[];
+    const files = packed?.files.map((each) => each.path) ?? [];
+    expect(files).toEqual(
+      expect.arrayContaining([
+        manifest.bin.gateway,
+        'CHANGELOG.md',
+        'LICENSE',
+        'README.md',
+        'config/example.yaml',
+        'config/gateway.schema.json',
+        'deploy/compose.yaml',
+        'deploy/helm/model-gateway/Chart.yaml',
+        'deploy/systemd/model-gateway.service',
+        'docs/deploying.md',
+      ]),
+    );
+    expect(files.filter((file) => /\.tsx?$|^(?:test|bench|domain|infrastructure)\//.test(file))).toEqual([]);
+    // Secrets that were made for compose stay on the machine.
+    for (const file of ['.gitignore', 'package.json']) expect(textOf(file)).toContain('deploy/.env');
+  });
+
+  it('brings each package that the service imports, and no other', async () => {
+    const folders = [
+      'domain',
+      'application',
+      'infrastructure',
+      'interfaces/http',
+      'interfaces/cli',
+      'composition',
+    ];
+    const files = (
+      await Promise.all(
+        [...folders, 'tools/simulated-upstream'].map(async (folder) =>
+          (await readdir(fileOf(folder), { recursive: true })).map((file) => path.join(folder, file)),
+        ),
+      )
+    ).flat();
+    const imported = files
+      .filter((file) => file.endsWith('.ts'))
+      // What is imported for its types alone is gone from JavaScript.
+      .flatMap((file) => importedBy(textOf(file).replaceAll(/^import type [^;]*;/gm, '')))
+      .filter((name) => !name.startsWith('.') && !name.startsWith('node:') && !builtinModules.includes(name))
+      .map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name);
+    // inversify wants it beside itself.
+    const wanted = new Set([...imported, 'reflect-metadata']);
+    expect(Object.keys(manifest.dependencies).toSorted()).toEqual([...wanted].toSorted());
+  });
+});
+
+describe('what is built for the package', () => {
+  const database = withDatabase();
+  let folder = '';
+  let script = '';
+
+  // As `npm install` lays it: below node_modules, beside the packages that it imports.
+  beforeAll(async () => {
+    folder = await makeTestFolder('package');
+    const modules = path.join(folder, 'node_modules');
+    const installed = path.join(modules, 'model-gateway');
+    script = path.join(installed, manifest.bin.gateway);
+    await mkdir(path.dirname(script), { recursive: true });
+    for (const name of await readdir(fileOf('node_modules')))
+      await symlink(fileOf(`node_modules/${name}`), path.join(modules, name));
+    await cp(fileOf(manifest.bin.gateway), script);
+    const built = ran(process.execPath, [fileOf('tools/package/build.ts'), path.join(installed, 'dist')]);
+    expect(built).toEqual({ code: 0, out: '', err: '' });
+  }, 120_000);
+
+  it('says its version', () => {
+    expect(ran(process.execPath, [script, '--version'])).toEqual({
+      code: 0,
+      out: `${manifest.version}\n`,
+      err: '',
+    });
+  });
+
+  it('is a gateway: it migrates, answers, works on large bodies in its thread, and stops', async () => {
+    const upstream = await startSimulatedUpstream({ port: 0 });
+    const config = path.join(folder, 'gateway.yaml');
+    await writeFile(config, readFileSync(fileOf('config/quickstart.yaml')));
+    const child = spawn(process.execPath, [script, 'serve'], {
+      env: {
+        GATEWAY_CONFIG: config,
+        GATEWAY_BIND: '127.0.0.1:0',
+        GATEWAY_DATA_DIR: path.join(folder, 'data'),
+        GATEWAY_SIMULATED_URL: upstream.url,
+        GATEWAY_QUICKSTART_KEY: key,
+        DATABASE_URL: database.url(),
+      },
+    });
+    let out = '';
+    child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => void (out += chunk.toString()));
+    const ended = once(child, 'close');
+    try {
+      const url = await listening(() => out);
+      for (const content of ['Hello', 'x'.repeat(2_000_000)]) {
+        const answer = await fetch(`${url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'fast', messages: [{ role: 'user', content }] }),
+        });
+        expect({ status: answer.status, text: await answer.text() }).toEqual({
+          status: 200,
+          text: expect.stringContaining('This is a simulated answer'),
+        });
+      }
+    } finally {
+      child.kill('SIGTERM');
+    }
+    expect(await ended).toEqual([0, null]);
+    expect(out).not.toContain('"level":"error"');
+    await upstream.close();
+  });
+});
+
+/** Where a gateway listens, once it says so. */
+async function listening(out: () => string): Promise<string> {
+  for (let tries = 0; tries < 400; tries += 1) {
+    const [, url] = /"msg":"listening","url":"([^"]+)"/.exec(out()) ?? [];
+    if (url !== undefined) return url;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`The gateway does not listen: ${out()}`);
+}
