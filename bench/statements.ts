@@ -144,7 +144,12 @@ try {
     { name: 'no budget, and summary row', callers: free, logged: true, captured: false },
     { name: 'hard budget, ledger row', callers: budgeted, logged: false, captured: false },
     { name: 'hard budget, and summary row', callers: budgeted, logged: true, captured: false },
-    { name: `hard budget, and ${bodies.bytes} bytes of bodies`, callers: budgeted, logged: true, captured: true },
+    {
+      name: `hard budget, and ${bodies.bytes} bytes of bodies`,
+      callers: budgeted,
+      logged: true,
+      captured: true,
+    },
   ];
   const loads = [
     { name: 'one at a time', atOnce: 1, requests: Number(values.requests) },
@@ -159,7 +164,9 @@ try {
     }
   const shown = (costs: readonly Cost[], of: keyof Cost, digits = 0): string =>
     median(costs.map((cost) => cost[of])).toFixed(digits);
-  process.stdout.write('| | PostgreSQL, for clients | whole server | this process | median time |\n|---|---|---|---|---|\n');
+  process.stdout.write(
+    '| | PostgreSQL, for clients | whole server | this process | median time |\n|---|---|---|---|---|\n',
+  );
   for (const { load, part, costs } of cases)
     process.stdout.write(
       `| ${load.name}, ${part.name} | ${shown(costs, 'backends')} µs | ${shown(costs, 'server')} µs | ` +
