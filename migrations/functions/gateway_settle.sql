@@ -22,10 +22,8 @@ set lock_timeout = '2s' set plan_cache_mode = force_generic_plan set enable_seqs
 as $$
 #variable_conflict use_column
 declare
-  -- Those with a charge first, scope by scope, each scope's in arrival order.
-  items settlement_record[] := array(
-    select i from json_populate_recordset(null::settlement_record, records) i
-    order by i.charged is true desc, i.scope collate "C", i.ord);
+  is_lone constant boolean := json_array_length(records) = 1;
+  items settlement_record[];
   item settlement_record;
   place integer := 0;
   scopes text[] := '{}';
@@ -43,18 +41,30 @@ declare
   accepted_twins text[];
   verdicts text[] := '{}';
 begin
-  foreach item in array items loop
-    exit when item.charged is not true;
-    if scopes[cardinality(scopes)] is distinct from item.scope then
-      scopes := scopes || item.scope;
+  if is_lone then
+    item := json_populate_record(null::settlement_record, records -> 0);
+    items[1] := item;
+    if item.charged then
+      scopes[1] := item.scope;
     end if;
-  end loop;
+  else
+    -- Those with a charge first, scope by scope, each scope's in arrival order.
+    items := array(
+      select i from json_populate_recordset(null::settlement_record, records) i
+      order by i.charged is true desc, i.scope collate "C", i.ord);
+    foreach item in array items loop
+      exit when item.charged is not true;
+      if scopes[cardinality(scopes)] is distinct from item.scope then
+        scopes := scopes || item.scope;
+      end if;
+    end loop;
+  end if;
   if cardinality(scopes) > 0 then
     perform lock_scopes(scopes);
   end if;
   t := coalesce(at, gateway_now());
 
-  if cardinality(scopes) > 0 and cardinality(items) > 1 then
+  if cardinality(scopes) > 0 and not is_lone then
     accounted := array(
       select e.request_log_id from unnest(items) with ordinality i
       left join usage_cost_events e
@@ -63,9 +73,8 @@ begin
     twins := array(
       select i.request_id from unnest(items) i where i.charged group by i.scope, i.request_id having count(*) > 1);
   elsif cardinality(scopes) > 0 then
-    accounted[1] := (
-      select e.request_log_id from usage_cost_events e
-      where e.request_id_sha256 = request_digest(item.request_id) and e.ownership_scope_key = item.scope);
+    select array[e.request_log_id] into accounted from usage_cost_events e
+    where e.request_id_sha256 = request_digest(item.request_id) and e.ownership_scope_key = item.scope;
   end if;
 
   scopes := '{}';
@@ -83,7 +92,7 @@ begin
       if budget.budget_id is not null then
         starts := budget_window_start(budget.cadence, t);
         ends := budget_window_end(budget.cadence, t);
-        spent := (select s.picousd from window_spend(item.scope, starts, ends) s);
+        select s.picousd into spent from window_spend(item.scope, starts, ends) s;
       end if;
     end if;
 
@@ -121,14 +130,6 @@ begin
     return next;
   end loop;
 
-  if 0 < any (additions) then
-    -- Keeps each day's total the sum of its rows: under the locks of the scopes.
-    insert into usage_daily_totals as d
-    select s.scope, (t at time zone 'UTC')::date, s.amount from unnest(scopes, additions) s(scope, amount)
-    where s.amount > 0
-    on conflict on constraint usage_daily_totals_pkey
-    do update set counted_picousd = d.counted_picousd + excluded.counted_picousd;
-  end if;
   if cardinality(accepted) > 0 then
     insert into usage_cost_events (
       request_log_id, request_id, ownership_scope_key, api_key_id, user_id, team_id, service_account_id, model_key,
@@ -140,20 +141,31 @@ begin
            i.pricing_status, i.unpriced_reason, i.input_picousd_per_token, i.output_picousd_per_token,
            i.pricing_source, i.cost_picousd, t
     from unnest(items) i where accepted[i.ord];
-    if cardinality(items) = 1 then
-      insert into usage_rollups as r
-      values (rollup_bucket(t), item.scope, item.model_key, item.pricing_status, item.user_id, item.team_id, 1, additions[1])
-      on conflict on constraint usage_rollups_pkey
-      do update set request_count = r.request_count + 1, counted_picousd = r.counted_picousd + excluded.counted_picousd;
-    else
-      insert into usage_rollups as r
-      select rollup_bucket(t), i.scope, i.model_key, i.pricing_status, i.user_id, max(i.team_id), count(*),
-             coalesce(sum(i.cost_picousd) filter (where counts_toward_spend(i.pricing_status)), 0)
-      from unnest(items) i where accepted[i.ord] group by i.scope, i.model_key, i.pricing_status, i.user_id
-      on conflict on constraint usage_rollups_pkey
-      do update set request_count = r.request_count + excluded.request_count,
-                    counted_picousd = r.counted_picousd + excluded.counted_picousd;
+  end if;
+  -- The day's total stays the sum of its rows: it is added to under the lock of its scope.
+  if cardinality(accepted) > 0 and is_lone then
+    if additions[1] > 0 then
+      insert into usage_daily_totals as d values (item.scope, (t at time zone 'UTC')::date, additions[1])
+      on conflict on constraint usage_daily_totals_pkey
+      do update set counted_picousd = d.counted_picousd + excluded.counted_picousd;
     end if;
+    insert into usage_rollups as r
+    values (rollup_bucket(t), item.scope, item.model_key, item.pricing_status, item.user_id, item.team_id, 1, additions[1])
+    on conflict on constraint usage_rollups_pkey
+    do update set request_count = r.request_count + 1, counted_picousd = r.counted_picousd + excluded.counted_picousd;
+  elsif cardinality(accepted) > 0 then
+    insert into usage_daily_totals as d
+    select s.scope, (t at time zone 'UTC')::date, s.amount from unnest(scopes, additions) s(scope, amount)
+    where s.amount > 0
+    on conflict on constraint usage_daily_totals_pkey
+    do update set counted_picousd = d.counted_picousd + excluded.counted_picousd;
+    insert into usage_rollups as r
+    select rollup_bucket(t), i.scope, i.model_key, i.pricing_status, i.user_id, max(i.team_id), count(*),
+           coalesce(sum(i.cost_picousd) filter (where counts_toward_spend(i.pricing_status)), 0)
+    from unnest(items) i where accepted[i.ord] group by i.scope, i.model_key, i.pricing_status, i.user_id
+    on conflict on constraint usage_rollups_pkey
+    do update set request_count = r.request_count + excluded.request_count,
+                  counted_picousd = r.counted_picousd + excluded.counted_picousd;
   end if;
   if cardinality(releases) > 0 then
     delete from request_claims c where c.request_log_id = any (releases);
