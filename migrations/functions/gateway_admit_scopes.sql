@@ -1,9 +1,13 @@
 -- Before the provider, for a batch: which budget is in force for each scope, and what is spent of it. The owner of
 -- `scopes[n]` is `users[n]`, or else `teams[n]`.
 -- One scope is read by small statements: to begin the one that reads many takes longer than all of them.
--- The planner may not choose here: planning anew at each call takes longer than the statements themselves.
+-- The planner may not choose here: planning anew at each call takes longer than the statements themselves, and a plan
+-- that is kept may be of a time when the tables were small.
 create or replace function gateway_admit_scopes(scopes text[], users uuid[], teams text[]) returns json
-language plpgsql volatile set plan_cache_mode = force_generic_plan as $$
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set jit = off
+as $$
 declare
   t timestamptz := gateway_now();
   budget record;

@@ -5,8 +5,8 @@
 -- end.
 -- `at` is the time of records that come late, out of a journal; `again` says that they may have been judged before.
 -- Returned are the verdicts other than 'recorded'.
--- Each statement in here costs as much as several rows: there is one for a table, whatever the size of the batch, and
--- what is rare has its own behind a condition.
+-- To begin a statement costs as much as several rows: there is one for a table, whatever the size of the batch, what is
+-- rare has its own behind a condition, and what groups records has a plain one beside it for a batch of one.
 -- The planner may not choose here: its plans are kept, and one made while the tables were small would read them whole.
 -- What it may not choose costs 10^10 before PostgreSQL 18, for which each call would be compiled.
 create or replace function gateway_settle(
@@ -18,7 +18,8 @@ returns table (
   window_end timestamptz, database_time timestamptz
 )
 language plpgsql volatile
-set lock_timeout = '2s' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set lock_timeout = '2s' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
 as $$
 #variable_conflict use_column
 declare
