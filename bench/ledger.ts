@@ -7,12 +7,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
-import type { SettlementRecord } from '../application/ports/ledger.ts';
 import type { Caller } from '../domain/identity/caller.ts';
-import { usageCost } from '../domain/ledger/usage-cost-event.ts';
-import { agentHarness } from '../domain/request-log/agent-harness.ts';
-import { noTags } from '../domain/request-log/caller-tags.ts';
-import { logMetadata } from '../domain/request-log/request-log.ts';
 import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
 import { gatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
 import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
@@ -20,6 +15,7 @@ import { migrate } from '../infrastructure/postgres/migrate.ts';
 import { payloadStore } from '../infrastructure/postgres/payload-store.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
 import { payloads as payloadsOf, type Payloads, proxiedBody } from './ledger-payloads.ts';
+import { askOf, recordOf } from './ledger-records.ts';
 import { closedLoop, median } from './load.ts';
 import { start } from './processes.ts';
 
@@ -69,14 +65,6 @@ async function users(): Promise<readonly Caller[]> {
   return made;
 }
 
-const policy = {
-  requestMaxBytes: 65_536,
-  responseMaxBytes: 65_536,
-  streamMaxEvents: 128,
-} as const;
-const usage = { promptTokens: 20, completionTokens: 30, totalTokens: 50 };
-const cost = usageCost(usage, { input: 150_000n, output: 600_000n, source: 'bench' });
-
 /** What is settled of a request. */
 interface Part {
   readonly name: string;
@@ -94,46 +82,6 @@ const parts: readonly Part[] = [
   { name: `and a log row, with ${half.bytes} bytes of bodies`, logged: true, payloads: half },
   { name: `and a log row, with ${whole.bytes} bytes of bodies`, logged: true, payloads: whole },
 ];
-
-function recordOf(caller: Caller, id: string, { logged, payloads: kept }: Part): SettlementRecord {
-  const model = { modelKey: 'fast', providerKey: 'simulated' };
-  const attempt = { ...model, attemptNumber: 1, upstreamModel: 'simulated-fast', status: 'success' } as const;
-  const times = { startedAt: Date.now(), completedAt: Date.now() };
-  const captured = {
-    ...policy,
-    captureMode: kept === undefined ? 'summary_only' : 'redacted_payloads',
-  } as const;
-  const ofAttempt = { statusCode: 200, errorCode: undefined, errorDetail: undefined, stream: false };
-  return {
-    charge: { requestLogId: id, requestId: id, caller, ...model, upstreamModel: 'simulated-fast', cost },
-    logged: logged
-      ? {
-          caller,
-          blockedCostUsd: '0.000021',
-          log: {
-            requestLogId: id,
-            requestId: id,
-            ...model,
-            resolvedModelKey: 'fast',
-            statusCode: 200,
-            errorCode: undefined,
-            latencyMs: 5,
-            firstTokenMs: undefined,
-            usage,
-            exposedToolCount: 0,
-            invokedToolCount: 0,
-            tags: noTags,
-            userAgent: 'OpenAI/JS 7.55.0',
-            harness: agentHarness('OpenAI/JS 7.55.0'),
-            metadata: logMetadata('chat_completions', false, captured, undefined),
-            attempts: [{ ...attempt, ...ofAttempt, ...times }],
-          },
-        }
-      : undefined,
-    release: undefined,
-    deferrableTo: undefined,
-  };
-}
 
 /** Payloads are made faster than they are written when nothing else is done: so many bytes may wait. */
 const maxWaitingBytes = 8 * 1024 * 1024;
@@ -157,16 +105,10 @@ async function settle(callers: readonly Caller[], part: Part): Promise<void> {
       const payer = callers[at % callers.length];
       if (payer === undefined) return;
       const id = randomUUID();
-      const ask = {
-        requestLogId: id,
-        requestId: id,
-        callerChoseRequestId: false,
-        caller: payer,
-        claim: false,
-      };
-      if (E.isLeft(await ledger.admit(ask))) throw new Error('not admitted');
-      if (E.isLeft(await ledger.settle(recordOf(payer, id, part)))) throw new Error('not settled');
-      const { payloads: kept } = part;
+      const { logged, payloads: kept } = part;
+      const record = recordOf(payer, id, { logged, captured: kept !== undefined });
+      if (E.isLeft(await ledger.admit(askOf(payer, id)))) throw new Error('not admitted');
+      if (E.isLeft(await ledger.settle(record))) throw new Error('not settled');
       if (kept === undefined) continue;
       payloads.keep(id, () => kept.of(at));
       await room();

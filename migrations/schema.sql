@@ -423,12 +423,12 @@ create unlogged table write_probes (
 -- write_probes: What probes wrote and took back: no row of it is ever seen.
 
 -- function active_budget(owner_user uuid, owner_team text) returns TABLE(budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean)
--- function add_counted_spend(scope text, on_day date, amount numeric) returns void
---   Keeps a day's total the sum of its rows; only under the scope's lock.
 -- function admin_events_refuse_change() returns trigger
 --   What happened stays told: rows are neither changed nor deleted.
 -- function blocked_spend(scope text, from_time timestamp with time zone, until_time timestamp with time zone, OUT answers bigint, OUT cost_picousd numeric) returns record
 --   How many answers of a window were blocked, and what they cost in picodollars.
+-- function budget_admission(scope text, budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, window_start timestamp with time zone, window_end timestamp with time zone, spent numeric, closed boolean) returns json
+--   What an admission tells of a budget.
 -- function budget_alert_due(amount_10000 bigint, spent numeric) returns boolean
 --   What remains of the amount is at or below the threshold.
 -- function budget_alert_recipients(owner_user uuid, owner_team text) returns SETOF text
@@ -442,16 +442,20 @@ create unlogged table write_probes (
 -- function budget_window_end(cadence text, at timestamp with time zone) returns timestamp with time zone
 -- function budget_window_start(cadence text, at timestamp with time zone) returns timestamp with time zone
 --   UTC: daily from 00:00:00, weekly from Monday, monthly from the first day.
+-- function budgets_in_force(scopes text[], users uuid[], teams text[], t timestamp with time zone) returns TABLE(scope text, budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, window_start timestamp with time zone, window_end timestamp with time zone, spent numeric, closed boolean)
+--   The active budgets of scopes, whose owners are `users` and `teams`: their windows at an instant, what is spent in them, and whether a blocked cost has shut them.
 -- function counted_spend(scope text, from_time timestamp with time zone, until_time timestamp with time zone) returns numeric
---   Counted spend of a window in picodollars: a sum of at most 31 rows.
+--   Counted spend of a window in picodollars.
 -- function counts_toward_spend(pricing_status text) returns boolean
 --   Whether a ledger row counts toward spend and budget windows; the others are visible in reports.
 -- function end_rate_limit_holds(items settlement_record[], releases uuid[], t timestamp with time zone) returns void
 --   Ends what requests hold, and counts their tokens in the minute of their settlement, once: a second try finds no holds.
 -- function gateway_admit(scopes json, asks json, claim_seconds integer, process uuid DEFAULT NULL::uuid) returns json
---   Admission: reads without a lock, for the limit itself is kept by gateway_settle.
+--   Admission with request ids that callers chose: what is accounted already, and who has the claim.
 -- function gateway_admit_limited(scopes json, asks json, claim_seconds integer, process uuid, subjects text[], limited json) returns jsonb
 --   Admission under rate limits: their invariant is of this function, under the locks of the subjects' windows, taken in sorted order.
+-- function gateway_admit_scopes(scopes text[], users uuid[], teams text[]) returns json
+--   Admission: reads without a lock, for the limit itself is kept by gateway_settle.
 -- function gateway_beat(process uuid, releases uuid[], pages integer) returns void
 --   Keeps a process among those that are there, ends what it could not, and probes whether rows can be written.
 -- function gateway_drop_log_partitions(cutoff timestamp with time zone) returns integer
@@ -463,7 +467,7 @@ create unlogged table write_probes (
 -- function gateway_link_invocations(items json) returns void
 --   Gives records of MCP tool calls the request log that came after them.
 -- function gateway_log(items settlement_record[], verdicts text[], t timestamp with time zone) returns void
---   Writes summary rows with their tags and attempts; a row that is there already is left as it is. A blocked cost stays on its row.
+--   Writes summary rows with their tags and attempts; refused where one is there already. A blocked cost stays on its row.
 -- function gateway_make_log_partitions(since timestamp with time zone, until_time timestamp with time zone) returns integer
 --   Makes the partitions of the request logs ahead of time.
 -- function gateway_now() returns timestamp with time zone
@@ -498,3 +502,5 @@ create unlogged table write_probes (
 --   SHA-256 of the id's UTF-8 bytes: unique keys are made on it, so that the length of an id never fails an insert. The cast reads backslashes as escapes, hence the replacing; convert_to would not be immutable, and not be inlined.
 -- function rollup_bucket(at timestamp with time zone) returns timestamp with time zone
 --   The 12-hour UTC bucket of an instant; two make a UTC day.
+-- function window_spend(scope text, from_time timestamp with time zone, until_time timestamp with time zone) returns TABLE(picousd numeric)
+--   Counted spend of a window in picodollars, as one row: a sum of at most 31. A statement that has it in its `from` takes it in.

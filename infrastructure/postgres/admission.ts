@@ -24,9 +24,9 @@ import { instantText, int8 } from './codecs.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import { askRow, scopeRow } from './ledger-rows.ts';
 import { row } from './pool.ts';
+import { prepared } from './prepared.ts';
 import { limitColumns, termsOf } from './rate-limit-rows.ts';
 import { storedJson } from './stored-text.ts';
-import { withinTime } from './within-time.ts';
 
 export interface AdmissionOptions {
   /** What claims and holds belong to, and who knows whether rows can be written. */
@@ -57,14 +57,18 @@ const budgetResult = t.type({
   closed: t.boolean,
 });
 
-/** One row for a whole batch: budgets by scope, and the request log ids that are not as they should be. */
-const admissionResult = t.type({
+/** One row for a whole batch: its budgets by scope. */
+const scopesResult = t.type({
   database_time: instantText,
   read_only: t.boolean,
   budgets: t.array(budgetResult),
-  accounted: t.array(t.string),
-  unclaimed: t.array(t.string),
 });
+
+/** The same, and the request log ids that are not as they should be. */
+const admissionResult = t.intersection([
+  scopesResult,
+  t.type({ accounted: t.array(t.string), unclaimed: t.array(t.string) }),
+]);
 
 /** The same with where each subject's limit stood before the batch, and the places of those whom one refused. */
 const limitedResult = t.intersection([
@@ -87,12 +91,41 @@ export async function admitBatch(
   asks: readonly AdmissionAsk[],
   options: AdmissionOptions,
 ): Promise<readonly Admitted[]> {
+  if (!asks.some(({ callerChoseRequestId }) => callerChoseRequestId))
+    return admissions(
+      asks,
+      { ...(await admitScopes(pool, asks)), accounted: [], unclaimed: [] },
+      [],
+      options,
+    );
   const { scopes, chosen } = askedOf(asks);
   const statement = sql.type(row(t.type({ result: admissionResult })))`
     select gateway_admit(${scopes}::json, ${chosen}::json, ${options.claimSeconds()}, ${options.process.id}) as result
   `;
-  const { result } = await withinTime(pool, (connection) => connection.one(statement));
+  const { result } = await prepared(pool, statement, (connection, named) => connection.one(named));
   return admissions(asks, result, [], options);
+}
+
+/** Ids that the gateway made are new: nothing is asked but the budgets. */
+async function admitScopes(
+  pool: DatabasePool,
+  asks: readonly AdmissionAsk[],
+): Promise<t.TypeOf<typeof scopesResult>> {
+  const scopes = scopesOf(asks);
+  const statement = sql.type(row(t.type({ result: scopesResult })))`
+    select gateway_admit_scopes(${sql.array(
+      scopes.map(({ scope }) => scope),
+      'text',
+    )}, ${sql.array(
+      scopes.map(({ user_id }) => user_id ?? null),
+      'uuid',
+    )}, ${sql.array(
+      scopes.map(({ team_id }) => team_id ?? null),
+      'text',
+    )}) as result
+  `;
+  const { result } = await prepared(pool, statement, (connection, named) => connection.one(named));
+  return result;
 }
 
 /** The same for requests with limits. */
@@ -117,7 +150,7 @@ export async function admitLimitedBatch(
     select gateway_admit_limited(${scopes}::json, ${chosen}::json, ${options.claimSeconds()}, ${options.process.id},
                                  ${sql.array(keys, 'text')}, ${storedJson(limited)}::json) as result
   `;
-  const { result } = await withinTime(pool, (connection) => connection.one(statement));
+  const { result } = await prepared(pool, statement, (connection, named) => connection.one(named));
   const verdicts = verdictsOf(asks, standingsBefore(subjects, result.limits), result.refused);
   for (const { now } of verdicts) options.standings?.note(now, result.database_time);
   return admissions(
@@ -130,8 +163,12 @@ export async function admitLimitedBatch(
 
 const keyOf = ({ subject }: RateLimit): string => subjectKey(subject);
 
+const scopesOf = (asks: readonly AdmissionAsk[]) => [
+  ...new Map(asks.map(({ caller }) => [scopeOf(caller), scopeRow(caller)])).values(),
+];
+
 const askedOf = (asks: readonly AdmissionAsk[]) => ({
-  scopes: storedJson([...new Map(asks.map(({ caller }) => [scopeOf(caller), scopeRow(caller)])).values()]),
+  scopes: storedJson(scopesOf(asks)),
   chosen: storedJson(asks.filter(({ callerChoseRequestId }) => callerChoseRequestId).map(askRow)),
 });
 

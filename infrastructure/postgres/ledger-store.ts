@@ -29,6 +29,7 @@ import { type DatabaseFault, databaseFault } from './database-fault.ts';
 import { LastCall } from './last-call.ts';
 import { recordRow } from './ledger-rows.ts';
 import { row } from './pool.ts';
+import { prepared } from './prepared.ts';
 import { storedJson } from './stored-text.ts';
 import { withinTime } from './within-time.ts';
 
@@ -208,7 +209,7 @@ async function settleOnce(
                         ${sql.array(releases, 'uuid')}, ${options.closeOnBlock()}, ${options.mailReady()},
                         null, ${again})
   `;
-  const rows = await withinTime(pool, (connection) => connection.any(statement));
+  const rows = await prepared(pool, statement, (connection, named) => connection.any(named));
   const verdicts = new Map(rows.map((result) => [result.ord, verdictOf(result)]));
   return records.map((_, index) => E.right(verdicts.get(index + 1) ?? { kind: 'recorded' }));
 }

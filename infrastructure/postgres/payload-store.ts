@@ -5,9 +5,9 @@ import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import { int8 } from './codecs.ts';
 import { databaseFault } from './database-fault.ts';
 import { row } from './pool.ts';
+import { prepared } from './prepared.ts';
 import { JsonBatch } from './json-batch.ts';
 import { storedPrint } from './stored-text.ts';
-import { withinTime } from './within-time.ts';
 
 export interface PayloadStoreOptions {
   /** Called for each failed statement. */
@@ -254,8 +254,8 @@ class PayloadWriter {
       row(keptRow),
     )`select gateway_keep_payloads(${sql.binary(items)}::json) as kept`;
     try {
-      const kept = await withinTime(this.pool, async (connection) =>
-        Number((await connection.one(statement)).kept),
+      const kept = await prepared(this.pool, statement, async (connection, named) =>
+        Number((await connection.one(named)).kept),
       );
       this.kept += kept;
       this.shed += count - kept;

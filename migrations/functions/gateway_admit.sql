@@ -1,11 +1,12 @@
--- Before the provider, for a batch: which budget is in force for each scope, and what is spent of it. `asks` hold
--- only the requests whose id came from the caller: is it in the ledger already, is its claim to be had? A claim is had
--- by one request, and ends with it, with its process, or when it expires.
+-- `gateway_admit_scopes` for a batch in which callers chose request ids: `asks` hold only those requests. Is such an id
+-- in the ledger already, is its claim to be had? A claim is had by one request, and ends with it, with its process, or
+-- when it expires.
 create or replace function gateway_admit(scopes json, asks json, claim_seconds integer, process uuid default null) returns json
 language plpgsql volatile set lock_timeout = '2s' as $$
 declare
   t timestamptz := gateway_now();
   wanted request_claims[];
+  admission jsonb;
 begin
   if json_array_length(asks) > 0 then
     wanted := array(
@@ -24,33 +25,20 @@ begin
       and (c.expires_at <= t or process_is_gone(c.process_id, process));
     insert into request_claims select w.* from unnest(wanted) w on conflict do nothing;
   end if;
-  return json_build_object(
-    'database_time', t,
-    'read_only', current_setting('transaction_read_only')::boolean,
-    'budgets', (
-      select coalesce(json_agg(json_build_object(
-        'scope', s.scope, 'budget_id', b.budget_id, 'cadence', b.cadence, 'amount_10000', b.amount_10000::text,
-        'hard_limit', b.hard_limit, 'window_start', w.starts, 'window_end', w.ends,
-        'spent', counted_spend(s.scope, w.starts, w.ends)::text,
-        'closed', exists (select from budget_window_closures c
-                          where c.budget_id = b.budget_id and c.window_start = w.starts
-                            and c.ownership_scope_key = s.scope))), '[]')
-      from json_to_recordset(scopes) s(scope text, user_id uuid, team_id text)
-      cross join lateral active_budget(s.user_id, s.team_id) b
-      cross join lateral (select budget_window_start(b.cadence, t) as starts,
-                                 budget_window_end(b.cadence, t) as ends) w),
+  select gateway_admit_scopes(array_agg(s.scope), array_agg(s.user_id), array_agg(s.team_id)) into admission
+  from json_to_recordset(scopes) s(scope text, user_id uuid, team_id text);
+  return admission || jsonb_build_object(
     'accounted', (
-      select coalesce(json_agg(a.request_log_id), '[]')
+      select coalesce(jsonb_agg(a.request_log_id), '[]')
       from json_to_recordset(asks) a(request_log_id uuid, request_id text, scope text)
       where exists (select from usage_cost_events e
                     where e.request_id_sha256 = request_digest(a.request_id) and e.ownership_scope_key = a.scope)),
     'unclaimed', (
-      select coalesce(json_agg(a.request_log_id), '[]')
+      select coalesce(jsonb_agg(a.request_log_id), '[]')
       from json_to_recordset(asks) a(request_log_id uuid, request_id text, scope text, claim boolean)
       where a.claim and not exists (
         select from request_claims c
         where c.request_id_sha256 = request_digest(a.request_id) and c.ownership_scope_key = a.scope
-          and c.request_log_id = a.request_log_id))
-  );
+          and c.request_log_id = a.request_log_id)));
 end $$;
-comment on function gateway_admit is 'Admission: reads without a lock, for the limit itself is kept by gateway_settle.';
+comment on function gateway_admit is 'Admission with request ids that callers chose: what is accounted already, and who has the claim.';

@@ -3,6 +3,10 @@ language plpgsql volatile as $$
 declare
   lock_key integer;
 begin
+  if cardinality(scopes) = 1 then
+    perform pg_advisory_xact_lock(7206752, hashtext(scopes[1]));
+    return;
+  end if;
   for lock_key in select distinct hashtext(scope) from unnest(scopes) scope order by 1 loop
     perform pg_advisory_xact_lock(7206752, lock_key);
   end loop;

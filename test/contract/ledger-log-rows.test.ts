@@ -84,6 +84,36 @@ describe('log rows', () => {
     expect(logs).toHaveLength(1);
   });
 
+  it('that are there already stay as they are, and those beside them are written and counted', async () => {
+    const user = await aUser(query);
+    const bespoke = [{ key: 'a', value: '1' }];
+    const tags = { service: undefined, component: undefined, env: undefined, bespoke };
+    const unpaid = (statusCode: number, requestLogId: string) => ({
+      charge: undefined,
+      logged: aLog(user, { requestLogId, statusCode, tags }),
+      release: undefined,
+      deferrableTo: undefined,
+    });
+    const [first, second] = [randomUUID(), randomUUID()];
+    expect(await settle(unpaid(502, first))).toEqual(['recorded']);
+    expect(await settle(unpaid(503, first), unpaid(504, second))).toEqual(['recorded', 'recorded']);
+    const found = await query(
+      `select status_code, (select count(*)::integer from request_log_tags t where t.request_log_id = l.request_log_id) as tags
+       from request_logs l where user_id = $1 order by 1`,
+      [userIdOf(user)],
+    );
+    expect(found).toEqual([
+      { status_code: 502, tags: 1 },
+      { status_code: 504, tags: 1 },
+    ]);
+    expect(
+      await query(
+        'select sum(request_count)::integer as count from harness_rollups where ownership_scope_key = $1',
+        [scopeOf(user)],
+      ),
+    ).toEqual([{ count: 2 }]);
+  });
+
   it('come with their tags and attempts, and are written without a charge too', async () => {
     const [team] = await aTeam(query);
     const logged = aLog(team, {

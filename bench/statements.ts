@@ -1,0 +1,180 @@
+// npm run bench:statements: CPU of PostgreSQL per request for the statements of the money path, admission and
+// settlement together: one request at a time, and in batches of 32.
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import * as E from 'fp-ts/lib/Either.js';
+import { Client } from 'pg';
+import type { Caller } from '../domain/identity/caller.ts';
+import { systemClock } from '../infrastructure/clock.ts';
+import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
+import { gatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
+import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
+import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts';
+import { migrate } from '../infrastructure/postgres/migrate.ts';
+import { payloadStore } from '../infrastructure/postgres/payload-store.ts';
+import { openPool } from '../infrastructure/postgres/pool.ts';
+import { payloads as payloadsOf } from './ledger-payloads.ts';
+import { askOf, recordOf, type Settled } from './ledger-records.ts';
+import { median } from './load.ts';
+import { treeMicros } from './processes.ts';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    owners: { type: 'string', default: '50' },
+    requests: { type: 'string', default: '600' },
+    batches: { type: 'string', default: '100' },
+  },
+});
+const rounds = Number(values.rounds);
+const owners = Number(values.owners);
+const batchSize = 32;
+
+const root = path.join(import.meta.dirname, '..');
+const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
+const dataDir = path.join(folder, 'database');
+const database = await startEmbeddedPostgres({ dataDir });
+const postmaster = Number(
+  (await readFile(path.join(dataDir, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0],
+);
+await migrate(database.url, path.join(root, 'migrations'));
+const pool = await openPool(database.url, 10);
+await makeLogPartitions(pool);
+const onFault = (error: unknown): void => void process.stderr.write(`${String(error)}\n`);
+const ledger = ledgerStore(pool, {
+  closeOnBlock: () => false,
+  mailReady: () => false,
+  journal: async () => false,
+  claimSeconds: () => 60,
+  process: gatewayProcess(pool, { onWriting: () => undefined }),
+  onFault: (_, error) => onFault(error),
+});
+const payloads = payloadStore(pool, { onFault, onDefect: onFault });
+const clock = systemClock();
+/** The bodies of a small request. */
+const bodies = payloadsOf(0.1);
+const client = new Client(database.url);
+await client.connect();
+
+/** Users, with a hard budget that is checked at each request and never reached, or without one. */
+async function users(prefix: string, isBudgeted: boolean): Promise<readonly Caller[]> {
+  const made: Caller[] = [];
+  for (let index = 0; index < owners; index += 1) {
+    const { rows } = await client.query<{ user_id: string }>(
+      `insert into users (email, name) values ($1, 'U') returning user_id`,
+      [`${prefix}${index}@example.com`],
+    );
+    const userId = rows[0]?.user_id ?? '';
+    if (isBudgeted)
+      await client.query(
+        `select gateway_set_budget($1, null, 'monthly', 9007199254740991, true, 'UTC', false, false)`,
+        [userId],
+      );
+    const keyOwner = { kind: 'user', userId, requestLoggingEnabled: true } as const;
+    made.push({ apiKeyId: clock.newId(), keyOwner, allowedModels: [] });
+  }
+  return made;
+}
+
+interface Part extends Settled {
+  readonly name: string;
+  readonly callers: readonly Caller[];
+}
+
+let served = 0;
+
+async function serve(part: Part): Promise<void> {
+  const caller = part.callers[served++ % part.callers.length];
+  if (caller === undefined) throw new Error('there are no callers');
+  const number = served;
+  const id = clock.newId();
+  if (E.isLeft(await ledger.admit(askOf(caller, id)))) throw new Error('not admitted');
+  if (E.isLeft(await ledger.settle(recordOf(caller, id, part)))) throw new Error('not settled');
+  if (part.captured) payloads.keep(id, () => bodies.of(number));
+}
+
+/** So many requests at once, and again when all of them have ended. */
+async function serveAll(part: Part, atOnce: number, requests: number): Promise<void> {
+  for (let left = requests; left > 0; left -= atOnce)
+    await Promise.all(Array.from({ length: atOnce }, () => serve(part)));
+  while (payloads.counts().queuedBytes > 0) await sleep(20);
+  if (payloads.counts().shed > 0) throw new Error('payloads were shed');
+}
+
+/** CPU of the server's processes for clients, in microseconds: the kernel has it by the nanosecond. */
+async function backendMicros(): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>(
+    `select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+  );
+  return rows.reduce(
+    (sum, { pid }) => sum + Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000,
+    0,
+  );
+}
+
+interface Cost {
+  readonly backends: number;
+  readonly server: number;
+  readonly own: number;
+  readonly milliseconds: number;
+}
+
+async function measured(part: Part, atOnce: number, requests: number): Promise<Cost> {
+  const before = { backends: await backendMicros(), server: treeMicros(postmaster), own: process.cpuUsage() };
+  const from = performance.now();
+  await serveAll(part, atOnce, requests);
+  const milliseconds = ((performance.now() - from) * atOnce) / requests;
+  const { user, system } = process.cpuUsage(before.own);
+  return {
+    backends: ((await backendMicros()) - before.backends) / requests,
+    server: (treeMicros(postmaster) - before.server) / requests,
+    own: (user + system) / requests,
+    milliseconds,
+  };
+}
+
+try {
+  const [free, budgeted] = [await users('free', false), await users('budgeted', true)];
+  const parts: readonly Part[] = [
+    { name: 'no budget, ledger row', callers: free, logged: false, captured: false },
+    { name: 'no budget, and summary row', callers: free, logged: true, captured: false },
+    { name: 'hard budget, ledger row', callers: budgeted, logged: false, captured: false },
+    { name: 'hard budget, and summary row', callers: budgeted, logged: true, captured: false },
+    {
+      name: `hard budget, and ${bodies.bytes} bytes of bodies`,
+      callers: budgeted,
+      logged: true,
+      captured: true,
+    },
+  ];
+  const loads = [
+    { name: 'one at a time', atOnce: 1, requests: Number(values.requests) },
+    { name: `batches of ${batchSize}`, atOnce: batchSize, requests: batchSize * Number(values.batches) },
+  ];
+  const cases = loads.flatMap((load) => parts.map((part) => ({ load, part, costs: [] as Cost[] })));
+  // The first round is for warmth.
+  for (let round = 0; round <= rounds; round += 1)
+    for (const { load, part, costs } of cases) {
+      const cost = await measured(part, load.atOnce, load.requests);
+      if (round > 0) costs.push(cost);
+    }
+  const shown = (costs: readonly Cost[], of: keyof Cost, digits = 0): string =>
+    median(costs.map((cost) => cost[of])).toFixed(digits);
+  process.stdout.write(
+    '| | PostgreSQL, for clients | whole server | this process | median time |\n|---|---|---|---|---|\n',
+  );
+  for (const { load, part, costs } of cases)
+    process.stdout.write(
+      `| ${load.name}, ${part.name} | ${shown(costs, 'backends')} µs | ${shown(costs, 'server')} µs | ` +
+        `${shown(costs, 'own')} µs | ${shown(costs, 'milliseconds', 2)} ms |\n`,
+    );
+} finally {
+  await client.end();
+  await pool.end();
+  await database.stop();
+  await rm(folder, { recursive: true, force: true });
+}
