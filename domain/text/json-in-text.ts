@@ -11,6 +11,18 @@ const blanks = '[\\s\\\\nrt]*';
 export const keyEnd = (endings: string): RegExp =>
   new RegExp(`:(?<=(?:${endings}|\\\\u00[\\da-f]{2}[^"\\\\]*)\\\\*"${blanks}:)`, 'gi');
 
+/** False: {@link keyEnd} finds nothing, whatever the endings. It looks at colons alone, and never twice at a blank. */
+export function hasKey(text: string): boolean {
+  for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
+    let at = colon - 1;
+    while (at >= 0 && blank.test(text.charAt(at))) at -= 1;
+    if (text[at] === '"') return true;
+  }
+  return false;
+}
+
+const blank = /[\s\\nrt]/;
+
 /** Finds a member whose key ends in one of `endings` and whose value is `true`. */
 export const trueMember = (endings: string): RegExp =>
   new RegExp(`${keyEnd(endings).source}${blanks}true`, 'i');
