@@ -15,13 +15,17 @@ export const keyEnd = (endings: string): RegExp =>
 export function hasKey(text: string): boolean {
   for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
     let at = colon - 1;
-    while (at >= 0 && blank.test(text.charAt(at))) at -= 1;
-    if (text[at] === '"') return true;
+    while (mayBeBlank(text.charCodeAt(at))) at -= 1;
+    if (text.charCodeAt(at) === quote) return true;
   }
   return false;
 }
 
-const blank = /[\s\\nrt]/;
+const quote = 0x22;
+const asciiBlanks: ReadonlySet<number> = new Set(
+  Array.from(' \t\n\v\f\r\\nrt', (char) => char.charCodeAt(0)),
+);
+const mayBeBlank = (code: number): boolean => code > 0x7f || asciiBlanks.has(code);
 
 /** Finds a member whose key ends in one of `endings` and whose value is `true`. */
 export const trueMember = (endings: string): RegExp =>

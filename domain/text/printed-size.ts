@@ -49,7 +49,8 @@ export function printedSizes(limit: number): PrintedSize {
     known.set(value, counted);
     return counted;
   };
-  const spanSize = ({ source, from, to }: Span): number => utf8Bytes(source.text.slice(from, to), limit);
+  const spanSize = ({ source, from, to }: Span): number =>
+    to - from > limit ? to - from : utf8Bytes(source.text.slice(from, to), limit);
   const partsSize = (value: Items | Members): number =>
     value instanceof Items ? itemsSize(value) : membersSize(value);
   const itemsSize = ({ items }: Items): number => {

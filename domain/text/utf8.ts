@@ -3,6 +3,18 @@ const encoder = new TextEncoder();
 /** Where texts are encoded to be measured; nothing stays in it. */
 const room = new Uint8Array(16 * 1024);
 
+/** Each of its characters is one byte of UTF-8. */
+export function isAscii(text: string): boolean {
+  for (let at = 0; at < text.length; ) {
+    const { read, written } = encoder.encodeInto(from(text, at), room);
+    if (read !== written) return false;
+    at += read;
+  }
+  return true;
+}
+
+const from = (text: string, at: number): string => (at === 0 ? text : text.slice(at));
+
 /**
  * Bytes of UTF-8 of a text, counted until there are more than `limit`. Encoding a text costs a tenth of looking at its
  * characters one by one.
@@ -10,7 +22,7 @@ const room = new Uint8Array(16 * 1024);
 export function utf8Bytes(text: string, limit: number): number {
   let bytes = 0;
   for (let at = 0; at < text.length && bytes <= limit; ) {
-    const { read, written } = encoder.encodeInto(at === 0 ? text : text.slice(at), room);
+    const { read, written } = encoder.encodeInto(from(text, at), room);
     at += read;
     bytes += written;
   }
@@ -21,7 +33,7 @@ export function utf8Bytes(text: string, limit: number): number {
 export function unitsWithin(text: string, bytes: number): number {
   let at = 0;
   for (let left = bytes; at < text.length && left > 0; ) {
-    const { read, written } = encoder.encodeInto(at === 0 ? text : text.slice(at), room.subarray(0, left));
+    const { read, written } = encoder.encodeInto(from(text, at), room.subarray(0, left));
     if (read === 0) break;
     at += read;
     left -= written;

@@ -1,4 +1,4 @@
-import { utf8Bytes } from './utf8.ts';
+import { isAscii } from './utf8.ts';
 
 /**
  * JSON as it was written: numbers are their digits, members stand in their order, and a repeated key stands there as
@@ -80,8 +80,7 @@ export class SourceText {
 
   /** Each character is one byte: its length is its size. */
   get isAscii(): boolean {
-    const { length } = this.text;
-    this.ascii ??= utf8Bytes(this.text, length) === length;
+    this.ascii ??= isAscii(this.text);
     return this.ascii;
   }
 }

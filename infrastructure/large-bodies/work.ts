@@ -7,6 +7,7 @@ import {
   embeddings,
   messages,
   responses,
+  termsOf,
   writtenBy,
 } from '../../application/families.ts';
 import type { AnswerPath, Ask, AskTerms, Family } from '../../application/model-request.ts';
@@ -84,16 +85,15 @@ const familyOf = <A extends Ask>(family: Family<A>): OpenFamily => ({
   open: (body) =>
     pipe(
       family.read(textOf(body.text), body.maxValues),
-      E.map((ask): OpenedBody => {
-        const { model, stream, needs, exposedToolCount, mcpToolNames } = ask;
-        return {
-          terms: { model, stream, needs, exposedToolCount, mcpToolNames },
+      E.map(
+        (ask): OpenedBody => ({
+          terms: termsOf(ask),
           write: (writing) => {
             const resolved = resolvedOf(writing.terms.route, writing.config);
             return writtenBy(family, ask, resolved, (body) => encoded(writing, body));
           },
-        };
-      }),
+        }),
+      ),
     ),
 });
 
