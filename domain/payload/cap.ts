@@ -1,5 +1,6 @@
 import { memberSize, type PrintedSize, printedSizes, textSize } from '../text/printed-size.ts';
 import { cutMark } from './truncate.ts';
+import { escapesOf } from '../text/escapes.ts';
 import { unitsWithin } from '../text/utf8.ts';
 import {
   Digits,
@@ -8,9 +9,7 @@ import {
   Members,
   decodedText,
   Quoted,
-  type Spelling,
   type Text,
-  unicodeSpare,
   type Written,
 } from '../text/written.ts';
 
@@ -53,7 +52,7 @@ function fit(value: Written, bytes: number, size: PrintedSize): Written {
 function fitText(text: Text, bytes: number): Quoted {
   const chars = text instanceof Quoted ? text.literal.length - 2 - text.spelling.spare : text.length;
   const kept = printWithin(printOfBeginning(text, bytes), bytes - 2 - cutMark(chars).length);
-  const spelling = spellingOf(kept);
+  const spelling = escapesOf(kept);
   const left = chars - kept.length + spelling.spare;
   return new Quoted(`"${kept}${cutMark(left)}"`, spelling, false);
 }
@@ -65,14 +64,6 @@ function printOfBeginning(text: Text, bytes: number): string {
     if (print.isWellFormed()) return print;
   }
   return JSON.stringify(decodedText(text).slice(0, bytes)).slice(1, -1);
-}
-
-/** Printed once, it is spelled as JSON needs it. */
-function spellingOf(print: string): Spelling {
-  let spare = 0;
-  for (let at = print.indexOf('\\'); at >= 0; at = print.indexOf('\\', at + 2))
-    spare += print[at + 1] === 'u' ? unicodeSpare : 1;
-  return { spare, hasNumbers: false, hasSlashes: false };
 }
 
 /** The beginning of a print that has at most so many bytes; no escape is cut. */

@@ -2,8 +2,9 @@ import { parseJson } from '../shared/json.ts';
 import { maxPayloadValues } from '../shared/limits.ts';
 import { mayHoldMember } from './json-edits.ts';
 import { failureKeys, kindOf } from './known-fields.ts';
-import { isHoldable, isNumber, numberEnd } from '../text/number-text.ts';
+import { isHoldable, isNumber, numberEnd } from '../shared/number-text.ts';
 import { isLong } from './truncate.ts';
+import { backslashFrom, Escapes } from '../text/escapes.ts';
 import {
   Digits,
   Items,
@@ -12,9 +13,7 @@ import {
   Quoted,
   decodedText,
   SourceText,
-  type Spelling,
   type Span,
-  unicodeSpare,
   type Text,
   type Written,
 } from '../text/written.ts';
@@ -45,9 +44,6 @@ export function readWritten(text: string, levels: number, isParsed: boolean): Re
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
-const backslash = 0x5c;
-const slash = 0x2f;
-const letterU = 0x75;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
@@ -208,7 +204,9 @@ class Reader {
   private string(): Text | undefined {
     const { text, at: from } = this;
     const firstQuote = text.indexOf('"', from + 1);
-    const spelling = this.backslashFrom(from) < firstQuote ? new Escapes() : undefined;
+    // Each backslash is looked for once.
+    if (this.nextBackslash < from) this.nextBackslash = backslashFrom(text, from);
+    const spelling = this.nextBackslash < firstQuote ? new Escapes() : undefined;
     const end = spelling === undefined ? firstQuote : this.escapedEnd(firstQuote, spelling);
     if (end < 0) return undefined;
     this.at = end + 1;
@@ -242,12 +240,6 @@ class Reader {
   private noted(text: Text): Text {
     this.mayBeLong ||= isLong(text);
     return text;
-  }
-
-  /** Where the next backslash stands; each is looked for once. */
-  private backslashFrom(from: number): number {
-    if (this.nextBackslash < from) this.nextBackslash = backslashFrom(this.text, from);
-    return this.nextBackslash;
   }
 
   private number(): Written | undefined {
@@ -292,27 +284,6 @@ class Reader {
       this.at += 1;
     }
     return true;
-  }
-}
-
-function backslashFrom(text: string, from: number): number {
-  const at = text.indexOf('\\', from);
-  return at < 0 ? text.length : at;
-}
-
-/** The escapes in a text, as they are seen one after the other. */
-class Escapes implements Spelling {
-  spare = 0;
-  hasNumbers = false;
-  hasSlashes = false;
-
-  /** The escape that begins at `at`. */
-  see(text: string, at: number): void {
-    const code = text.charCodeAt(at + 1);
-    this.spare += code === letterU ? unicodeSpare : 1;
-    if (code === slash) this.hasSlashes = true;
-    else if (code === letterU || (code === backslash && text.charCodeAt(at + 2) === letterU))
-      this.hasNumbers = true;
   }
 }
 

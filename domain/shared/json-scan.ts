@@ -1,6 +1,7 @@
 import { isString, parseJson } from './json.ts';
 import { maxJsonDepth } from './limits.ts';
 import { namedKey } from './named-key.ts';
+import { isInexact, numberEnd } from './number-text.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 
@@ -70,8 +71,9 @@ const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
 const backslash = 0x5c;
-const plus = 0x2b;
 const minus = 0x2d;
+const zero = 0x30;
+const nine = 0x39;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const openBracket = 0x5b;
@@ -148,20 +150,11 @@ class Scan {
     return at + 1;
   }
 
-  /** Behind the signs that a number may have. */
+  /** Behind all signs that a number may have. */
   private number(from: number): number {
-    const { text } = this;
-    let at = from + 1;
-    let isWhole = text.charCodeAt(from) !== minus;
-    for (let code = text.charCodeAt(at); isOfNumber(code); code = text.charCodeAt(at)) {
-      isWhole &&= isDigit(code);
-      at += 1;
-    }
-    if (!isWhole || at - from > maxExactDigits) {
-      const spelled = text.slice(from, at);
-      this.hasInexactNumbers ||= String(Number(spelled)) !== spelled;
-    }
-    return at;
+    const end = numberEnd(this.text, from);
+    this.hasInexactNumbers ||= isInexact(this.text.slice(from, end));
+    return end;
   }
 
   private scalar(from: number): number {
@@ -279,13 +272,7 @@ function isEscaped(text: string, at: number): boolean {
   return slashes % 2 === 1;
 }
 
-/** Any whole number of so many digits is exact. */
-const maxExactDigits = 15;
-
-const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
-const isNumberStart = (code: number): boolean => code === minus || isDigit(code);
-const isOfNumber = (code: number): boolean =>
-  isDigit(code) || code === 0x2e || code === plus || code === minus || (code | 0x20) === 0x65;
+const isNumberStart = (code: number): boolean => code === minus || (code >= zero && code <= nine);
 
 const isClosing = (code: number): boolean => code === closeBrace || code === closeBracket;
 

@@ -87,7 +87,7 @@ const unescaped = (text: string): string =>
     : text;
 
 /** The position after blanks, also after escaped ones as JSON inside JSON has them: `\n`, `\\n`. */
-export function afterBlanks(text: string, from: number, commas = ''): number {
+function afterBlanks(text: string, from: number, commas = ''): number {
   let at = from;
   for (;;) {
     const char = text[at];

@@ -1,3 +1,4 @@
+import type { Spelling } from './escapes.ts';
 import { isAscii } from './utf8.ts';
 
 /**
@@ -8,19 +9,6 @@ export type Written = null | boolean | Text | Digits | Items | Members;
 
 /** A text that was written without escapes or made by a rule, or one as it was written. */
 export type Text = string | Quoted;
-
-/** What is known of the escapes in a literal. */
-export interface Spelling {
-  /** UTF-16 units by which it is longer than its content and its quotes. */
-  readonly spare: number;
-  /** It has `\u` escapes, or what looks like one. */
-  readonly hasNumbers: boolean;
-  /** It has slashes behind a backslash, where JSON needs none. */
-  readonly hasSlashes: boolean;
-}
-
-/** Units by which a `\u` escape is longer than its character; any other escape is longer by one. */
-export const unicodeSpare = 5;
 
 /**
  * A text as it was written, with its quotes and escapes. It is decoded only when a rule needs its content: most never
