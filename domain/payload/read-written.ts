@@ -11,7 +11,6 @@ import {
   Members,
   type Notes,
   Quoted,
-  decodedText,
   SourceText,
   type Span,
   type Text,
@@ -149,7 +148,9 @@ class Reader {
     this.skipBlanks();
     if (key === undefined || this.text.charCodeAt(this.at) !== colon) return undefined;
     this.next();
-    return decodedText(key);
+    if (typeof key === 'string') return key;
+    this.source.hasSlashedKeys ||= key.spelling.hasSlashes;
+    return key.decoded;
   }
 
   private emptyItems(open: Open): Items {

@@ -45,14 +45,10 @@ export function printedSizes(limit: number): PrintedSize {
     if (span?.source.isAscii === true) return span.to - span.from;
     const before = known.get(value);
     if (before !== undefined) return before;
-    const counted = span === undefined ? partsSize(value) : spanSize(span);
+    const counted = shortSpanSize(span) ?? (value instanceof Items ? itemsSize(value) : membersSize(value));
     known.set(value, counted);
     return counted;
   };
-  const spanSize = ({ source, from, to }: Span): number =>
-    to - from > limit ? to - from : utf8Bytes(source.text.slice(from, to), limit);
-  const partsSize = (value: Items | Members): number =>
-    value instanceof Items ? itemsSize(value) : membersSize(value);
   const itemsSize = ({ items }: Items): number => {
     let bytes = 2 + Math.max(0, items.length - 1);
     for (let index = 0; index < items.length && bytes <= limit; index += 1)
@@ -67,6 +63,14 @@ export function printedSizes(limit: number): PrintedSize {
   };
   return size;
 }
+
+/** Characters that are encoded at once rather than part by part. What is nested in them may be counted again. */
+const shortSpan = 4096;
+
+const shortSpanSize = (span: Span | undefined): number | undefined =>
+  span === undefined || span.to - span.from > shortSpan
+    ? undefined
+    : utf8Bytes(span.source.text.slice(span.from, span.to), shortSpan * 3);
 
 /** A member with its colon, and with a comma or bracket. */
 export const memberSize = (key: string, value: number, limit: number): number =>

@@ -55,15 +55,17 @@ export class SourceText {
   hasBlanks = false;
   /** It has `\u` escapes, or what looks like one. */
   hasNumbers = false;
+  /** A key has slashes behind a backslash: keys are printed anew, without. */
+  hasSlashedKeys = false;
   private ascii: boolean | undefined;
 
   constructor(text: string) {
     this.text = text;
   }
 
-  /** It has no white space between tokens and no `\u` escapes: it is its own tight print. */
+  /** It is its own tight print. */
   get isTight(): boolean {
-    return !this.hasBlanks && !this.hasNumbers;
+    return !this.hasBlanks && !this.hasNumbers && !this.hasSlashedKeys;
   }
 
   /** Each character is one byte: its length is its size. */

@@ -1,14 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { isObject, type Json, parseExact } from '../../../domain/shared/json.ts';
+import { isObject, type Json } from '../../../domain/shared/json.ts';
 import { parseText } from '../../../domain/shared/parse-text.ts';
 import {
   exactMember,
   type JsonDocument,
-  parseDigits,
   parseDocument,
-  type ParseScanned,
   withMembers,
 } from '../../../domain/shared/json-document.ts';
 import type { Watched } from '../../../domain/shared/json-scan.ts';
@@ -487,37 +485,6 @@ describe('the values of a body are counted while it is scanned', () => {
     scans(1_000_000);
     expect(Math.min(scans(1000), scans(1000), scans(1000))).toBeLessThan(
       scans(Number.POSITIVE_INFINITY) / 10,
-    );
-  });
-});
-
-describe('a body that was scanned is parsed', () => {
-  const anObjectText = fc.oneof(
-    exactJsonText.map((text) => `{"a":${text},"b":{"c":[${text}]}}`),
-    aJsonObject.chain((object) => writtenOf(object)),
-    aJson.chain((value) => writtenOf({ list: [value] })),
-  );
-  const valueOf = (text: string, parse?: ParseScanned): Json => {
-    const parsed = parseDocument(text, {}, parse);
-    fc.pre(E.isRight(parsed));
-    return E.isRight(parsed) ? parsed.right.value : null;
-  };
-
-  it('to the value that it has, however its keys are spelled', () => {
-    fc.assert(
-      fc.property(anObjectText, (text) => {
-        expect(valueOf(text)).toEqual(parseText(text));
-      }),
-      { numRuns: 1000 },
-    );
-  });
-
-  it('with every digit, where they are asked for', () => {
-    fc.assert(
-      fc.property(anObjectText, (text) => {
-        expect(JSON.stringify(valueOf(text, parseDigits))).toBe(JSON.stringify(parseExact(text)));
-      }),
-      { numRuns: 1000 },
     );
   });
 });
