@@ -187,7 +187,7 @@ export const embeddings: Family<EmbeddingsRequest> = {
 };
 
 /** What was read of a body, without the body. */
-export const termsOf = ({ model, stream, needs, exposedToolCount, mcpToolNames }: AskTerms): AskTerms => ({
+export const askTermsOf = ({ model, stream, needs, exposedToolCount, mcpToolNames }: AskTerms): AskTerms => ({
   model,
   stream,
   needs,

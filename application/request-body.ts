@@ -6,7 +6,7 @@ import type { RedactionRules } from '../domain/payload/redact.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
 import { bytesOfValue, maxValuesHere } from '../domain/shared/limits.ts';
-import { termsOf, writtenBy } from './families.ts';
+import { askTermsOf, writtenBy } from './families.ts';
 import type { Ask, AskTerms, Family, ModelRequest } from './model-request.ts';
 import type { ServePolicy } from './serve-ports.ts';
 import type { LargeBodies, LargeBody } from './ports/large-bodies.ts';
@@ -65,7 +65,7 @@ export function requestBody<A extends Ask>(
         ask = found.right;
         isParsed = true;
         const hasRoom = request.memory.hold(ask.document.valueCount * bytesOfValue);
-        return hasRoom ? E.right(termsOf(ask)) : E.left(overloaded);
+        return hasRoom ? E.right(askTermsOf(ask)) : E.left(overloaded);
       }
       if (found.left.tooManyValues !== true || maxValues <= maxValuesHere) return found;
       large = sharedText([new TextEncoder().encode(body)]);

@@ -7,7 +7,7 @@ import {
   embeddings,
   messages,
   responses,
-  termsOf,
+  askTermsOf,
   writtenBy,
 } from '../../application/families.ts';
 import type { AnswerPath, Ask, AskTerms, Family } from '../../application/model-request.ts';
@@ -87,7 +87,7 @@ const familyOf = <A extends Ask>(family: Family<A>): OpenFamily => ({
       family.read(textOf(body.text), body.maxValues),
       E.map(
         (ask): OpenedBody => ({
-          terms: termsOf(ask),
+          terms: askTermsOf(ask),
           write: (writing) => {
             const resolved = resolvedOf(writing.terms.route, writing.config);
             return writtenBy(family, ask, resolved, (body) => encoded(writing, body));
