@@ -36,20 +36,20 @@ import {
 } from '../domain/responses/responses-request.ts';
 import { type ResolvedRoute, routeOfBody } from '../domain/routing/model.ts';
 import { type GatewayError, invalidRequest } from '../domain/shared/gateway-error.ts';
-import { type Json, parseExact } from '../domain/shared/json.ts';
-import { type JsonDocument, parseDocument } from '../domain/shared/json-document.ts';
+import {
+  type JsonDocument,
+  parseDigits,
+  parseDocument,
+  type ParseScanned,
+} from '../domain/shared/json-document.ts';
 import { namedKey } from '../domain/shared/named-key.ts';
 import type { Watched } from '../domain/shared/json-scan.ts';
 import { seal } from '../domain/shared/stream-machine.ts';
 import { nothingObserved } from '../domain/upstream/observation.ts';
-import type { Ask, Family, ReadFault, UpstreamFamily } from './model-request.ts';
+import type { Ask, AskTerms, Family, ReadFault, UpstreamFamily } from './model-request.ts';
 
 const reading =
-  <A>(
-    watched: Watched,
-    read: (document: JsonDocument) => Either<GatewayError, A>,
-    parse?: (text: string) => Json,
-  ) =>
+  <A>(watched: Watched, read: (document: JsonDocument) => Either<GatewayError, A>, parse?: ParseScanned) =>
   (body: string, maxValues?: number): Either<ReadFault, A> => {
     const document = parseDocument(body, watched, parse, maxValues);
     if (E.isRight(document)) return read(document.right);
@@ -83,7 +83,7 @@ const speaksMessages: UpstreamFamily = {
 export const messages: Family<MessagesRequest> = {
   name: 'messages',
   fields: { json_schema: 'output_config' },
-  read: reading(messagesWatched, readMessagesRequest, parseExact),
+  read: reading(messagesWatched, readMessagesRequest, parseDigits),
   write: (ask, resolved) => {
     if (takesMessages(resolved)) return E.right(ask.document.text);
     return writeAsChat(ask, resolved);
@@ -140,7 +140,7 @@ export const countTokens: Family<CountRequest> = {
   name: 'count_tokens',
   unserved: (model) => notCounted(model),
   inCallersNames: underMessagesNames,
-  read: reading(messagesWatched, readCountRequest, parseExact),
+  read: reading(messagesWatched, readCountRequest, parseDigits),
   write: (ask, resolved) => {
     if (resolved.provider.takes(resolved.route, 'count_tokens') === undefined)
       return E.left(notCounted(ask.model));
@@ -185,6 +185,15 @@ export const embeddings: Family<EmbeddingsRequest> = {
   write: (ask, resolved) => prepareEmbeddings(ask, routeOfBody(resolved, 'embeddings')),
   answerPath: () => ({ speaks: speaksEmbeddings }),
 };
+
+/** What was read of a body, without the body. */
+export const askTermsOf = ({ model, stream, needs, exposedToolCount, mcpTools }: AskTerms): AskTerms => ({
+  model,
+  stream,
+  needs,
+  exposedToolCount,
+  mcpTools,
+});
 
 /** What a provider makes of an ask; an error names the fields as the caller wrote them. */
 export function writtenBy<A extends Ask, W>(

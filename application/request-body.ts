@@ -6,7 +6,7 @@ import type { RedactionRules } from '../domain/payload/redact.ts';
 import type { ResolvedRoute } from '../domain/routing/model.ts';
 import { type GatewayError, overloaded } from '../domain/shared/gateway-error.ts';
 import { bytesOfValue, maxValuesHere } from '../domain/shared/limits.ts';
-import { writtenBy } from './families.ts';
+import { askTermsOf, writtenBy } from './families.ts';
 import type { Ask, AskTerms, Family, ModelRequest } from './model-request.ts';
 import type { ServePolicy } from './serve-ports.ts';
 import type { LargeBodies, LargeBody } from './ports/large-bodies.ts';
@@ -42,6 +42,8 @@ export function requestBody<A extends Ask>(
   request: ModelRequest,
   maxValues: number,
 ): RequestBody {
+  let isParsed = false;
+  /** Until it is prepared: what a body is parsed to is many times as large, and the upstream may take minutes. */
   let ask: A | undefined;
   let large =
     E.isRight(request.body) && typeof request.body.right !== 'string' ? request.body.right : undefined;
@@ -61,7 +63,9 @@ export function requestBody<A extends Ask>(
       const found = family.read(body, Math.min(maxValues, maxValuesHere));
       if (E.isRight(found)) {
         ask = found.right;
-        return request.memory.hold(ask.document.valueCount * bytesOfValue) ? found : E.left(overloaded);
+        isParsed = true;
+        const hasRoom = request.memory.hold(ask.document.valueCount * bytesOfValue);
+        return hasRoom ? E.right(askTermsOf(ask)) : E.left(overloaded);
       }
       if (found.left.tooManyValues !== true || maxValues <= maxValuesHere) return found;
       large = sharedText([new TextEncoder().encode(body)]);
@@ -69,8 +73,10 @@ export function requestBody<A extends Ask>(
     },
     prepare: async (resolved, terms) => {
       if (large !== undefined) return ports.largeBodies.prepare(largeBody(large), terms);
-      if (ask === undefined) throw new Error('A body is read before it is prepared.');
-      return writtenBy(family, ask, resolved, (body) => ports.upstream.prepare({ ...terms, body }));
+      const asked = ask;
+      if (asked === undefined) throw new Error('A body is read before it is prepared, once.');
+      ask = undefined;
+      return writtenBy(family, asked, resolved, (body) => ports.upstream.prepare({ ...terms, body }));
     },
     redacted: (rules, { payloads: { requestMaxBytes }, redactionSource }) => {
       const { headers, body, callerKey } = request;
@@ -82,7 +88,7 @@ export function requestBody<A extends Ask>(
           maxBytes: requestMaxBytes,
         });
       const text = E.isRight(body) && typeof body.right === 'string' ? body.right : undefined;
-      const asCame = text === undefined ? undefined : { text, isParsed: ask !== undefined };
+      const asCame = text === undefined ? undefined : { text, isParsed };
       return redactedRequest(headers, asCame, rules, requestMaxBytes);
     },
   };

@@ -1,7 +1,7 @@
 import type { Caller } from '../identity/caller.ts';
 import { isObject, isString, type JsonObject, objectsOf } from '../shared/json.ts';
 import { maxMcpNameChars } from '../shared/limits.ts';
-import { printedBytes } from '../text/printed-size.ts';
+import { utf8Bytes } from '../text/utf8.ts';
 import { policyResultOf, type ServerPolicy } from './server-policy.ts';
 
 const between = '__';
@@ -29,7 +29,7 @@ export const offeredMcpTools = (tools: readonly JsonObject[]): readonly OfferedT
       name,
       // Counted where it is asked for: most requests have no tool of a configured server.
       get bytes() {
-        return printedBytes(JSON.stringify(tool));
+        return utf8Bytes(JSON.stringify(tool), Number.POSITIVE_INFINITY);
       },
     }));
 

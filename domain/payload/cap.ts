@@ -1,6 +1,17 @@
-import { memberSize, type PrintedSize, printedSizes, sizeAt, textSize } from '../text/printed-size.ts';
+import { memberSize, type PrintedSize, printedSizes, textSize } from '../text/printed-size.ts';
 import { cutMark } from './truncate.ts';
-import { Digits, isText, Items, Members, decodedText, type Written } from '../text/written.ts';
+import { escapesOf } from '../text/escapes.ts';
+import { unitsWithin } from '../text/utf8.ts';
+import {
+  Digits,
+  isText,
+  Items,
+  Members,
+  decodedText,
+  Quoted,
+  type Text,
+  type Written,
+} from '../text/written.ts';
 
 /** Bytes that suffice for the marker in place of any value. */
 const floor = 64;
@@ -31,23 +42,44 @@ const preview = (maxBytes: number): Written => {
 /** The value in at most `bytes` bytes; there are at least {@link floor} of them, or the value is smaller. */
 function fit(value: Written, bytes: number, size: PrintedSize): Written {
   if (size(value) <= bytes) return value;
-  if (isText(value)) return fitText(decodedText(value), bytes);
+  if (isText(value)) return fitText(value, bytes);
   if (value instanceof Items) return fitItems(value, bytes, size);
   if (value instanceof Members) return fitMembers(value, bytes, size);
   return '[TRUNCATED number]';
 }
 
-function fitText(text: string, bytes: number): string {
-  const room = bytes - 2 - cutMark(text.length).length;
-  let end = 0;
-  for (let used = 0; end < text.length; ) {
-    const next = sizeAt(text, end);
-    used += next;
-    if (used > room) break;
-    end += next === 4 ? 2 : 1;
-  }
-  return text.slice(0, end) + cutMark(text.length - end);
+/** As much of the text as has room, and how many characters were cut off. */
+function fitText(text: Text, bytes: number): Quoted {
+  const chars = text instanceof Quoted ? text.literal.length - 2 - text.spelling.spare : text.length;
+  const kept = printWithin(printOfBeginning(text, bytes), bytes - 2 - cutMark(chars).length);
+  const spelling = escapesOf(kept);
+  const left = chars - kept.length + spelling.spare;
+  return new Quoted(`"${kept}${cutMark(left)}"`, spelling, false);
 }
+
+/** More of the text's print than has room, without its quotes. It is that of its literal where both are spelled alike. */
+function printOfBeginning(text: Text, bytes: number): string {
+  if (text instanceof Quoted && !text.spelling.hasNumbers && !text.spelling.hasSlashes) {
+    const print = text.literal.slice(1, Math.min(1 + bytes, text.literal.length - 1));
+    if (print.isWellFormed()) return print;
+  }
+  return JSON.stringify(decodedText(text).slice(0, bytes)).slice(1, -1);
+}
+
+/** The beginning of a print that has at most so many bytes; no escape is cut. */
+function printWithin(print: string, bytes: number): string {
+  const end = unitsWithin(print, bytes);
+  const last = print.lastIndexOf('\\', end - 1);
+  if (last < end - maxEscape) return print.slice(0, end);
+  let first = last;
+  while (print[first - 1] === '\\') first -= 1;
+  const isEscaped = (last - first) % 2 === 1;
+  const length = print[last + 1] === 'u' ? maxEscape : 2;
+  return print.slice(0, isEscaped || last + length <= end ? end : last);
+}
+
+/** Characters of the longest escape. */
+const maxEscape = '\\u0000'.length;
 
 function fitItems({ items }: Items, bytes: number, size: PrintedSize): Items {
   const count = items.length;
@@ -79,7 +111,7 @@ const leftOut = (count: number, what: string): string => `[TRUNCATED ${count} ${
 const leftOutKey = '[TRUNCATED]';
 
 const shortKey = (key: string): string =>
-  textSize(key, maxKeyBytes) > maxKeyBytes ? fitText(key, maxKeyBytes) : key;
+  textSize(key, maxKeyBytes) > maxKeyBytes ? fitText(key, maxKeyBytes).decoded : key;
 
 /** Bytes of an item or member: those that it takes however short it is made, and those of its value. */
 interface Part {

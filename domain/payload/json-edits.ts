@@ -1,4 +1,12 @@
-import { keyEnd, memberEdits, redactedValue, shownUrls, trueMember, valueEnd } from '../text/json-in-text.ts';
+import {
+  hasKey,
+  keyEnd,
+  memberEdits,
+  redactedValue,
+  shownUrls,
+  trueMember,
+  valueEnd,
+} from '../text/json-in-text.ts';
 import type { Edit } from '../text/text-edits.ts';
 import { urlEdits } from '../text/urls.ts';
 import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
@@ -44,7 +52,7 @@ const errorEdits = (text: string, keyEnd: RegExp, kindOfKey: KindOf): readonly E
  * False: no rule finds anything in the text whose JSON literal this is. The literal need not be decoded for that,
  * because it is JSON inside JSON, in which each rule finds the same members, unless characters are `\u` escapes.
  */
-export const mayHoldMember = (literal: string): boolean => literal.search(anyEnd) >= 0;
+export const mayHoldMember = (literal: string): boolean => hasKey(literal) && literal.search(anyEnd) >= 0;
 
 const anyEnd = keyEnd(`${fieldEndings}|${errorEndings}|is_?error`);
 

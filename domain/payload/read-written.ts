@@ -1,17 +1,16 @@
 import { parseJson } from '../shared/json.ts';
 import { maxPayloadValues } from '../shared/limits.ts';
-import { afterBlanks } from '../text/json-in-text.ts';
 import { mayHoldMember } from './json-edits.ts';
 import { failureKeys, kindOf } from './known-fields.ts';
-import { isHoldable, isNumber, numberEnd } from '../text/number-text.ts';
+import { isHoldable, isNumber, numberEnd } from '../shared/number-text.ts';
 import { isLong } from './truncate.ts';
+import { backslashFrom, Escapes } from '../text/escapes.ts';
 import {
   Digits,
   Items,
   Members,
   type Notes,
   Quoted,
-  decodedText,
   SourceText,
   type Span,
   type Text,
@@ -44,7 +43,6 @@ export function readWritten(text: string, levels: number, isParsed: boolean): Re
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
-const backslash = 0x5c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
@@ -150,7 +148,9 @@ class Reader {
     this.skipBlanks();
     if (key === undefined || this.text.charCodeAt(this.at) !== colon) return undefined;
     this.next();
-    return decodedText(key);
+    if (typeof key === 'string') return key;
+    this.source.hasSlashedKeys ||= key.spelling.hasSlashes;
+    return key.decoded;
   }
 
   private emptyItems(open: Open): Items {
@@ -203,46 +203,44 @@ class Reader {
   }
 
   private string(): Text | undefined {
-    const from = this.at;
-    let end = this.text.indexOf('"', from + 1);
-    const hasEscapes = this.backslashFrom(from) < end;
-    let hasKeys = false;
-    while (end >= 0 && this.isEscaped(end, from)) {
-      hasKeys ||= this.text.charCodeAt(afterBlanks(this.text, end + 1)) === colon;
-      end = this.text.indexOf('"', end + 1);
-    }
+    const { text, at: from } = this;
+    const firstQuote = text.indexOf('"', from + 1);
+    // Each backslash is looked for once.
+    if (this.nextBackslash < from) this.nextBackslash = backslashFrom(text, from);
+    const spelling = this.nextBackslash < firstQuote ? new Escapes() : undefined;
+    const end = spelling === undefined ? firstQuote : this.escapedEnd(firstQuote, spelling);
     if (end < 0) return undefined;
     this.at = end + 1;
-    const literal = hasEscapes || !this.isParsed ? this.text.slice(from, end + 1) : '';
+    const literal = spelling !== undefined || !this.isParsed ? text.slice(from, end + 1) : '';
     if (!this.isParsed && parseJson(literal) === undefined) return undefined;
-    return this.noted(hasEscapes ? this.quoted(literal, hasKeys) : this.text.slice(from + 1, end));
+    return this.noted(spelling === undefined ? text.slice(from + 1, end) : this.quoted(literal, spelling));
   }
 
-  private quoted(literal: string, hasKeys: boolean): Quoted {
-    const hasNumbers = this.source.hasNumbers && literal.includes('\\u');
-    const mayHide = hasNumbers || (hasKeys && mayHoldMember(literal));
+  /** The closing quote of a text with escapes. It goes from backslash to backslash. */
+  private escapedEnd(firstQuote: number, spelling: Escapes): number {
+    const { text } = this;
+    let end = firstQuote;
+    let at = this.nextBackslash;
+    while (at < end) {
+      spelling.see(text, at);
+      if (end === at + 1) end = text.indexOf('"', at + 2);
+      at = backslashFrom(text, at + 2);
+    }
+    this.nextBackslash = at;
+    return end;
+  }
+
+  private quoted(literal: string, spelling: Escapes): Quoted {
+    const { hasNumbers } = spelling;
+    this.source.hasNumbers ||= hasNumbers;
+    const mayHide = hasNumbers || mayHoldMember(literal);
     this.mayHide ||= mayHide;
-    return new Quoted(literal, mayHide, hasNumbers);
+    return new Quoted(literal, spelling, mayHide);
   }
 
   private noted(text: Text): Text {
     this.mayBeLong ||= isLong(text);
     return text;
-  }
-
-  /** Where the next backslash stands; each is looked for once. */
-  private backslashFrom(from: number): number {
-    if (this.nextBackslash < from) {
-      const next = this.text.indexOf('\\', from);
-      this.nextBackslash = next < 0 ? this.text.length : next;
-    }
-    return this.nextBackslash;
-  }
-
-  private isEscaped(at: number, from: number): boolean {
-    let start = at;
-    while (start > from && this.text.charCodeAt(start - 1) === backslash) start -= 1;
-    return (at - start) % 2 === 1;
   }
 
   private number(): Written | undefined {

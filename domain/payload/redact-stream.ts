@@ -26,27 +26,45 @@ export function redactedAcross(
   secrets: Secrets,
   isCut: boolean,
 ): readonly Written[] {
-  const texts = new Map<string, string[]>();
+  const channels = new Map<string, Place>();
+  const placeOf = (event: Written): Place => at(channels, channelOf(event));
+  const places = new Set<Place>();
   for (const event of events)
-    mapTexts(event, channelOf(event), (text, channel) => {
-      const pieces = texts.get(channel);
-      if (pieces === undefined) texts.set(channel, [text]);
-      else pieces.push(text);
+    mapTexts(event, placeOf(event), (text, place) => {
+      if (place.pieces.push(text) === 1) places.add(place);
       return text;
     });
-  const clean = new Map<string, Iterator<string>>();
-  for (const [channel, pieces] of texts) {
+  let isClean = true;
+  for (const place of places) {
+    const { pieces } = place;
     const whole = pieces.length > 1 ? redactedPieces(pieces, secrets) : pieces;
     const redacted = isCut ? withoutHalf(whole, secrets) : whole;
-    if (redacted !== pieces) clean.set(channel, redacted.values());
+    if (redacted === pieces) continue;
+    place.clean = redacted.values();
+    isClean = false;
   }
-  if (clean.size === 0) return events;
+  if (isClean) return events;
   return events.map((event) =>
-    mapTexts(event, channelOf(event), (text, channel) => {
-      const next = clean.get(channel)?.next();
+    mapTexts(event, placeOf(event), (text, { clean }) => {
+      const next = clean?.next();
       return next === undefined || next.done === true ? text : next.value;
     }),
   );
+}
+
+/** Where texts of several events stand that are read as one. */
+class Place {
+  readonly pieces: string[] = [];
+  /** What is to stand there instead, piece by piece. */
+  clean: Iterator<string> | undefined;
+  readonly members = new Map<string, Place>();
+  readonly items = new Map<string, Place>();
+}
+
+function at(places: Map<string, Place>, name: string): Place {
+  let place = places.get(name);
+  if (place === undefined) places.set(name, (place = new Place()));
+  return place;
 }
 
 /** The same pieces when nothing in them is to be replaced. */
@@ -71,34 +89,32 @@ function withoutHalf(pieces: readonly string[], secrets: Secrets): readonly stri
 /** Members of an event that say which text its pieces belong to. */
 const channelKeys = ['type', 'output_index', 'content_index', 'summary_index', 'index'] as const;
 
+const nameKeys: ReadonlySet<string> = new Set([...channelKeys, 'item_id']);
+
 /** Some upstreams name the item and not its place; some give it a new name in each event. */
 function channelOf(event: Written): string {
-  if (!(event instanceof Members)) return '';
+  if (!(event instanceof Members) || !event.keys.some((key) => nameKeys.has(key))) return '';
   const item = valueAt(event, 'output_index') === undefined ? valueAt(event, 'item_id') : undefined;
   return [...channelKeys.map((key) => valueAt(event, key) ?? null), item ?? null]
     .map((value) => printed(value, 'tight'))
     .join(',');
 }
 
-/** The event with its texts changed; `change` gets each text with the channel that it belongs to. */
-function mapTexts(
-  value: Written,
-  channel: string,
-  change: (text: string, channel: string) => string,
-): Written {
+/** The event with its texts changed; `change` gets each text with the place that it stands in. */
+function mapTexts(value: Written, place: Place, change: (text: string, place: Place) => string): Written {
   if (isText(value)) {
     const decoded = decodedText(value);
-    const changed = change(decoded, channel);
+    const changed = change(decoded, place);
     return changed === decoded ? value : changed;
   }
   if (value instanceof Items) {
     let position = 0;
     return changedItems(value, (item) =>
-      mapTexts(item, `${channel}[${indexOf(item) ?? position++}]`, change),
+      mapTexts(item, at(place.items, indexOf(item) ?? String(position++)), change),
     );
   }
   return value instanceof Members
-    ? changedMembers(value, (inner, key) => mapTexts(inner, `${channel}.${key}`, change))
+    ? changedMembers(value, (inner, key) => mapTexts(inner, at(place.members, key), change))
     : value;
 }
 

@@ -137,10 +137,14 @@ function probeOf(core: string): string {
 }
 const probeChars = 6;
 
-/** Cores that are too short for {@link findAny} are searched for one by one. */
+/** So many cores are found one by one in less time than by {@link findAny}. */
+const fewCores = 8;
+
+/** Cores that are few, or too short for {@link findAny}, are searched for one by one. */
 function anyOf(secrets: readonly Secret[]): Group {
-  const long = secrets.filter(({ core }) => core.length >= minSearchedChars);
-  const others = byCore(secrets.filter(({ core }) => core.length < minSearchedChars));
+  const isShort = ({ core }: Secret): boolean => core.length < minSearchedChars || secrets.length <= fewCores;
+  const long = secrets.filter((secret) => !isShort(secret));
+  const others = byCore(secrets.filter(isShort));
   const find = long.length === 0 ? undefined : findAny(long.map(({ core }) => core));
   return {
     presentIn: (text) => {

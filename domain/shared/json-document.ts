@@ -13,6 +13,16 @@ export interface JsonDocument extends Scanned {
   readonly value: JsonObject;
 }
 
+/** Gives the value of a text that was scanned. */
+export type ParseScanned = (text: string, scanned: Scanned) => Json;
+
+const parsePlain: ParseScanned = (text, { hasEscapedKeys }) =>
+  (hasEscapedKeys ? parseText(text) : JSON.parse(text)) as Json;
+
+/** With every digit of every number ({@link parseExact}). */
+export const parseDigits: ParseScanned = (text, scanned) =>
+  scanned.hasInexactNumbers ? parseExact(text) : parsePlain(text, scanned);
+
 /**
  * Reads a JSON object. A key repeated on the top level or on a watched level is an error, also when it is
  * spelled with escapes: upstream and gateway must not see two different requests. A body that is rebuilt rather
@@ -22,13 +32,13 @@ export interface JsonDocument extends Scanned {
 export function parseDocument(
   text: string,
   watched: Watched,
-  parse: (text: string) => Json = (given) => parseText(given) as Json,
+  parse: ParseScanned = parsePlain,
   maxValues: number = Number.POSITIVE_INFINITY,
 ): Either<DocumentError, JsonDocument> {
   const scanned = scanDocument(text, watched, maxValues);
   if (E.isLeft(scanned)) return scanned;
   const value = E.tryCatch(
-    () => parse(text),
+    () => parse(text, scanned.right),
     (): DocumentError => ({ path: 'body', message: 'The request body is not valid JSON.' }),
   );
   if (E.isLeft(value)) return value;

@@ -1,6 +1,7 @@
 import { isString, parseJson } from './json.ts';
 import { maxJsonDepth } from './limits.ts';
 import { namedKey } from './named-key.ts';
+import { isInexact, numberEnd } from './number-text.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 
@@ -17,6 +18,10 @@ export interface Scanned {
   readonly members: readonly ScannedMember[];
   /** Objects, arrays, texts, numbers and literals in it, at any depth. */
   readonly valueCount: number;
+  /** A key is spelled with an escape, or what looks like one. */
+  readonly hasEscapedKeys: boolean;
+  /** A number would be spelled in another way when it was parsed and printed. */
+  readonly hasInexactNumbers: boolean;
 }
 
 /** The levels below the top one that the gateway reads or edits; `*` stands for the items of an array. */
@@ -52,7 +57,9 @@ export function scanDocument(
   const members: ScannedMember[] = [];
   const end = scan.object(start, watched, '', members);
   if (scan.error !== undefined) return E.left(scan.error);
-  return end < 0 ? E.left(malformed(-end - 1)) : E.right({ members, valueCount: scan.valueCount });
+  if (end < 0) return E.left(malformed(-end - 1));
+  const { valueCount, hasEscapedKeys, hasInexactNumbers } = scan;
+  return E.right({ members, valueCount, hasEscapedKeys, hasInexactNumbers });
 }
 
 const malformed = (at: number): DocumentError => ({
@@ -64,6 +71,9 @@ const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
 const backslash = 0x5c;
+const minus = 0x2d;
+const zero = 0x30;
+const nine = 0x39;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const openBracket = 0x5b;
@@ -79,7 +89,10 @@ class Scan {
   readonly text: string;
   error: DocumentError | undefined;
   valueCount = 1;
+  hasEscapedKeys = false;
+  hasInexactNumbers = false;
   private depth = 0;
+  private nextBackslash = -1;
   private readonly maxValues: number;
 
   constructor(text: string, maxValues: number) {
@@ -96,16 +109,16 @@ class Scan {
     return at;
   }
 
-  /** The end of the string that opens at `from`. */
+  /** The end of the string that opens at `from`, which is never before that of an earlier one. */
   string(from: number): number {
-    let at = from;
-    for (;;) {
-      at = this.text.indexOf('"', at + 1);
-      if (at < 0) return -this.text.length - 1;
-      let slashes = 0;
-      while (this.text.charCodeAt(at - 1 - slashes) === backslash) slashes += 1;
-      if (slashes % 2 === 0) return at + 1;
+    const { text } = this;
+    let at = text.indexOf('"', from + 1);
+    if (this.nextBackslash < from) this.nextBackslash = indexOrEnd(text, '\\', from);
+    if (this.nextBackslash < at) {
+      while (at >= 0 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
+      this.hasEscapedKeys ||= text.charCodeAt(this.blank(at + 1)) === colon;
     }
+    return at < 0 ? -text.length - 1 : at + 1;
   }
 
   /** The end of a value that nobody reads: only strings and brackets matter. */
@@ -117,6 +130,7 @@ class Scan {
       if (code === quote) at = this.string(at);
       else if (isStructure(code)) at = this.structure(code, at, outer);
       else if (this.depth === outer) return this.scalar(at);
+      else if (isNumberStart(code)) at = this.number(at);
       else at = code >= 0 ? at + 1 : -at - 1;
       if (at < 0) return at;
     } while (this.depth > outer);
@@ -136,8 +150,15 @@ class Scan {
     return at + 1;
   }
 
+  /** Behind all signs that a number may have. */
+  private number(from: number): number {
+    const end = numberEnd(this.text, from);
+    this.hasInexactNumbers ||= isInexact(this.text.slice(from, end));
+    return end;
+  }
+
   private scalar(from: number): number {
-    let at = from;
+    let at = isNumberStart(this.text.charCodeAt(from)) ? this.number(from) : from;
     for (let code = this.text.charCodeAt(at); code > 0x20 && !isPunctuation(code); ) {
       at += 1;
       code = this.text.charCodeAt(at);
@@ -238,6 +259,20 @@ class Scan {
     return key;
   }
 }
+
+function indexOrEnd(text: string, what: string, from: number): number {
+  const at = text.indexOf(what, from);
+  return at < 0 ? text.length : at;
+}
+
+/** The quote at `at` has an odd number of backslashes before it. */
+function isEscaped(text: string, at: number): boolean {
+  let slashes = 0;
+  while (text.charCodeAt(at - 1 - slashes) === backslash) slashes += 1;
+  return slashes % 2 === 1;
+}
+
+const isNumberStart = (code: number): boolean => code === minus || (code >= zero && code <= nine);
 
 const isClosing = (code: number): boolean => code === closeBrace || code === closeBracket;
 

@@ -11,6 +11,22 @@ const blanks = '[\\s\\\\nrt]*';
 export const keyEnd = (endings: string): RegExp =>
   new RegExp(`:(?<=(?:${endings}|\\\\u00[\\da-f]{2}[^"\\\\]*)\\\\*"${blanks}:)`, 'gi');
 
+/** False: {@link keyEnd} finds nothing, whatever the endings. It looks at colons alone, and never twice at a blank. */
+export function hasKey(text: string): boolean {
+  for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
+    let at = colon - 1;
+    while (mayBeBlank(text.charCodeAt(at))) at -= 1;
+    if (text.charCodeAt(at) === quote) return true;
+  }
+  return false;
+}
+
+const quote = 0x22;
+const asciiBlanks: ReadonlySet<number> = new Set(
+  Array.from(' \t\n\v\f\r\\nrt', (char) => char.charCodeAt(0)),
+);
+const mayBeBlank = (code: number): boolean => code > 0x7f || asciiBlanks.has(code);
+
 /** Finds a member whose key ends in one of `endings` and whose value is `true`. */
 export const trueMember = (endings: string): RegExp =>
   new RegExp(`${keyEnd(endings).source}${blanks}true`, 'i');
@@ -71,7 +87,7 @@ const unescaped = (text: string): string =>
     : text;
 
 /** The position after blanks, also after escaped ones as JSON inside JSON has them: `\n`, `\\n`. */
-export function afterBlanks(text: string, from: number, commas = ''): number {
+function afterBlanks(text: string, from: number, commas = ''): number {
   let at = from;
   for (;;) {
     const char = text[at];

@@ -1,3 +1,6 @@
+import type { Spelling } from './escapes.ts';
+import { isAscii } from './utf8.ts';
+
 /**
  * JSON as it was written: numbers are their digits, members stand in their order, and a repeated key stands there as
  * often as it came. An array or object that no rule touched knows the text that it was read from.
@@ -13,16 +16,15 @@ export type Text = string | Quoted;
  */
 export class Quoted {
   readonly literal: string;
+  readonly spelling: Spelling;
   /** JSON inside the text may hold something that a rule hides. */
   readonly mayHide: boolean;
-  /** It has `\u` escapes. */
-  readonly hasNumbers: boolean;
   private text: string | undefined;
 
-  constructor(literal: string, mayHide: boolean, hasNumbers: boolean) {
+  constructor(literal: string, spelling: Spelling, mayHide: boolean) {
     this.literal = literal;
+    this.spelling = spelling;
     this.mayHide = mayHide;
-    this.hasNumbers = hasNumbers;
   }
 
   get decoded(): string {
@@ -51,23 +53,27 @@ export class SourceText {
   readonly text: string;
   /** There is white space between its tokens. */
   hasBlanks = false;
-  /** It has `\u` escapes. */
-  readonly hasNumbers: boolean;
-  private plain: boolean | undefined;
+  /** It has `\u` escapes, or what looks like one. */
+  hasNumbers = false;
+  /** A key has slashes behind a backslash: keys are printed anew, without. */
+  hasSlashedKeys = false;
+  private ascii: boolean | undefined;
 
   constructor(text: string) {
     this.text = text;
-    this.hasNumbers = text.includes('\\u');
   }
 
-  /** It has no white space between tokens, and each character is one byte: its length is its size. */
-  get isPlain(): boolean {
-    this.plain ??= !this.hasBlanks && !this.hasNumbers && !beyondAscii.test(this.text);
-    return this.plain;
+  /** It is its own tight print. */
+  get isTight(): boolean {
+    return !this.hasBlanks && !this.hasNumbers && !this.hasSlashedKeys;
+  }
+
+  /** Each character is one byte: its length is its size. */
+  get isAscii(): boolean {
+    this.ascii ??= isAscii(this.text);
+    return this.ascii;
   }
 }
-
-const beyondAscii = /[^\0-\x7f]/;
 
 /** Where in which text an array or object stands as it is; undefined: it was read from none, or changed. */
 export interface Span {
@@ -150,11 +156,11 @@ export type Print = 'as it came' | 'tight';
 
 /** The span whose text is the print of an array or object; undefined: it is printed from what is in it. */
 export const printedSpan = ({ span }: Items | Members, print: Print): Span | undefined =>
-  span !== undefined && (print === 'as it came' || span.source.isPlain) ? span : undefined;
+  span !== undefined && (print === 'as it came' || span.source.isTight) ? span : undefined;
 
 /** The text whose print is that of a text. */
 export const printedText = (text: Text, print: Print): Text =>
-  print === 'tight' && text instanceof Quoted && text.hasNumbers ? decodedText(text) : text;
+  print === 'tight' && text instanceof Quoted && text.spelling.hasNumbers ? decodedText(text) : text;
 
 /** The JSON text of a value. */
 export function printed(value: Written, print: Print): string {
@@ -168,8 +174,17 @@ export function printed(value: Written, print: Print): string {
 
 const literalOf = (text: Text): string => (text instanceof Quoted ? text.literal : JSON.stringify(text));
 
-const printedItems = ({ items }: Items, print: Print): string =>
-  `[${items.map((item) => printed(item, print)).join(',')}]`;
+/** Texts are added up: an engine copies them once, when the whole is read. */
+function printedItems({ items }: Items, print: Print): string {
+  let text = '[';
+  for (let index = 0; index < items.length; index += 1)
+    text += (index === 0 ? '' : ',') + printed(items[index] ?? null, print);
+  return `${text}]`;
+}
 
-const printedMembers = ({ keys, values }: Members, print: Print): string =>
-  `{${values.map((value, index) => `${JSON.stringify(keys[index])}:${printed(value, print)}`).join(',')}}`;
+function printedMembers({ keys, values }: Members, print: Print): string {
+  let text = '{';
+  for (let index = 0; index < keys.length; index += 1)
+    text += `${index === 0 ? '' : ','}${JSON.stringify(keys[index])}:${printed(values[index] ?? null, print)}`;
+  return `${text}}`;
+}

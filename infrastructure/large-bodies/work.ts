@@ -7,6 +7,7 @@ import {
   embeddings,
   messages,
   responses,
+  askTermsOf,
   writtenBy,
 } from '../../application/families.ts';
 import type { AnswerPath, Ask, AskTerms, Family } from '../../application/model-request.ts';
@@ -84,16 +85,15 @@ const familyOf = <A extends Ask>(family: Family<A>): OpenFamily => ({
   open: (body) =>
     pipe(
       family.read(textOf(body.text), body.maxValues),
-      E.map((ask): OpenedBody => {
-        const { model, stream, needs, exposedToolCount, mcpTools } = ask;
-        return {
-          terms: { model, stream, needs, exposedToolCount, mcpTools },
+      E.map(
+        (ask): OpenedBody => ({
+          terms: askTermsOf(ask),
           write: (writing) => {
             const resolved = resolvedOf(writing.terms.route, writing.config);
             return writtenBy(family, ask, resolved, (body) => encoded(writing, body));
           },
-        };
-      }),
+        }),
+      ),
     ),
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { capped as cappedWritten } from '../../../domain/payload/cap.ts';
 import { printedSizes as sizesOfWritten } from '../../../domain/text/printed-size.ts';
-import { printed, type Written } from '../../../domain/text/written.ts';
+import { Members, printed, type Written } from '../../../domain/text/written.ts';
 import {
   isArray,
   isObject,
@@ -13,6 +13,7 @@ import {
 } from '../../../domain/shared/json.ts';
 import { aJsonObject, exactJsonText, writtenOf as spelledOf } from '../../support/arbitraries/json-text.ts';
 import { anyText } from '../../support/arbitraries/text.ts';
+import { plainlyCapped } from '../../support/plain-cap.ts';
 import { onJson, writtenOf, writtenText } from '../../support/written.ts';
 
 const capped = onJson(cappedWritten);
@@ -111,6 +112,22 @@ describe('the final byte cap', () => {
         expect(JSON.parse(JSON.stringify(left))).toBeDefined();
       }),
       { numRuns: 3000 },
+    );
+  });
+
+  it('is what it would be were each text decoded and cut character by character, however it was written', () => {
+    const room = fc.oneof(fc.integer({ min: 64, max: 300 }), fc.integer({ min: 64, max: 3000 }));
+    fc.assert(
+      fc.property(fc.array(anyWritten, { maxLength: 4 }), room, (values, maxBytes) => {
+        const payload = new Members(
+          values.map((_, index) => `k${index}`),
+          values,
+        );
+        expect(printed(cappedWritten(payload, maxBytes), 'tight')).toBe(
+          printed(plainlyCapped(payload, maxBytes), 'tight'),
+        );
+      }),
+      { numRuns: 500 },
     );
   });
 

@@ -7,7 +7,6 @@ import {
   stored,
   type StoredPayload,
 } from '../../../domain/payload/payload.ts';
-import { capped } from '../../../domain/payload/cap.ts';
 import { forCaller, redacted, type RedactionRules, redactionRules } from '../../../domain/payload/redact.ts';
 import { StreamPayload } from '../../../domain/payload/stream-payload.ts';
 import { withoutBulk } from '../../../domain/payload/truncate.ts';
@@ -25,6 +24,7 @@ import {
   canaryLetter,
 } from '../../support/arbitraries/payloads.ts';
 import { anyText } from '../../support/arbitraries/text.ts';
+import { plainlyCapped } from '../../support/plain-cap.ts';
 import { membersOf } from '../../support/written.ts';
 
 const redactedRequest = (
@@ -389,6 +389,10 @@ describe('for any JSON', () => {
       aPlantedText,
       aCanaryUrl,
       aSecret.map((secret) => `before ${secret} after`),
+      // Somewhere near the place where a text of its length is cut.
+      fc
+        .tuple(fc.constantFrom('x', '\n', '–', '"', '/'), fc.integer({ min: 20, max: 120 }), aSecret)
+        .map(([unit, times, secret]) => unit.repeat(times) + secret + unit.repeat(900)),
       fc.constantFrom(
         long,
         `data:image/png;base64,${long}`,
@@ -432,7 +436,7 @@ describe('for any JSON', () => {
           const slim = withoutBulk(clean);
           const whole = printed(slim, 'as it came');
           const fits = Buffer.byteLength(whole) <= maxBytes;
-          const expected = fits ? whole : printed(capped(slim, maxBytes), 'tight');
+          const expected = fits ? whole : printed(plainlyCapped(slim, maxBytes), 'tight');
           expect(stored(wrapped, false, policy, maxBytes).text).toBe(expected);
           if (clean === wrapped) untouched += 1;
         },

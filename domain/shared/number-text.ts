@@ -20,6 +20,16 @@ const isOfNumber = (code: number): boolean =>
   code === plus ||
   (code | lowerCase) === letterE;
 
+/** Whole numbers of so many digits are spelled in one way alone, and any double holds them. */
+const maxPlainDigits = 15;
+
+/** Whether the number, parsed and printed again, would be spelled in another way. */
+export function isInexact(digits: string): boolean {
+  return (digits.length > maxPlainDigits || !plain.test(digits)) && String(Number(digits)) !== digits;
+}
+
+const plain = /^\d+$/;
+
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 export const isNumber = (digits: string): boolean => number.test(digits);

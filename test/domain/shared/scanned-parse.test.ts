@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import * as E from 'fp-ts/lib/Either.js';
+import { type Json, parseExact } from '../../../domain/shared/json.ts';
+import { parseDigits, parseDocument, type ParseScanned } from '../../../domain/shared/json-document.ts';
+import { parseText } from '../../../domain/shared/parse-text.ts';
+import { aJson, aJsonObject, exactJsonText, writtenOf } from '../../support/arbitraries/json-text.ts';
+
+describe('a body that was scanned is parsed', () => {
+  const anObjectText = fc.oneof(
+    exactJsonText.map((text) => `{"a":${text},"b":{"c":[${text}]}}`),
+    aJsonObject.chain((object) => writtenOf(object)),
+    aJson.chain((value) => writtenOf({ list: [value] })),
+  );
+  const valueOf = (text: string, parse?: ParseScanned): Json => {
+    const parsed = parseDocument(text, {}, parse);
+    fc.pre(E.isRight(parsed));
+    return E.isRight(parsed) ? parsed.right.value : null;
+  };
+
+  it('to the value that it has, however its keys are spelled', () => {
+    fc.assert(
+      fc.property(anObjectText, (text) => {
+        expect(valueOf(text)).toEqual(parseText(text));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('with every digit, where they are asked for', () => {
+    fc.assert(
+      fc.property(anObjectText, (text) => {
+        expect(JSON.stringify(valueOf(text, parseDigits))).toBe(JSON.stringify(parseExact(text)));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

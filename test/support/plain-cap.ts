@@ -1,0 +1,137 @@
+import { cutMark } from '../../domain/payload/truncate.ts';
+import {
+  Digits,
+  isText,
+  Items,
+  Members,
+  decodedText,
+  printed,
+  type Written,
+} from '../../domain/text/written.ts';
+
+/** Bytes that suffice for the marker in place of any value. */
+const floor = 64;
+
+/** Bytes below which items are not made shorter to keep more of them: enough to see what each one is. */
+const enoughOfAnItem = 512;
+
+/** Bytes that a key may take in an object that is cut: names of fields stay below it. */
+const maxKeyBytes = 128;
+
+/**
+ * Final byte cap: the JSON, printed tight, has at most `maxBytes` bytes of UTF-8. The largest members are cut first:
+ * each level shares its bytes so that what is small stays whole and what is large gets equal parts. Items and members
+ * for which there is no room are left out from the end, and a marker says how many.
+ */
+export function plainlyCapped(payload: Members, maxBytes: number): Written {
+  if (size(payload) <= maxBytes) return payload;
+  return maxBytes < floor ? preview(maxBytes) : fit(payload, maxBytes);
+}
+
+const size = (value: Written): number => Buffer.byteLength(printed(value, 'tight'));
+const memberSize = (key: string, value: number): number => size(key) + 2 + value;
+
+/** Too few bytes for any shape: what is left is valid JSON. */
+const preview = (maxBytes: number): Written => {
+  if (maxBytes < 2) return new Digits('0');
+  return maxBytes < 13 ? '' : '[TRUNCATED]';
+};
+
+/** The value in at most `bytes` bytes; there are at least {@link floor} of them, or the value is smaller. */
+function fit(value: Written, bytes: number): Written {
+  if (size(value) <= bytes) return value;
+  if (isText(value)) return fitText(decodedText(value), bytes);
+  if (value instanceof Items) return fitItems(value, bytes);
+  if (value instanceof Members) return fitMembers(value, bytes);
+  return '[TRUNCATED number]';
+}
+
+/** Character by character, of the decoded text. */
+function fitText(text: string, bytes: number): string {
+  const room = bytes - 2 - cutMark(text.length).length;
+  let end = 0;
+  let used = 0;
+  for (const char of text) {
+    used += size(char) - 2;
+    if (used > room) break;
+    end += char.length;
+  }
+  return text.slice(0, end) + cutMark(text.length - end);
+}
+
+function fitItems({ items }: Items, bytes: number): Items {
+  const count = items.length;
+  const mark = size(leftOut(count, 'items')) + 1;
+  const partAt = (index: number): Part => ({ fixed: 1, size: size(items[index] ?? null) });
+  const least = Math.max(floor, Math.min(enoughOfAnItem, Math.floor(bytes / 8)));
+  const { kept, most } = share(count, partAt, least, bytes - 1, mark);
+  const fitted = items.slice(0, kept).map((item) => fit(item, most));
+  return new Items(kept === count ? fitted : [...fitted, leftOut(count - kept, 'items')]);
+}
+
+function fitMembers({ keys, values }: Members, bytes: number): Members {
+  const count = keys.length;
+  const mark = memberSize(leftOutKey, size(`${count} members`));
+  const partAt = (index: number): Part => ({
+    fixed: memberSize(shortKey(keys[index] ?? ''), 0),
+    size: size(values[index] ?? null),
+  });
+  const { kept, most } = share(count, partAt, floor, bytes - 1, mark);
+  const shortKeys = keys.slice(0, kept).map(shortKey);
+  const fitted = values.slice(0, kept).map((value) => fit(value, most));
+  return kept === count
+    ? new Members(shortKeys, fitted)
+    : new Members([...shortKeys, leftOutKey], [...fitted, `${count - kept} members`]);
+}
+
+const leftOut = (count: number, what: string): string => `[TRUNCATED ${count} ${what}]`;
+
+const leftOutKey = '[TRUNCATED]';
+
+const shortKey = (key: string): string => (size(key) > maxKeyBytes ? fitText(key, maxKeyBytes) : key);
+
+/** Bytes of an item or member: those that it takes however short it is made, and those of its value. */
+interface Part {
+  readonly fixed: number;
+  readonly size: number;
+}
+
+/**
+ * How many parts have room, and how many bytes the value of each may take: as much as it needs, or `least` and more.
+ * `mark` is what it takes to say that some were left out. No more parts are looked at than there can be room for.
+ */
+function share(
+  count: number,
+  partAt: (index: number) => Part,
+  least: number,
+  room: number,
+  mark: number,
+): { readonly kept: number; readonly most: number } {
+  const needOf = ({ fixed, size }: Part): number => fixed + Math.min(size, least);
+  const parts: Part[] = [];
+  let need = 0;
+  while (parts.length < count && need <= room) {
+    const part = partAt(parts.length);
+    parts.push(part);
+    need += needOf(part);
+  }
+  const enough = need > room ? room - mark : room;
+  for (let last = parts.at(-1); last !== undefined && need > enough; last = parts.at(-1)) {
+    need -= needOf(last);
+    parts.pop();
+  }
+  const values = parts.reduce((rest, { fixed }) => rest - fixed, enough);
+  return { kept: parts.length, most: equalShare(parts, values) };
+}
+
+/** What is smaller than the share leaves the rest of it to the others. */
+function equalShare(parts: readonly Part[], room: number): number {
+  let rest = room;
+  const sizes = parts.map(({ size }) => size).sort((a, b) => a - b);
+  for (const [index, size] of sizes.entries()) {
+    const share = Math.floor(rest / (sizes.length - index));
+    if (size > share) return share;
+    rest -= size;
+  }
+  return room;
+}
