@@ -1,4 +1,5 @@
 // What the load of `npm run bench` asks for.
+import { agentBody } from './agent-body.ts';
 
 /** Content frames of a paced stream. */
 export const pacedFrames = 50;
@@ -20,14 +21,17 @@ export const familyPaths: Readonly<Record<Family, string>> = {
 
 interface Asked {
   readonly model: Model;
-  /** Of a conversation, 2 KB each; undefined: a single short one. */
+  /** Of what a coding agent sends. */
+  readonly agentBytes?: number;
+  /** Of a conversation, 2 KB each. */
   readonly turns?: number;
 }
 
 const requests = {
   small: { model: 'fast' },
-  '100 KB': { model: 'fast', turns: 50 },
-  '1 MB': { model: 'fast', turns: 500 },
+  '100 KB': { model: 'fast', agentBytes: 100_000 },
+  '1 MB': { model: 'fast', agentBytes: 1_000_000 },
+  '100 KB of prose': { model: 'fast', turns: 50 },
   streamed: { model: 'streamed' },
   paced: { model: 'paced' },
 } as const satisfies Record<string, Asked>;
@@ -41,12 +45,18 @@ const conversation = (turns: number): readonly object[] =>
     content: `${turn} ${'lorem ipsum "dolor" sit amet\n'.repeat(70)}`,
   }));
 
+const contentOf = ({ agentBytes, turns }: Asked): object =>
+  agentBytes === undefined
+    ? { messages: turns === undefined ? [{ role: 'user', content: 'Hello there' }] : conversation(turns) }
+    : agentBody(agentBytes);
+
 /** The body of a request in the words of a family; `nameOf` is what the asked one calls a model. */
 export function bodyOf(name: RequestName, family: Family, nameOf: (model: Model) => string): Buffer {
-  const { model, turns }: Asked = requests[name];
+  const asked: Asked = requests[name];
+  const { model } = asked;
   const body = {
     model: nameOf(model),
-    messages: turns === undefined ? [{ role: 'user', content: 'Hello there' }] : conversation(turns),
+    ...contentOf(asked),
     ...(model === 'fast' ? {} : { stream: true }),
     ...(model !== 'fast' && family === 'chat' ? { stream_options: { include_usage: true } } : {}),
     ...(family === 'messages' ? { max_tokens: 100 } : {}),

@@ -157,7 +157,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'messages-100kb',
     title: 'The same answer to 100 KB in two families',
     load: large,
-    request: '100 KB',
+    request: '100 KB of prose',
     ...perRequest,
     ...families,
   },
