@@ -34,8 +34,8 @@ async function run(url: string, statements: readonly string[]): Promise<void> {
 }
 
 /**
- * Those who call, and the models. Everybody has three favourites among these, one or two harnesses and a few keys; what
- * belongs to a team says which service it is, and so do a few people.
+ * Those who call, and the models; whoever was there before gets nothing. Everybody has three favourites among these, one
+ * or two harnesses and a few keys; what belongs to a team says which service it is, and so do a few people.
  */
 export const fill = (url: string): Promise<void> =>
   run(url, [
@@ -54,7 +54,7 @@ export const fill = (url: string): Promise<void> =>
                    when random() < 0.2 then 'editor' end as service
        from (select row_number() over (order by kind, user_id, team_id) - 1 as n, *
              from (select 1 as kind, user_id, null as team_id, null as service_account_id,
-                          request_logging_enabled as logging from users
+                          request_logging_enabled as logging from users where name like 'Person %'
                    union all select 2, null, team_id, null, true from teams
                    union all select 2, null, team_id, service_account_id, true from service_accounts) each) owners`,
     `create unique index on bench_owners (n)`,
