@@ -416,7 +416,7 @@ describe('gateways that are killed while the database comes and goes', () => {
           rows: complete.sort(),
         });
       }
-      expect(complete.length).toBeGreaterThan(50);
+      expect(complete.length).toBeGreaterThan(10);
       expect(journaled).toBeGreaterThan(0);
       await expectSums();
     },
