@@ -43,7 +43,8 @@ export async function startMailServer(
         await onMail(mail);
         done();
       };
-      void take();
+      // A sender that leaves in the middle of a mail has sent none.
+      take().catch((error: unknown) => server.emit('error', error));
     },
     ...options,
   });
