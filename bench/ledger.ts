@@ -1,21 +1,14 @@
 // npm run bench:ledger: admission, settlement and the request log alone, beside the whole of a bare proxy, as ratios of
 // CPU per request; and what a request takes on disk.
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
 import type { Caller } from '../domain/identity/caller.ts';
-import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
-import { gatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
-import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
-import { migrate } from '../infrastructure/postgres/migrate.ts';
-import { payloadStore } from '../infrastructure/postgres/payload-store.ts';
-import { openPool } from '../infrastructure/postgres/pool.ts';
 import { payloads as payloadsOf, type Payloads, proxiedBody } from './ledger-payloads.ts';
 import { askOf, recordOf } from './ledger-records.ts';
+import { ledgerScene, makeUsers, root } from './ledger-scene.ts';
 import { closedLoop, median } from './load.ts';
 import { start } from './processes.ts';
 
@@ -24,43 +17,13 @@ const requests = 10_000;
 const rounds = 5;
 const owners = 50;
 
-const root = path.join(import.meta.dirname, '..');
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
-const database = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database') });
-await migrate(database.url, path.join(root, 'migrations'));
-const pool = await openPool(database.url, 10);
-const ledger = ledgerStore(pool, {
-  closeOnBlock: () => false,
-  mailReady: () => false,
-  journal: async () => false,
-  claimSeconds: () => 60,
-  process: gatewayProcess(pool, { onWriting: () => undefined }),
-  onFault: (fault) => void process.stderr.write(`${fault}\n`),
-});
+const scene = await ledgerScene();
+const { ledger, payloads } = scene;
 
-const payloads = payloadStore(pool, {
-  onFault: (error) => void process.stderr.write(`${String(error)}\n`),
-  onDefect: (error) => void process.stderr.write(`${String(error)}\n`),
-});
-
-/** Users with a hard budget that is checked at each request and never reached. */
 async function users(): Promise<readonly Caller[]> {
-  const client = new Client(database.url);
+  const client = new Client(scene.url);
   await client.connect();
-  const made: Caller[] = [];
-  for (let index = 0; index < owners; index += 1) {
-    const { rows } = await client.query<{ user_id: string }>(
-      `insert into users (email, name) values ($1, 'U') returning user_id`,
-      [`u${index}@example.com`],
-    );
-    const userId = rows[0]?.user_id ?? '';
-    await client.query(
-      `select gateway_set_budget($1, null, 'monthly', 9007199254740991, true, 'UTC', false, false)`,
-      [userId],
-    );
-    const keyOwner = { kind: 'user', userId, requestLoggingEnabled: true } as const;
-    made.push({ apiKeyId: randomUUID(), keyOwner, allowedModels: [] });
-  }
+  const made = await makeUsers(client, owners, 'u', true);
   await client.end();
   return made;
 }
@@ -129,7 +92,7 @@ async function cpuOf(work: () => Promise<void>): Promise<number> {
 
 /** Bytes on disk per request, indexes and all, of the tables of the request log. */
 async function bytesPerRow(): Promise<readonly string[]> {
-  const client = new Client(database.url);
+  const client = new Client(scene.url);
   await client.connect();
   const { rows } = await client.query<{ table: string; bytes: string; rows: string }>(
     `select relname as table, (
@@ -174,9 +137,7 @@ try {
   }
   out(`bytes on disk per row: ${(await bytesPerRow()).join(', ')}`);
 } finally {
-  await pool.end();
   await bare.stop();
   await upstream.stop();
-  await database.stop();
-  await rm(folder, { recursive: true, force: true });
+  await scene.close();
 }

@@ -50,6 +50,8 @@ const profiles = {
   withPeer: true,
   warmRounds: 1,
 } as const;
+/** What a request costs, side by side. */
+const costPerRequest = { ...perRequest, ...profiles, measures: ['cpu', 'database'] } as const;
 const families = {
   sides: ['budgeted', 'budgeted, /v1/messages'],
   beside: [],
@@ -68,27 +70,21 @@ export const scenarios: readonly Scenario[] = [
     title: 'A small chat, 32 connections',
     load: small,
     request: 'small',
-    ...perRequest,
-    ...profiles,
-    measures: ['cpu', 'database'],
+    ...costPerRequest,
   },
   {
     name: '100kb',
     title: 'A chat of 100 KB, 8 connections',
     load: large,
     request: '100 KB',
-    ...perRequest,
-    ...profiles,
-    measures: ['cpu', 'database'],
+    ...costPerRequest,
   },
   {
     name: '1mb',
     title: 'A chat of 1 MB, 4 connections',
     load: { callers: 4, requests: 60 },
     request: '1 MB',
-    ...perRequest,
-    ...profiles,
-    measures: ['cpu', 'database'],
+    ...costPerRequest,
   },
   {
     name: 'streams',

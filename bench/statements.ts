@@ -1,8 +1,7 @@
 // npm run bench:statements: CPU of PostgreSQL per request for the statements of the money path, admission and
 // settlement together: one request at a time, and in batches of 32.
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -10,15 +9,10 @@ import * as E from 'fp-ts/lib/Either.js';
 import { Client } from 'pg';
 import type { Caller } from '../domain/identity/caller.ts';
 import { systemClock } from '../infrastructure/clock.ts';
-import { startEmbeddedPostgres } from '../infrastructure/embedded-postgres/start.ts';
-import { gatewayProcess } from '../infrastructure/postgres/gateway-process.ts';
-import { ledgerStore } from '../infrastructure/postgres/ledger-store.ts';
 import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts';
-import { migrate } from '../infrastructure/postgres/migrate.ts';
-import { payloadStore } from '../infrastructure/postgres/payload-store.ts';
-import { openPool } from '../infrastructure/postgres/pool.ts';
 import { payloads as payloadsOf } from './ledger-payloads.ts';
 import { askOf, recordOf, type Settled } from './ledger-records.ts';
+import { ledgerScene, makeUsers } from './ledger-scene.ts';
 import { median } from './load.ts';
 import { treeMicros } from './processes.ts';
 
@@ -34,51 +28,17 @@ const rounds = Number(values.rounds);
 const owners = Number(values.owners);
 const batchSize = 32;
 
-const root = path.join(import.meta.dirname, '..');
-const folder = await mkdtemp(path.join(tmpdir(), 'gateway-bench-'));
-const dataDir = path.join(folder, 'database');
-const database = await startEmbeddedPostgres({ dataDir });
+const scene = await ledgerScene();
+const { ledger, payloads } = scene;
 const postmaster = Number(
-  (await readFile(path.join(dataDir, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0],
+  (await readFile(path.join(scene.dataDir, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0],
 );
-await migrate(database.url, path.join(root, 'migrations'));
-const pool = await openPool(database.url, 10);
-await makeLogPartitions(pool);
-const onFault = (error: unknown): void => void process.stderr.write(`${String(error)}\n`);
-const ledger = ledgerStore(pool, {
-  closeOnBlock: () => false,
-  mailReady: () => false,
-  journal: async () => false,
-  claimSeconds: () => 60,
-  process: gatewayProcess(pool, { onWriting: () => undefined }),
-  onFault: (_, error) => onFault(error),
-});
-const payloads = payloadStore(pool, { onFault, onDefect: onFault });
+await makeLogPartitions(scene.pool);
 const clock = systemClock();
 /** The bodies of a small request. */
 const bodies = payloadsOf(0.1);
-const client = new Client(database.url);
+const client = new Client(scene.url);
 await client.connect();
-
-/** Users, with a hard budget that is checked at each request and never reached, or without one. */
-async function users(prefix: string, isBudgeted: boolean): Promise<readonly Caller[]> {
-  const made: Caller[] = [];
-  for (let index = 0; index < owners; index += 1) {
-    const { rows } = await client.query<{ user_id: string }>(
-      `insert into users (email, name) values ($1, 'U') returning user_id`,
-      [`${prefix}${index}@example.com`],
-    );
-    const userId = rows[0]?.user_id ?? '';
-    if (isBudgeted)
-      await client.query(
-        `select gateway_set_budget($1, null, 'monthly', 9007199254740991, true, 'UTC', false, false)`,
-        [userId],
-      );
-    const keyOwner = { kind: 'user', userId, requestLoggingEnabled: true } as const;
-    made.push({ apiKeyId: clock.newId(), keyOwner, allowedModels: [] });
-  }
-  return made;
-}
 
 interface Part extends Settled {
   readonly name: string;
@@ -138,7 +98,10 @@ async function measured(part: Part, atOnce: number, requests: number): Promise<C
 }
 
 try {
-  const [free, budgeted] = [await users('free', false), await users('budgeted', true)];
+  const [free, budgeted] = [
+    await makeUsers(client, owners, 'free', false),
+    await makeUsers(client, owners, 'budgeted', true),
+  ];
   const parts: readonly Part[] = [
     { name: 'no budget, ledger row', callers: free, logged: false, captured: false },
     { name: 'no budget, and summary row', callers: free, logged: true, captured: false },
@@ -174,7 +137,5 @@ try {
     );
 } finally {
   await client.end();
-  await pool.end();
-  await database.stop();
-  await rm(folder, { recursive: true, force: true });
+  await scene.close();
 }

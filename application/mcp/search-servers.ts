@@ -1,8 +1,5 @@
-import type { Hit, Search } from '../ports/search.ts';
+import { type Hit, mostHits, type Search } from '../ports/search.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
-
-/** So many of them, as of each kind. */
-const most = 8;
 
 /** The things that are stored, and the MCP servers, which are in the file alone: by their ids and names, in its order. */
 export const searchWithServers = (stored: Search, servers: () => readonly McpServer[]): Search => ({
@@ -16,6 +13,6 @@ function serverHits(text: string, servers: readonly McpServer[]): readonly Hit[]
   );
   const [named, others] = [holding.filter(({ id }) => id === text), holding.filter(({ id }) => id !== text)];
   return [...named, ...others]
-    .slice(0, most)
+    .slice(0, mostHits)
     .map(({ id, displayName }) => ({ kind: 'mcp_server', id, title: displayName, detail: id }));
 }

@@ -103,13 +103,15 @@ const noStream: McpError = { code: 'no_stream', message: 'The server does not of
 type Exchanged = Pick<McpAsk, 'method' | 'text' | 'session' | 'withinMs'>;
 
 /** A caller's key goes to no server, wherever it was written. */
-export const keyWithin = ({ callerSecrets }: McpCall, ...texts: readonly string[]): McpError | undefined =>
-  texts.some((text) => holdsSecret(text, joinedSecrets(anyCallers, callerSecrets)))
+export function keyWithin({ callerSecrets }: McpCall, ...texts: readonly string[]): McpError | undefined {
+  const keys = joinedSecrets(anyCallers, callerSecrets);
+  return texts.some((text) => holdsSecret(text, keys))
     ? {
         code: 'holds_api_key',
         message: 'The message, or a header of it, holds an API key of the gateway, which goes to no server.',
       }
     : undefined;
+}
 
 /** Why a call of a tool does not go to the server. */
 export function closedTool(server: McpServer, message: McpMessage): McpError | undefined {

@@ -18,7 +18,10 @@ export interface Hit {
   readonly detail: string | undefined;
 }
 
+/** So many hits of each kind. */
+export const mostHits = 8;
+
 export interface Search {
-  /** At most eight of each kind: what the text is the id of comes first, then the newest. */
+  /** At most {@link mostHits} of each kind: what the text is the id of comes first, then the newest. */
   readonly find: (text: string) => Promise<readonly Hit[]>;
 }

@@ -1,10 +1,11 @@
+import { backslashFrom } from '../shared/json-scan.ts';
 import { parseJson } from '../shared/json.ts';
 import { maxPayloadValues } from '../shared/limits.ts';
 import { mayHoldMember } from './json-edits.ts';
 import { failureKeys, kindOf } from './known-fields.ts';
 import { isHoldable, isNumber, numberEnd } from '../shared/number-text.ts';
 import { isLong } from './truncate.ts';
-import { backslashFrom, Escapes } from '../text/escapes.ts';
+import { Escapes } from '../text/escapes.ts';
 import {
   Digits,
   Items,

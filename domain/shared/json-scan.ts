@@ -113,7 +113,7 @@ class Scan {
   string(from: number): number {
     const { text } = this;
     let at = text.indexOf('"', from + 1);
-    if (this.nextBackslash < from) this.nextBackslash = indexOrEnd(text, '\\', from);
+    if (this.nextBackslash < from) this.nextBackslash = backslashFrom(text, from);
     if (this.nextBackslash < at) {
       while (at >= 0 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
       this.hasEscapedKeys ||= text.charCodeAt(this.blank(at + 1)) === colon;
@@ -260,8 +260,9 @@ class Scan {
   }
 }
 
-function indexOrEnd(text: string, what: string, from: number): number {
-  const at = text.indexOf(what, from);
+/** Where the next backslash stands, or the end of the text. */
+export function backslashFrom(text: string, from: number): number {
+  const at = text.indexOf('\\', from);
   return at < 0 ? text.length : at;
 }
 

@@ -24,6 +24,13 @@ export const isAbsent = (value: Json | undefined): value is undefined | null =>
 export const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
   isArray(value) ? value.filter(isObject) : [];
 
+/** Takes each text in a value, as deep as it goes; keys are none. */
+export function eachText(value: Json, take: (text: string) => void): void {
+  if (isString(value)) take(value);
+  else if (isArray(value)) for (const item of value) eachText(item, take);
+  else if (isObject(value)) for (const member of Object.values(value)) eachText(member ?? null, take);
+}
+
 /** The array with its objects changed; anything else in it stays. */
 export const mapObjects = (value: Json | undefined, change: (object: JsonObject) => Json): readonly Json[] =>
   isArray(value) ? value.map((item) => (isObject(item) ? change(item) : item)) : [];

@@ -1,3 +1,5 @@
+import { backslashFrom } from '../shared/json-scan.ts';
+
 const backslash = 0x5c;
 const slash = 0x2f;
 const letterU = 0x75;
@@ -14,12 +16,6 @@ export interface Spelling {
 
 /** Units by which a `\u` escape is longer than its character; any other escape is longer by one. */
 const unicodeSpare = 5;
-
-/** Where the next backslash stands, or the end of the text. */
-export function backslashFrom(text: string, from: number): number {
-  const at = text.indexOf('\\', from);
-  return at < 0 ? text.length : at;
-}
 
 /** The escapes in a text, as they are seen one after the other. */
 export class Escapes implements Spelling {

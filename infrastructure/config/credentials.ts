@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { isArray, isObject, isString, type Json } from '../../domain/shared/json.ts';
+import { eachText, isArray, isObject, isString, type Json } from '../../domain/shared/json.ts';
 import { placeholderValuesIn, type PlaceholderValues } from './interpolation.ts';
 import { isSecretHeader } from './headers-codec.ts';
 import { isSecretKey } from './secrets.ts';
@@ -32,11 +32,10 @@ export function placeholdersForUpstreams(
   values: PlaceholderValues,
 ): readonly string[] {
   const texts = new Set<string>();
-  const take = (value: Json): void => {
-    if (isString(value)) for (const text of placeholderValuesIn(value, values)) texts.add(text);
-    if (isArray(value)) for (const item of value) take(item);
-    if (isObject(value)) for (const member of Object.values(value)) take(member ?? null);
-  };
+  const take = (value: Json): void =>
+    eachText(value, (text) => {
+      for (const found of placeholderValuesIn(text, values)) texts.add(found);
+    });
   visit(shape, raw, { text: () => undefined, headers: take, json: take });
   return [...texts];
 }
@@ -100,12 +99,10 @@ function visitFields(fields: ObjectShape['fields'], value: Json, places: Places)
 
 /** Under a secret key everything is a secret, as deep as it goes. */
 function visitJson(value: Json, secret: boolean, found: Found): void {
-  if (isString(value)) {
-    if (secret) found(value);
-  } else if (isArray(value)) for (const item of value) visitJson(item, secret, found);
+  if (secret) eachText(value, found);
+  else if (isArray(value)) for (const item of value) visitJson(item, secret, found);
   else if (isObject(value))
-    for (const [key, member] of Object.entries(value))
-      visitJson(member ?? null, secret || isSecretKey(key), found);
+    for (const [key, member] of Object.entries(value)) visitJson(member ?? null, isSecretKey(key), found);
 }
 
 /** The value itself, what follows a scheme word, and the password that a URL holds, as it is meant there. */

@@ -1,18 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
+import { eachText, type Json } from '../../domain/shared/json.ts';
 import { filesOf, type SecretFiles } from './interpolation.ts';
 import { readSmallFile } from './small-file.ts';
 
 /** Reads every file that a tree before interpolation names, each once. Their number is bounded by the tree's size. */
 export async function readSecretFiles(raw: Json): Promise<SecretFiles> {
   const paths = new Set<string>();
-  const visit = (value: Json): void => {
-    if (typeof value === 'string') for (const path of filesOf(value)) paths.add(path);
-    if (isArray(value)) for (const item of value) visit(item);
-    if (isObject(value)) for (const member of Object.values(value)) visit(member ?? null);
-  };
-  visit(raw);
+  eachText(raw, (text) => {
+    for (const path of filesOf(text)) paths.add(path);
+  });
   const files = new Map<string, Either<string, string>>();
   // One after the other: a file for each of thousands of keys must not take all descriptors of the process.
   for (const path of paths) files.set(path, secretIn(path, await readSmallFile(path)));

@@ -1,3 +1,4 @@
+import { type Part, share } from '../../domain/payload/share.ts';
 import { cutMark } from '../../domain/payload/truncate.ts';
 import {
   Digits,
@@ -89,49 +90,3 @@ const leftOut = (count: number, what: string): string => `[TRUNCATED ${count} ${
 const leftOutKey = '[TRUNCATED]';
 
 const shortKey = (key: string): string => (size(key) > maxKeyBytes ? fitText(key, maxKeyBytes) : key);
-
-/** Bytes of an item or member: those that it takes however short it is made, and those of its value. */
-interface Part {
-  readonly fixed: number;
-  readonly size: number;
-}
-
-/**
- * How many parts have room, and how many bytes the value of each may take: as much as it needs, or `least` and more.
- * `mark` is what it takes to say that some were left out. No more parts are looked at than there can be room for.
- */
-function share(
-  count: number,
-  partAt: (index: number) => Part,
-  least: number,
-  room: number,
-  mark: number,
-): { readonly kept: number; readonly most: number } {
-  const needOf = ({ fixed, size }: Part): number => fixed + Math.min(size, least);
-  const parts: Part[] = [];
-  let need = 0;
-  while (parts.length < count && need <= room) {
-    const part = partAt(parts.length);
-    parts.push(part);
-    need += needOf(part);
-  }
-  const enough = need > room ? room - mark : room;
-  for (let last = parts.at(-1); last !== undefined && need > enough; last = parts.at(-1)) {
-    need -= needOf(last);
-    parts.pop();
-  }
-  const values = parts.reduce((rest, { fixed }) => rest - fixed, enough);
-  return { kept: parts.length, most: equalShare(parts, values) };
-}
-
-/** What is smaller than the share leaves the rest of it to the others. */
-function equalShare(parts: readonly Part[], room: number): number {
-  let rest = room;
-  const sizes = parts.map(({ size }) => size).sort((a, b) => a - b);
-  for (const [index, size] of sizes.entries()) {
-    const share = Math.floor(rest / (sizes.length - index));
-    if (size > share) return share;
-    rest -= size;
-  }
-  return room;
-}
