@@ -2,6 +2,11 @@
 -- held to the migrations by test/infrastructure/schema-dump.test.ts. Functions are in `functions/`, or, where
 -- tables stand on them, in the numbered files.
 
+create type budget_standing as (
+  budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, window_start timestamp with time zone, window_end timestamp with time zone, spent numeric
+);
+-- budget_standing: A scope's active budget as settlements judge by it; all null where there is none.
+
 create type settlement_record as (
   ord integer, request_log_id uuid, request_id text, scope text, api_key_id uuid, user_id uuid, team_id text, service_account_id text, model_key text, provider_key text, prompt_tokens bigint, completion_tokens bigint, total_tokens bigint,
   charged boolean, upstream_model text, pricing_status text, unpriced_reason text, input_picousd_per_token numeric, output_picousd_per_token numeric, pricing_source text, cost_picousd numeric, logged boolean, resolved_model_key text,
@@ -437,13 +442,15 @@ create unlogged table write_probes (
 --   The threshold is fixed: an alert is due at 20 % remaining, 2000 of 10000. As in domain/budget/budget-alert.ts.
 -- function budget_dry_run(scope text, amount_10000 bigint, from_time timestamp with time zone, until_time timestamp with time zone, OUT spent numeric, OUT blocks_from timestamp with time zone, OUT blocked_count bigint, OUT blocked_cost numeric) returns record
 --   What a hard budget of an amount would have blocked in a window; changes nothing.
+-- function budget_in_force(scope text, owner_user uuid, owner_team text, t timestamp with time zone) returns TABLE(budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, window_start timestamp with time zone, window_end timestamp with time zone, spent numeric, closed boolean)
+--   The active budget of a scope, whose owner is a user or else a team: its window at an instant, what is spent in it, and whether a blocked cost has shut it. No row where there is none.
 -- function budget_terms_json(budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, timezone text, from_config boolean) returns json
 --   A budget as events tell of it.
 -- function budget_window_end(cadence text, at timestamp with time zone) returns timestamp with time zone
 -- function budget_window_start(cadence text, at timestamp with time zone) returns timestamp with time zone
 --   UTC: daily from 00:00:00, weekly from Monday, monthly from the first day.
 -- function budgets_in_force(scopes text[], users uuid[], teams text[], t timestamp with time zone) returns TABLE(scope text, budget_id uuid, cadence text, amount_10000 bigint, hard_limit boolean, window_start timestamp with time zone, window_end timestamp with time zone, spent numeric, closed boolean)
---   The active budgets of scopes, whose owners are `users` and `teams`: their windows at an instant, what is spent in them, and whether a blocked cost has shut them.
+--   The budgets in force of scopes, whose owners are `users` and `teams`.
 -- function counted_spend(scope text, from_time timestamp with time zone, until_time timestamp with time zone) returns numeric
 --   Counted spend of a window in picodollars.
 -- function counts_toward_spend(pricing_status text) returns boolean
@@ -467,7 +474,9 @@ create unlogged table write_probes (
 -- function gateway_link_invocations(items json) returns void
 --   Gives records of MCP tool calls the request log that came after them.
 -- function gateway_log(items settlement_record[], verdicts text[], t timestamp with time zone) returns void
---   Writes summary rows with their tags and attempts; refused where one is there already. A blocked cost stays on its row.
+--   Writes summary rows with their tags and attempts; refused where one is there already.
+-- function gateway_log_one(item settlement_record, verdict text, t timestamp with time zone) returns void
+--   Writes a summary row with its tags and attempts; refused where it is there already.
 -- function gateway_make_log_partitions(since timestamp with time zone, until_time timestamp with time zone) returns integer
 --   Makes the partitions of the request logs ahead of time.
 -- function gateway_now() returns timestamp with time zone
@@ -499,8 +508,10 @@ create unlogged table write_probes (
 -- function rate_limit_flights(subjects text[], max_flights bigint[], asked integer, t timestamp with time zone, process uuid) returns bigint[]
 --   How many requests of each limited subject are in flight; 0 where nobody asks.
 -- function request_digest(request_id text) returns bytea
---   SHA-256 of the id's UTF-8 bytes: unique keys are made on it, so that the length of an id never fails an insert. The cast reads backslashes as escapes, hence the replacing; convert_to would not be immutable, and not be inlined.
+--   SHA-256 of the id's UTF-8 bytes: unique keys are made on it, so that the length of an id never fails an insert. The cast reads backslashes as escapes, hence the replacing; convert_to would not be immutable.
 -- function rollup_bucket(at timestamp with time zone) returns timestamp with time zone
 --   The 12-hour UTC bucket of an instant; two make a UTC day.
+-- function settled_metadata(metadata jsonb, verdict text, blocked_cost_usd text) returns jsonb
+--   The metadata of a summary row, which say what became of its request. A blocked cost stays on its row.
 -- function window_spend(scope text, from_time timestamp with time zone, until_time timestamp with time zone) returns TABLE(picousd numeric)
 --   Counted spend of a window in picodollars, as one row: a sum of at most 31. A statement that has it in its `from` takes it in.

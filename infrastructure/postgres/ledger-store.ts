@@ -25,7 +25,7 @@ import {
 } from './admission.ts';
 import { timestamp, int8, nullable } from './codecs.ts';
 import { Collector, putBack, WaitedTooLong } from './collector.ts';
-import { type DatabaseFault, databaseFault } from './database-fault.ts';
+import { type DatabaseFault, databaseFault, sqlState } from './database-fault.ts';
 import { LastCall } from './last-call.ts';
 import { recordRow } from './ledger-rows.ts';
 import { row } from './pool.ts';
@@ -165,10 +165,14 @@ type VerdictResult = t.TypeOf<typeof verdictResult>;
 
 type Settled = Either<StoreUnavailable | NotRecorded, Verdict>;
 
+/** `unique_violation`: to a statement that was not told so, that a row of the batch is there already. */
+const isThereAlready = (error: unknown): boolean => sqlState(error) === '23505';
+
 /**
  * One transaction for the batch. A batch that fails is judged again: after a lost connection once more, after a
  * refusal one by one in arrival order, so that a bad row fails one request, and when it was stuck scope by scope, so
- * that a stuck lock fails only those who need it. Every statement may safely run twice: rows have ids.
+ * that a stuck lock fails only those who need it. Every statement may safely run twice: rows have ids. Rows of an
+ * earlier try are looked for where there may be one alone, for to look for them costs each settlement more.
  */
 async function settleBatch(
   pool: DatabasePool,
@@ -176,9 +180,11 @@ async function settleBatch(
   options: LedgerOptions,
   triesLeft = maxTriesAgain,
 ): Promise<readonly (Settled | typeof putBack)[]> {
+  const again = triesLeft < maxTriesAgain;
   try {
-    return await settleOnce(pool, records, options, triesLeft < maxTriesAgain);
+    return await settleOnce(pool, records, options, again);
   } catch (error) {
+    if (!again && isThereAlready(error)) return settleBatch(pool, records, options, triesLeft - 1);
     const fault = databaseFault(error);
     options.onFault(fault, error);
     options.process.failed(error);
@@ -203,14 +209,16 @@ async function settleOnce(
   again: boolean,
 ): Promise<readonly Settled[]> {
   const releases = records.flatMap(({ release }) => (release === undefined ? [] : [release]));
+  const rows = records.map((record, index) => recordRow(record, index + 1));
+  const given = rows.length === 1 && !again ? rows[0] : rows;
   const statement = sql.type(row(verdictResult))`
     select ord, verdict, budget_id, cadence, amount_10000, window_start, window_end, database_time
-    from gateway_settle(${storedJson(records.map((record, index) => recordRow(record, index + 1)))}::json,
+    from gateway_settle(${storedJson(given)}::json,
                         ${sql.array(releases, 'uuid')}, ${options.closeOnBlock()}, ${options.mailReady()},
                         null, ${again})
   `;
-  const rows = await prepared(pool, statement, (connection, named) => connection.any(named));
-  const verdicts = new Map(rows.map((result) => [result.ord, verdictOf(result)]));
+  const results = await prepared(pool, statement, (connection, named) => connection.any(named));
+  const verdicts = new Map(results.map((result) => [result.ord, verdictOf(result)]));
   return records.map((_, index) => E.right(verdicts.get(index + 1) ?? { kind: 'recorded' }));
 }
 

@@ -1,22 +1,12 @@
+-- As gateway_log_one, for any number of records.
 create or replace function gateway_log(items settlement_record[], verdicts text[], t timestamptz) returns void
 language plpgsql volatile as $$
 declare
-  item settlement_record;
-  has_logs boolean := false;
-  has_tags boolean := false;
-  has_attempts boolean := false;
-  has_harnesses boolean := false;
-  has_users boolean := false;
+  has_logs boolean;
+  has_tags boolean;
 begin
-  foreach item in array items loop
-    continue when item.logged is not true;
-    has_logs := true;
-    has_tags := has_tags or item.tags is not null;
-    has_attempts := has_attempts or item.attempts is not null;
-    has_harnesses := has_harnesses or item.agent_harness_key is not null;
-    has_users := has_users or item.user_id is not null;
-  end loop;
-  if not has_logs then
+  select bool_or(i.logged), bool_or(i.logged and i.tags is not null) into has_logs, has_tags from unnest(items) i;
+  if has_logs is not true then
     return;
   end if;
 
@@ -35,25 +25,18 @@ begin
          i.caller_component, i.caller_env, i.exposed_tool_count, i.invoked_tool_count,
          i.referenced_mcp_server_count, i.filtered_tool_count, i.user_agent_raw, i.agent_harness_key,
          i.agent_harness_label,
-         case verdicts[i.ord]
-           when 'blocked' then i.metadata_json
-             || jsonb_build_object('accounting', jsonb_build_object('blocked_cost_usd', i.blocked_cost_usd))
-           when 'duplicate' then i.metadata_json || '{"accounting": {"duplicate": true}}'
-           else i.metadata_json
-         end,
+         settled_metadata(i.metadata_json, verdicts[i.ord], i.blocked_cost_usd),
          t
   from unnest(items) i where i.logged;
-  if has_attempts then
-    insert into request_log_attempts
-    select i.request_log_id, i.scope, a.attempt_number, a.provider_key, a.upstream_model, a.status, a.status_code,
-           a.error_code, a.error_detail, a.stream, to_timestamp(a.started_ms / 1000.0),
-           to_timestamp(a.completed_ms / 1000.0), a.completed_ms - a.started_ms
-    from unnest(items) i
-    cross join lateral jsonb_to_recordset(i.attempts) a(
-      attempt_number integer, provider_key text, upstream_model text, status text, status_code integer,
-      error_code text, error_detail text, stream boolean, started_ms bigint, completed_ms bigint)
-    where i.logged;
-  end if;
+  insert into request_log_attempts
+  select i.request_log_id, i.scope, a.attempt_number, a.provider_key, a.upstream_model, a.status, a.status_code,
+         a.error_code, a.error_detail, a.stream, to_timestamp(a.started_ms / 1000.0),
+         to_timestamp(a.completed_ms / 1000.0), a.completed_ms - a.started_ms
+  from unnest(items) i
+  cross join lateral jsonb_to_recordset(i.attempts) a(
+    attempt_number integer, provider_key text, upstream_model text, status text, status_code integer,
+    error_code text, error_detail text, stream boolean, started_ms bigint, completed_ms bigint)
+  where i.logged;
   if has_tags then
     insert into request_log_tags (request_log_id, ownership_scope_key, tag_key, tag_value, list_bucket, status_code, model_key)
     select l.request_log_id, l.ownership_scope_key, tag.key, tag.value, l.list_bucket, l.status_code, l.model_key
@@ -62,60 +45,30 @@ begin
     cross join lateral jsonb_each_text(i.tags) tag
     where i.logged;
   end if;
-  if not has_harnesses then
-    null;
-  elsif cardinality(items) = 1 then
-    insert into harness_rollups as r
-    values (rollup_bucket(t), item.agent_harness_key, case when item.charged then 0 else pg_backend_pid() end,
-            item.scope, item.agent_harness_label, 1)
-    on conflict on constraint harness_rollups_pkey
-    do update set request_count = r.request_count + 1;
-  else
-    insert into harness_rollups as r
-    select rollup_bucket(t), i.agent_harness_key, w.writer, i.scope, max(i.agent_harness_label), count(*)
-    from unnest(items) i
-    cross join lateral (select case when i.charged then 0 else pg_backend_pid() end as writer) w
-    where i.logged and i.agent_harness_key is not null group by i.agent_harness_key, i.scope, w.writer
-    on conflict on constraint harness_rollups_pkey
-    do update set request_count = r.request_count + excluded.request_count;
-  end if;
-  if not has_users then
-    null;
-  elsif cardinality(items) = 1 then
-    insert into tool_cardinality_rollups as r
-    values (item.user_id, rollup_bucket(t), case when item.charged then 0 else pg_backend_pid() end, item.scope,
-            coalesce(item.referenced_mcp_server_count, 0), num_nonnulls(item.referenced_mcp_server_count),
-            coalesce(item.exposed_tool_count, 0), num_nonnulls(item.exposed_tool_count),
-            coalesce(item.invoked_tool_count, 0), num_nonnulls(item.invoked_tool_count),
-            coalesce(item.filtered_tool_count, 0), num_nonnulls(item.filtered_tool_count))
-    on conflict on constraint tool_cardinality_rollups_pkey
-    do update set referenced_mcp_server_sum = r.referenced_mcp_server_sum + excluded.referenced_mcp_server_sum,
-                  referenced_mcp_server_rows = r.referenced_mcp_server_rows + excluded.referenced_mcp_server_rows,
-                  exposed_tool_sum = r.exposed_tool_sum + excluded.exposed_tool_sum,
-                  exposed_tool_rows = r.exposed_tool_rows + excluded.exposed_tool_rows,
-                  invoked_tool_sum = r.invoked_tool_sum + excluded.invoked_tool_sum,
-                  invoked_tool_rows = r.invoked_tool_rows + excluded.invoked_tool_rows,
-                  filtered_tool_sum = r.filtered_tool_sum + excluded.filtered_tool_sum,
-                  filtered_tool_rows = r.filtered_tool_rows + excluded.filtered_tool_rows;
-  else
-    insert into tool_cardinality_rollups as r
-    select i.user_id, rollup_bucket(t), w.writer, i.scope,
-           coalesce(sum(i.referenced_mcp_server_count), 0), count(i.referenced_mcp_server_count),
-           coalesce(sum(i.exposed_tool_count), 0),
-           count(i.exposed_tool_count), coalesce(sum(i.invoked_tool_count), 0), count(i.invoked_tool_count),
-           coalesce(sum(i.filtered_tool_count), 0), count(i.filtered_tool_count)
-    from unnest(items) i
-    cross join lateral (select case when i.charged then 0 else pg_backend_pid() end as writer) w
-    where i.logged and i.user_id is not null group by i.user_id, i.scope, w.writer
-    on conflict on constraint tool_cardinality_rollups_pkey
-    do update set referenced_mcp_server_sum = r.referenced_mcp_server_sum + excluded.referenced_mcp_server_sum,
-                  referenced_mcp_server_rows = r.referenced_mcp_server_rows + excluded.referenced_mcp_server_rows,
-                  exposed_tool_sum = r.exposed_tool_sum + excluded.exposed_tool_sum,
-                  exposed_tool_rows = r.exposed_tool_rows + excluded.exposed_tool_rows,
-                  invoked_tool_sum = r.invoked_tool_sum + excluded.invoked_tool_sum,
-                  invoked_tool_rows = r.invoked_tool_rows + excluded.invoked_tool_rows,
-                  filtered_tool_sum = r.filtered_tool_sum + excluded.filtered_tool_sum,
-                  filtered_tool_rows = r.filtered_tool_rows + excluded.filtered_tool_rows;
-  end if;
+  insert into harness_rollups as r
+  select rollup_bucket(t), i.agent_harness_key, w.writer, i.scope, max(i.agent_harness_label), count(*)
+  from unnest(items) i
+  cross join lateral (select case when i.charged then 0 else pg_backend_pid() end as writer) w
+  where i.logged and i.agent_harness_key is not null group by i.agent_harness_key, i.scope, w.writer
+  on conflict on constraint harness_rollups_pkey
+  do update set request_count = r.request_count + excluded.request_count;
+  insert into tool_cardinality_rollups as r
+  select i.user_id, rollup_bucket(t), w.writer, i.scope,
+         coalesce(sum(i.referenced_mcp_server_count), 0), count(i.referenced_mcp_server_count),
+         coalesce(sum(i.exposed_tool_count), 0),
+         count(i.exposed_tool_count), coalesce(sum(i.invoked_tool_count), 0), count(i.invoked_tool_count),
+         coalesce(sum(i.filtered_tool_count), 0), count(i.filtered_tool_count)
+  from unnest(items) i
+  cross join lateral (select case when i.charged then 0 else pg_backend_pid() end as writer) w
+  where i.logged and i.user_id is not null group by i.user_id, i.scope, w.writer
+  on conflict on constraint tool_cardinality_rollups_pkey
+  do update set referenced_mcp_server_sum = r.referenced_mcp_server_sum + excluded.referenced_mcp_server_sum,
+                referenced_mcp_server_rows = r.referenced_mcp_server_rows + excluded.referenced_mcp_server_rows,
+                exposed_tool_sum = r.exposed_tool_sum + excluded.exposed_tool_sum,
+                exposed_tool_rows = r.exposed_tool_rows + excluded.exposed_tool_rows,
+                invoked_tool_sum = r.invoked_tool_sum + excluded.invoked_tool_sum,
+                invoked_tool_rows = r.invoked_tool_rows + excluded.invoked_tool_rows,
+                filtered_tool_sum = r.filtered_tool_sum + excluded.filtered_tool_sum,
+                filtered_tool_rows = r.filtered_tool_rows + excluded.filtered_tool_rows;
 end $$;
-comment on function gateway_log is 'Writes summary rows with their tags and attempts; refused where one is there already. A blocked cost stays on its row.';
+comment on function gateway_log is 'Writes summary rows with their tags and attempts; refused where one is there already.';

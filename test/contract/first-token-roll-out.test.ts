@@ -28,8 +28,8 @@ describe('the column of the time to the first token', () => {
       expect(await settleTogether(ledgers[0]!, [record])).toEqual(['recorded']);
       return { id: logged.log.requestLogId, ms: performance.now() - began };
     };
-    const gatewayLog = await sqlOf('functions/gateway_log.sql');
-    const older = gatewayLog.replaceAll(/(i\.)?first_token_ms, /g, '');
+    const newer = `${await sqlOf('functions/gateway_log.sql')};${await sqlOf('functions/gateway_log_one.sql')}`;
+    const older = newer.replaceAll(/(i\.|item\.)?first_token_ms, /g, '');
     await query(`alter table request_logs drop column first_token_ms;
                  alter type settlement_record drop attribute first_token_ms; ${older}`);
     const ids = [(await settle()).id];
@@ -51,14 +51,14 @@ describe('the column of the time to the first token', () => {
     await reader.rollBack();
     await added;
     ids.push((await settle()).id);
-    await query(gatewayLog);
+    await query(newer);
     ids.push((await settle()).id);
-    const { id: newer } = await settle(5);
+    const { id: latest } = await settle(5);
     expect(await filesOfRows()).toEqual(files);
     expect(
       await query(
         'select first_token_ms, count(*)::integer as rows from request_logs where request_log_id = any ($1::uuid[]) group by 1 order by 1',
-        [[...ids, newer]],
+        [[...ids, latest]],
       ),
     ).toEqual([
       { first_token_ms: 5, rows: 1 },

@@ -10,6 +10,7 @@ import {
   aUser,
   openLedger,
   pricedAt,
+  rowsOf,
   scopeOf,
   setUserBudget,
   settleTogether,
@@ -195,6 +196,31 @@ describe('settlement', () => {
       record.charge.requestId,
     ]);
     expect(logs).toEqual([{ status_code: 200, metadata_json: { operation: 'chat_completions' } }]);
+  });
+
+  it('finds the rows of a try that nobody told of, where the gateway chose the id, too: it counts once, and is no fault', async () => {
+    const user = await aUser(query, { amount: 2n });
+    const id = randomUUID();
+    const record = aRecord(user, unit, { requestLogId: id, requestId: id });
+    const other = aRecord(user, unit);
+    const faults = ledger().faults.length;
+    expect(await settle(record)).toEqual(['recorded']);
+    expect(await settle(record)).toEqual(['recorded']);
+    expect(await settle(record, other)).toEqual(['recorded', 'recorded']);
+    expect([await rowsOf(query, record), await rowsOf(query, other)]).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+    expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 2n * unit, days: 2n * unit });
+    expect(ledger().faults.slice(faults)).toEqual([]);
+  });
+
+  it('tells a caller who chooses an id that the gateway once made that it is accounted', async () => {
+    const user = await aUser(query);
+    const id = randomUUID();
+    expect(await settle(aRecord(user, 5n, { requestLogId: id, requestId: id }))).toEqual(['recorded']);
+    expect(await settle(aRecord(user, 5n, { requestId: id }))).toEqual(['duplicate']);
+    expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 5n, days: 5n });
   });
 
   it('blocks the one that does not fit alone: a cheaper later one of the batch still does', async () => {
