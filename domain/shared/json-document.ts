@@ -71,16 +71,11 @@ type MemberChanges = ReadonlyMap<string, Json | undefined>;
 export function editedMembers({ text, members }: JsonDocument, changes: MemberChanges): OutboundText {
   const edits: Edit[] = [];
   let isFirst = true;
-  for (const [index, { key, start, valueStart, end }] of members.entries()) {
+  for (const [index, { key, valueStart, end }] of members.entries()) {
     const value = changes.get(key);
     if (value !== undefined) edits.push({ from: valueStart, to: end, by: JSON.stringify(value) });
-    else if (changes.has(key)) {
-      edits.push(
-        isFirst ? cut(start, members[index + 1]?.start ?? end) : cut(members[index - 1]?.end ?? start, end),
-      );
-      continue;
-    }
-    isFirst = false;
+    else if (changes.has(key)) edits.push(removal(members, index, isFirst));
+    isFirst &&= value === undefined && changes.has(key);
   }
   const added = addedMembers(members, changes);
   const last = members.at(-1)?.end ?? text.indexOf('{') + 1;
@@ -89,7 +84,13 @@ export function editedMembers({ text, members }: JsonDocument, changes: MemberCh
 }
 
 /** A member that goes takes the comma before it along, or the one behind it where none stays before it. */
-const cut = (from: number, to: number): Edit => ({ from, to, by: '' });
+const removal = (members: JsonDocument['members'], index: number, isFirst: boolean): Edit => {
+  const start = members[index]?.start ?? 0;
+  const end = members[index]?.end ?? start;
+  return isFirst
+    ? { from: start, to: members[index + 1]?.start ?? end, by: '' }
+    : { from: members[index - 1]?.end ?? start, to: end, by: '' };
+};
 
 function addedMembers(members: JsonDocument['members'], changes: MemberChanges): readonly string[] {
   if (changes.size === 0) return [];

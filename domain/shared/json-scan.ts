@@ -1,6 +1,6 @@
 import { isString, parseJson } from './json.ts';
 import { maxJsonDepth } from './limits.ts';
-import { namedKey } from './named-key.ts';
+import { namedKey, namedPath } from './named-key.ts';
 import { isInexact, numberEnd } from './number-text.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
@@ -215,9 +215,7 @@ class Scan {
       at = this.blank(this.keyEnd);
       if (this.text.charCodeAt(at) !== colon) return -at - 1;
       const valueStart = this.blank(at + 1);
-      const inner = watched[key];
-      const isWatched = inner !== undefined && Object.hasOwn(watched, key);
-      const end = isWatched ? this.watchedValue(valueStart, inner, key) : this.value(valueStart);
+      const end = this.member(valueStart, watched, key);
       if (end < 0) return end;
       members?.push({ key, start, valueStart, end });
       at = this.blank(end);
@@ -225,6 +223,12 @@ class Scan {
       if (this.text.charCodeAt(at) !== comma) return -at - 1;
       at = this.blank(at + 1);
     }
+  }
+
+  /** The end of a member's value. */
+  private member(from: number, watched: Watched, key: string): number {
+    const inner = Object.hasOwn(watched, key) ? watched[key] : undefined;
+    return inner === undefined ? this.value(from) : this.watchedValue(from, inner, key);
   }
 
   private array(from: number, items: Watched): number {
@@ -257,7 +261,7 @@ class Scan {
     if (key === '__proto__' || seen.has(key)) {
       const name = namedKey(key);
       this.error ??= {
-        path: pathText([...this.path, name]),
+        path: namedPath([...this.path, name]),
         message: key === '__proto__' ? '`__proto__` is not a field.' : `The key \`${name}\` is repeated.`,
       };
       return undefined;
@@ -266,12 +270,6 @@ class Scan {
     return key;
   }
 }
-
-/** `messages[0].content` */
-const pathText = (path: readonly (string | number)[]): string =>
-  path
-    .map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`))
-    .join('');
 
 function indexOrEnd(text: string, what: string, from: number): number {
   const at = text.indexOf(what, from);
